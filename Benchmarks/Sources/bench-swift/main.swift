@@ -1,0 +1,112 @@
+// Wherry: the benchmarks' programs in Swift.
+// SPDX-License-Identifier: Apache-2.0
+//
+// usage: bench-swift get URL REQUESTS IN_FLIGHT
+//        bench-swift sync URL REQUESTS
+//        bench-swift download URL PATH COUNT
+//        bench-swift upload URL FILE COUNT
+
+import Foundation
+import Wherry
+
+let warmUp = 64
+
+func usage() -> Never {
+    FileHandle.standardError.write(
+        Data("usage: bench-swift get|sync|download|upload URL ...\n".utf8))
+    exit(2)
+}
+
+func openClient(_ inFlight: Int) throws -> Client {
+    try Client {
+        $0.proxy = ""
+        // The same bytes on the wire as the other drivers.
+        $0.decodesContent = false
+        $0.maxPerHost = max(6, inFlight)
+        $0.maxConnections = max(32, inFlight)
+    }
+}
+
+/// So many requests, so many of them at once, each by `await`.
+func get(_ url: String, _ total: Int, _ inFlight: Int) async throws {
+    let client = try openClient(inFlight)
+    let asked = Request(url, method: "GET")
+    @Sendable func run(_ count: Int) async -> (failed: Int, bytes: Int64) {
+        var failed = 0
+        var bytes: Int64 = 0
+        for _ in 0..<count {
+            do { bytes += Int64(try await client.send(asked).body.count) } catch { failed += 1 }
+        }
+        return (failed, bytes)
+    }
+    _ = await run(warmUp)
+    let measurement = Measurement()
+    let sum = await withTaskGroup(of: (failed: Int, bytes: Int64).self) { group in
+        for index in 0..<inFlight {
+            let share = total / inFlight + (index < total % inFlight ? 1 : 0)
+            group.addTask { await run(share) }
+        }
+        return await group.reduce((failed: 0, bytes: Int64(0))) {
+            ($0.failed + $1.failed, $0.bytes + $1.bytes)
+        }
+    }
+    measurement.end(done: total, failed: sum.failed, bytes: sum.bytes)
+}
+
+/// One blocking call after the other.
+func sync(_ url: String, _ total: Int) throws {
+    let client = try openClient(1)
+    let request = Request(url, method: "GET")
+    for _ in 0..<warmUp { _ = try client.perform(request) }
+    let measurement = Measurement()
+    var failed = 0
+    var bytes: Int64 = 0
+    for _ in 0..<total {
+        do { bytes += Int64(try client.perform(request).body.count) } catch { failed += 1 }
+    }
+    measurement.end(done: total, failed: failed, bytes: bytes)
+}
+
+/// A file fetched to disk, again and again.
+func download(_ url: String, _ path: String, _ count: Int) async throws {
+    let client = try openClient(1)
+    var request = Request(url)
+    request.overwrites = true
+    let measurement = Measurement()
+    var failed = 0
+    var bytes: Int64 = 0
+    for _ in 0..<count {
+        do {
+            let file = try await client.download(request, to: path).value
+            let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size]
+            bytes += Int64(size as? Int ?? 0)
+        } catch { failed += 1 }
+    }
+    measurement.end(done: count, failed: failed, bytes: bytes)
+}
+
+/// A multipart form with one file, again and again.
+func upload(_ url: String, _ path: String, _ count: Int) throws {
+    let client = try openClient(1)
+    var request = Request(url, method: "POST")
+    request.body = .multipart([.file("file", path: path)])
+    _ = try client.perform(request)
+    let size = Int64(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0)
+    let measurement = Measurement()
+    var failed = 0
+    for _ in 0..<count {
+        do { _ = try client.perform(request) } catch { failed += 1 }
+    }
+    measurement.end(done: count, failed: failed, bytes: size * Int64(count - failed))
+}
+
+let words = CommandLine.arguments
+guard words.count > 3, let amount = Int(words[words.count == 4 ? 3 : words[1] == "get" ? 3 : 4])
+else { usage() }
+switch words[1] {
+case "get" where words.count == 5: try await get(words[2], amount, max(1, Int(words[4]) ?? 1))
+case "sync": try sync(words[2], amount)
+case "download" where words.count == 5: try await download(words[2], words[3], amount)
+case "upload" where words.count == 5: try upload(words[2], words[3], amount)
+default: usage()
+}

@@ -1,0 +1,132 @@
+# Wherry: the Python binding's part of the benchmarks
+# SPDX-License-Identifier: Apache-2.0
+"""bench_python.py sync|asyncio VERB WORD...: prints one line as Benchmarks/c/bench.h tells.
+
+    sync URL REQUESTS          one GET after the other
+    get URL REQUESTS FLIGHT    so many GETs at once (asyncio)
+    download URL PATH COUNT    into a file
+    upload URL PATH COUNT      a multipart form with that file, one after the other
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Callable, Tuple
+
+sys.path.insert(
+    0,
+    os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), *[os.pardir] * 2, "bindings", "python", "src"
+    ),
+)
+
+import wherry  # noqa: E402
+
+WARM_UP = 64
+Counts = Tuple[int, int, int]
+
+
+def status_kib(name: str) -> int:
+    with open("/proc/self/status", encoding="ascii") as file:
+        for line in file:
+            if line.startswith(name):
+                return int(line.split()[1])
+    return -1
+
+
+def measured(run: Callable[[], Counts]) -> None:
+    """Runs it and prints the line."""
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")  # forgets the peak so far
+    start, wall, cpu = status_kib("VmRSS:"), time.perf_counter(), time.process_time()
+    done, failed, count = run()
+    figures = {
+        "wall_s": time.perf_counter() - wall,
+        "cpu_s": time.process_time() - cpu,
+        "done": done,
+        "failed": failed,
+        "bytes": count,
+        "start_kib": start,
+        "peak_kib": status_kib("VmHWM:"),
+    }
+    print(json.dumps(figures))
+    if failed:
+        sys.exit(f"{failed} of {done} failed")
+
+
+def sync_gets(client: wherry.Client, url: str, total: int) -> Counts:
+    failed = count = 0
+    for _ in range(total):
+        answer = client.get(url)
+        failed += answer.status_code != 200
+        count += len(answer.content)
+    return total, failed, count
+
+
+def downloads(client: wherry.Client, url: str, path: str, total: int) -> Counts:
+    for _ in range(total):
+        client.download(url, path, overwrite=True, resume=False)
+    size = os.path.getsize(path)
+    os.unlink(path)
+    return total, 0, size * total
+
+
+def uploads(client: wherry.Client, url: str, path: str, total: int) -> Counts:
+    failed = 0
+    for _ in range(total):
+        with open(path, "rb") as file:
+            failed += not client.post(url, files={"photo": file}).ok
+    return total, failed, os.path.getsize(path) * total
+
+
+async def gets(client: wherry.AsyncClient, url: str, total: int, flight: int) -> Counts:
+    import asyncio
+
+    left, failed, count = total, 0, 0
+
+    async def one_after_the_other() -> None:
+        nonlocal left, failed, count
+        while left > 0:
+            left -= 1
+            answer = await client.get(url)
+            failed += answer.status_code != 200
+            count += len(answer.content)
+
+    await asyncio.gather(*[one_after_the_other() for _ in range(flight)])
+    return total, failed, count
+
+
+def run_asyncio(verb: str, words: Tuple[str, ...]) -> None:
+    import asyncio
+
+    if verb == "get":
+        url, total, flight = words[0], int(words[1]), int(words[2])
+        loop = asyncio.new_event_loop()
+        client = wherry.AsyncClient(max_per_host=flight, max_connections=flight)
+        loop.run_until_complete(gets(client, url, max(WARM_UP, flight), flight))
+        measured(lambda: loop.run_until_complete(gets(client, url, total, flight)))
+        loop.run_until_complete(client.aclose())
+        loop.close()
+    else:
+        run_sync(verb, words)
+
+
+def run_sync(verb: str, words: Tuple[str, ...]) -> None:
+    with wherry.Client() as client:
+        if verb == "sync":
+            sync_gets(client, words[0], WARM_UP)
+            measured(lambda: sync_gets(client, words[0], int(words[1])))
+        elif verb == "download":
+            measured(lambda: downloads(client, words[0], words[1], int(words[2])))
+        elif verb == "upload":
+            measured(lambda: uploads(client, words[0], words[1], int(words[2])))
+        else:
+            sys.exit(f"unknown: {verb}")
+
+
+if __name__ == "__main__":
+    mode, what, *rest = sys.argv[1:]
+    (run_asyncio if mode == "asyncio" else run_sync)(what, tuple(rest))

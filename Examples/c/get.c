@@ -1,0 +1,31 @@
+/* A blocking GET; prints the body, or why there is none.
+ * usage: get URL */
+#include <stdio.h>
+#include <wherry.h>
+
+int main(int count, char **arguments) {
+  wherry_client *client = NULL;
+  wherry_request *request = NULL;
+  wherry_response *response = NULL;
+  const char *url = count > 1 ? arguments[1] : "https://example.org/";
+  /* readme: begin */
+  wherry_status status = wherry_client_new(NULL, &client);
+  if (status == WHERRY_OK) status = wherry_request_new("GET", url, &request);
+  if (status == WHERRY_OK) status = wherry_client_perform(client, request, &response);
+  if (status != WHERRY_OK) {
+    const wherry_error *error = wherry_last_error();
+    fprintf(stderr, "%s (%s): %s\n", wherry_status_name(status), wherry_error_reason(error),
+            wherry_error_message(error));
+  }
+  if (response != NULL) { /* also with E_HTTP: the server's own words */
+    size_t size = 0;
+    const uint8_t *body = wherry_response_body(response, &size);
+    fprintf(stderr, "HTTP %d, %zu bytes\n", (int)wherry_response_http_code(response), size);
+    if (size > 0) fwrite(body, 1, size, stdout);
+  }
+  wherry_response_free(response);
+  wherry_request_free(request);
+  wherry_client_free(client);
+  /* readme: end */
+  return status == WHERRY_OK ? 0 : 1;
+}

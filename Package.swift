@@ -1,0 +1,75 @@
+// swift-tools-version: 6.2
+// Wherry: the network layer of an application as one shared library.
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+/// Modules whose own code may not touch memory unchecked: an unsafe expression there does not build.
+let memorySafe: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatWarning("StrictMemorySafety", as: .error),
+]
+
+let package = Package(
+    name: "wherry",
+    products: [
+        .library(name: "Wherry", targets: ["Wherry"]),
+        .library(name: "wherry-c", type: .dynamic, targets: ["WherryDylib"]),
+        .executable(name: "wherry-cli", targets: ["wherry-cli"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+    ],
+    targets: [
+        // C and the system's libraries, in thin wrappers.
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libpng-dev"])]),
+        .systemLibrary(name: "CWherry", path: "include"),
+        .target(name: "CLinux"),
+        .target(
+            name: "CImageCodecs",
+            linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png")]),
+
+        // The rooms where pointers and system calls live.
+        .target(name: "WherrySystem", dependencies: ["CLinux", "CZlib"]),
+        .target(name: "WherryTransport", dependencies: ["CCurl", "WherrySystem"]),
+        .target(name: "WherryImaging", dependencies: ["CImageCodecs", "WherrySystem"]),
+
+        // The engine, and its two faces.
+        .target(
+            name: "WherryCore",
+            dependencies: ["WherrySystem", "WherryTransport", "WherryImaging"],
+            swiftSettings: memorySafe),
+        .target(name: "Wherry", dependencies: ["WherryCore"], swiftSettings: memorySafe),
+        .target(name: "WherryABI", dependencies: ["CWherry", "WherryCore"]),
+        .target(name: "WherryDylib", dependencies: ["WherryABI"]),
+
+        .executableTarget(
+            name: "wherry-cli",
+            dependencies: [
+                "Wherry", "WherryImaging", "WherrySystem",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+
+        .target(
+            name: "TestServer", path: "Tests/TestServer",
+            exclude: [
+                "README.md", "test_faults.py", "test_files.py", "test_testserver.py",
+                "wherry_testserver",
+            ]),
+        .testTarget(name: "TestServerTests", dependencies: ["TestServer"]),
+        .testTarget(name: "WherrySystemTests", dependencies: ["WherrySystem"]),
+        .testTarget(name: "WherryTransportTests", dependencies: ["WherryTransport", "TestServer"]),
+        .testTarget(name: "WherryImagingTests", dependencies: ["WherryImaging"]),
+        .testTarget(name: "WherryCoreTests", dependencies: ["WherryCore", "TestServer"]),
+        .testTarget(name: "WherryABITests", dependencies: ["CWherry", "WherryABI"]),
+        .testTarget(name: "WherryTests", dependencies: ["Wherry", "TestServer"]),
+        // Tests kill it.
+        .executableTarget(
+            name: "DownloadChild", dependencies: ["Wherry"], path: "Tests/DownloadChild"),
+        .testTarget(
+            name: "AcceptanceTests", dependencies: ["Wherry", "TestServer", "DownloadChild"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

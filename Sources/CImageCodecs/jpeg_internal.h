@@ -1,0 +1,58 @@
+/* Wherry: what the JPEG files share. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CIMAGE_JPEG_INTERNAL_H
+#define CIMAGE_JPEG_INTERNAL_H
+
+/* jpeglib.h speaks of FILE and size_t without asking for them. */
+/* clang-format off */
+#include "internal.h"
+
+#include <jpeglib.h>
+/* clang-format on */
+
+/* libjpeg's error manager with our landing place; the first member, so that the two share an
+ * address. Set `landing` by setjmp in every function that calls libjpeg. */
+typedef struct {
+  struct jpeg_error_mgr base;
+  jmp_buf landing;
+  cimage_status status; /* set before the jump where libjpeg's own code does not tell */
+  char text[JMSG_LENGTH_MAX];
+} cimage_jpeg_errors;
+
+/* Counts scans and looks at the clock once per row of blocks. */
+typedef struct {
+  struct jpeg_progress_mgr base;
+  uint32_t max_scans; /* 0: not a decoder */
+  int64_t deadline_ns;
+} cimage_jpeg_watch;
+
+typedef struct {
+  cimage_decoder base;
+  struct jpeg_decompress_struct codec;
+  struct jpeg_source_mgr source;
+  cimage_jpeg_errors errors;
+  cimage_jpeg_watch watch;
+  /* Of the first components, kept since libjpeg forgets them with the last row. */
+  UINT16 tables[3][DCTSIZE2];
+  int tables_count;
+  uint8_t *cmyk; /* one row, where RGB is made of it by hand */
+} cimage_jpeg_decoder;
+
+typedef struct {
+  struct jpeg_destination_mgr base;
+  cimage_buffer *output;
+} cimage_jpeg_sink;
+
+void cimage_jpeg_errors_init(cimage_jpeg_errors *errors);
+/* After the jump: the words into `message`, and the status. */
+cimage_status cimage_jpeg_failed(const cimage_jpeg_errors *errors, cimage_message message);
+void cimage_jpeg_fail(j_common_ptr codec, cimage_status status, const char *text);
+void cimage_jpeg_watch_init(cimage_jpeg_watch *watch, uint32_t max_scans, int64_t deadline_ns);
+/* Inside a landing: everything from quality to the extra segments but jpeg_start_compress. */
+void cimage_jpeg_configure(j_compress_ptr codec, const cimage_jpeg_options *options);
+void cimage_jpeg_write_segments(j_compress_ptr codec, const uint8_t *segments, size_t count);
+/* The codec's quantisation tables turned for transposed blocks. */
+void cimage_jpeg_transpose_tables(j_compress_ptr codec);
+void cimage_jpeg_sink_init(cimage_jpeg_sink *sink, cimage_buffer *output);
+
+#endif

@@ -1,0 +1,58 @@
+// Wherry: downloading into files.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+/// A download on its way.
+public typealias Download = TransferHandle<DownloadedFile>
+
+/// A download that is whole, verified and under its name.
+public struct DownloadedFile: Sendable {
+    /// The file's absolute path.
+    public let path: String
+    /// The answer that brought the last of it, without its body.
+    public let response: Response?
+
+    /// The file's URL.
+    public var url: URL { URL(fileURLWithPath: path) }
+}
+
+extension Client {
+    /// Starts a download into a file.
+    ///
+    /// The file appears under its name when it is whole; until then its partial lies beside it. A
+    /// download that was cancelled or failed goes on from there when the same is started again.
+    ///
+    /// - Parameter path: of the file to be; relative to the working directory.
+    /// - Throws: what is known at once, with nothing sent: `exists`, `bad_directory`,
+    ///   `already_running`, and what else concerns the target.
+    public func download(
+        _ request: Request, to path: String, decisions: Decisions? = nil
+    ) throws(WherryError) -> Download {
+        var request = request
+        request.set(.wantProgress, 1)
+        let events = TransferEvents(self.decisions(decisions, for: &request))
+        let transfer = try download(request, to: path, observer: events)
+        return TransferHandle(transfer, events) { outcome throws(WherryError) in
+            if let error = outcome.error { throw error }
+            guard let path = outcome.path else {
+                throw WherryError(.internal, "The download ended without a file")
+            }
+            return DownloadedFile(path: path, response: outcome.response)
+        }
+    }
+
+    /// Starts a download of a URL into a file.
+    public func download(_ url: String, to path: String) throws(WherryError) -> Download {
+        try download(Request(url), to: path)
+    }
+
+    /// Starts a download of a URL into a file.
+    public func download(_ url: URL, to file: URL) throws(WherryError) -> Download {
+        guard file.isFileURL else {
+            throw WherryError(
+                .badPath, "A download needs a file's URL, not \(file.scheme ?? "none")")
+        }
+        return try download(Request(url), to: file.path)
+    }
+}

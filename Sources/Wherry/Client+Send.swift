@@ -1,0 +1,130 @@
+// Wherry: sending a request and awaiting its answer.
+// SPDX-License-Identifier: Apache-2.0
+
+extension Client {
+    /// Sends a request and returns its answer when all of it is there.
+    ///
+    /// Cancelling the task cancels the transfer, and the call throws `cancelled`; it returns or
+    /// throws exactly once, when the transfer has ended.
+    ///
+    /// - Parameter decisions: answers the questions of this request in place of the client's.
+    /// - Throws: what could not be sent, what broke, or the server's refusal: any status but
+    ///   200-299 is an error with the code `http`, whose `response` has the server's words.
+    public func send(
+        _ request: Request, decisions: Decisions? = nil
+    ) async throws(WherryError) -> Response {
+        if Task.isCancelled { throw Transfer.cancelledError }
+        var request = request
+        let awaiter = EndAwaiter(self.decisions(decisions, for: &request))
+        let transfer = try send(request, observer: awaiter)
+        return try await awaiter.end(of: transfer).response()
+    }
+
+    /// Sends a request and decodes the JSON of its answer.
+    ///
+    /// - Throws: also `bad_json_body` if the answer is not what `type` wants; the error's
+    ///   `response` has it.
+    public func send<Value: Decodable>(
+        _ request: Request, as type: Value.Type, decisions: Decisions? = nil
+    ) async throws(WherryError) -> Value {
+        try await send(request, decisions: decisions).decode(type)
+    }
+
+    // MARK: Methods without a body
+
+    /// Asks with GET; parameters go into the query.
+    public func get(
+        _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
+    ) async throws(WherryError) -> Response {
+        try await send(Self.request("GET", url, parameters, headers))
+    }
+
+    /// Asks with GET and decodes the JSON of the answer.
+    public func get<Value: Decodable>(
+        _ url: String, parameters: JSONObject = [:], headers: Headers = [:], as type: Value.Type
+    ) async throws(WherryError) -> Value {
+        try await get(url, parameters: parameters, headers: headers).decode(type)
+    }
+
+    /// Asks with HEAD: status and fields come, and no body.
+    public func head(
+        _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
+    ) async throws(WherryError) -> Response {
+        try await send(Self.request("HEAD", url, parameters, headers))
+    }
+
+    /// Sends DELETE; parameters go into the query.
+    public func delete(
+        _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
+    ) async throws(WherryError) -> Response {
+        try await send(Self.request("DELETE", url, parameters, headers))
+    }
+
+    // MARK: Methods with a body
+
+    /// Sends POST; parameters become a JSON body.
+    public func post(
+        _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
+    ) async throws(WherryError) -> Response {
+        try await send(Self.request("POST", url, parameters, headers))
+    }
+
+    /// Sends POST with a value as JSON.
+    public func post(
+        _ url: String, json value: some Encodable, headers: Headers = [:]
+    ) async throws(WherryError) -> Response {
+        try await send(Self.request("POST", url, json: value, headers))
+    }
+
+    /// Sends POST with a value as JSON and decodes the JSON of the answer.
+    public func post<Value: Decodable>(
+        _ url: String, json value: some Encodable, headers: Headers = [:], as type: Value.Type
+    ) async throws(WherryError) -> Value {
+        try await send(Self.request("POST", url, json: value, headers)).decode(type)
+    }
+
+    /// Sends PUT; parameters become a JSON body.
+    public func put(
+        _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
+    ) async throws(WherryError) -> Response {
+        try await send(Self.request("PUT", url, parameters, headers))
+    }
+
+    /// Sends PUT with a value as JSON.
+    public func put(
+        _ url: String, json value: some Encodable, headers: Headers = [:]
+    ) async throws(WherryError) -> Response {
+        try await send(Self.request("PUT", url, json: value, headers))
+    }
+
+    /// Sends PATCH; parameters become a JSON body.
+    public func patch(
+        _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
+    ) async throws(WherryError) -> Response {
+        try await send(Self.request("PATCH", url, parameters, headers))
+    }
+
+    /// Sends PATCH with a value as JSON.
+    public func patch(
+        _ url: String, json value: some Encodable, headers: Headers = [:]
+    ) async throws(WherryError) -> Response {
+        try await send(Self.request("PATCH", url, json: value, headers))
+    }
+
+    private static func request(
+        _ method: String, _ url: String, _ parameters: JSONObject, _ headers: Headers
+    ) -> Request {
+        var request = Request(url, method: method)
+        request.parameters = parameters
+        request.headers = headers
+        return request
+    }
+
+    private static func request(
+        _ method: String, _ url: String, json value: some Encodable, _ headers: Headers
+    ) throws(WherryError) -> Request {
+        var request = try Request(url, method: method, json: value)
+        request.headers = headers
+        return request
+    }
+}

@@ -1,0 +1,122 @@
+// Wherry: questions of a transfer, answered by async closures.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Answers to what a transfer asks on its way. Without a closure the rules decide.
+///
+/// The transfer waits for the answer and holds no thread meanwhile; after 30 seconds the rules
+/// hold. A closure runs in a task of its own, which is cancelled when the transfer ends.
+public struct Decisions: Sendable {
+    /// Asked before every attempt and after every redirect: returns the request to send, edited
+    /// or as it is. Throwing ends the transfer with `refused`, and nothing is sent.
+    public var adapt: (@Sendable (Request) async throws -> Request)?
+
+    /// Asked before a redirect is followed, with the answer that redirects and the absolute
+    /// target. `false` makes that answer the result; throwing ends the transfer with `refused`.
+    public var redirect: (@Sendable (Response, String) async throws -> Bool)?
+
+    /// No question is asked until one of the closures is set.
+    public init() {}
+
+    /// Edits or refuses every request before it is sent.
+    public static func adapting(
+        _ adapt: @escaping @Sendable (Request) async throws -> Request
+    ) -> Decisions {
+        var decisions = Decisions()
+        decisions.adapt = adapt
+        return decisions
+    }
+
+    /// Decides about every redirect.
+    public static func redirecting(
+        _ redirect: @escaping @Sendable (Response, String) async throws -> Bool
+    ) -> Decisions {
+        var decisions = Decisions()
+        decisions.redirect = redirect
+        return decisions
+    }
+
+    /// What is to be asked.
+    var set: DecisionSet {
+        var set: DecisionSet = []
+        if adapt != nil { set.insert(.adapt) }
+        if redirect != nil { set.insert(.redirect) }
+        return set
+    }
+}
+
+extension Client {
+    /// Who answers the questions of requests started afterwards; `nil`, the default, asks none.
+    ///
+    /// A request sent with decisions of its own takes only those. While there are any, `perform`
+    /// throws `state`, since it could not wait for them.
+    public func setDecisions(_ decisions: Decisions?) throws(WherryError) {
+        extras.withLock { $0 = decisions }
+        try update { values throws(WherryError) in values.decisions = decisions?.set ?? [] }
+    }
+
+    /// The closures for a request: its own, else the client's.
+    func decisions(_ own: Decisions?, for request: inout Request) -> Decisions? {
+        if let own { request.decisions = own.set }
+        return own ?? extras.withLock { $0 as? Decisions }
+    }
+}
+
+/// Runs the closures for the questions of one transfer.
+final class DecisionResponder: Sendable {
+    private struct State {
+        /// The task of the question being answered; a transfer asks one at a time.
+        var task: Task<Void, Never>?
+        var isStopped = false
+    }
+    private let decisions: Decisions
+    private let state = Lock(State())
+
+    init(_ decisions: Decisions) { self.decisions = decisions }
+
+    /// Answers in a task; letting go of the question lets the rules decide.
+    func answer(_ decision: Decision) {
+        let task = Task { [decisions] in
+            let answer = await Self.answer(decision.kind, decisions)
+            do {
+                try decision.answer(answer)
+            } catch {
+                // Too late: the time for it was over, or the transfer has ended.
+            }
+        }
+        let isStopped = state.withLock { state in
+            state.task = task
+            return state.isStopped
+        }
+        if isStopped { task.cancel() }
+    }
+
+    private static func answer(
+        _ kind: Decision.Kind, _ decisions: Decisions
+    ) async -> Decision.Answer {
+        do {
+            switch kind {
+            case .adapt(let request):
+                guard let adapt = decisions.adapt else { return .standard }
+                return .adapted(try await adapt(request))
+            case .redirect(let response, let target):
+                guard let redirect = decisions.redirect else { return .standard }
+                return .follow(try await redirect(response, target))
+            }
+        } catch let error as WherryError {
+            return .refuse(error.message)
+        } catch {
+            return .refuse("The request was refused: \(error)")
+        }
+    }
+
+    /// The transfer has ended: nobody needs an answer.
+    func stop() {
+        let task = state.withLock { state in
+            state.isStopped = true
+            return state.task
+        }
+        task?.cancel()
+    }
+}

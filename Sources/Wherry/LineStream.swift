@@ -1,0 +1,84 @@
+// Wherry: the body of an answer, line by line.
+// SPDX-License-Identifier: Apache-2.0
+
+extension BodyStream {
+    /// The body as lines of text.
+    public var lines: LineStream { LineStream(body: self, maxLineBytes: 1 << 20) }
+
+    /// The body as lines of text.
+    ///
+    /// - Parameter maxLineBytes: the longest line; a longer one is the error `too_large`.
+    public func lines(maxLineBytes: Int) -> LineStream {
+        LineStream(body: self, maxLineBytes: Swift.max(0, maxLineBytes))
+    }
+}
+
+/// The lines of a body, without their ends (LF or CRLF). Text after the last end is a line too;
+/// bytes that are not UTF-8 become U+FFFD. A line may be 1 MiB long unless said otherwise.
+public struct LineStream: AsyncSequence, Sendable {
+    public typealias Element = String
+    public typealias Failure = WherryError
+
+    let body: BodyStream
+    let maxLineBytes: Int
+
+    /// The one reader of the lines.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(body: body.makeAsyncIterator(), maxLineBytes: maxLineBytes)
+    }
+
+    /// Takes the lines in turn.
+    public struct Iterator: AsyncIteratorProtocol {
+        private var body: BodyStream.Iterator
+        private let maxLineBytes: Int
+        private var piece = Bytes()
+        private var position = 0
+        private var line: [UInt8] = []
+        private var isOver = false
+
+        init(body: BodyStream.Iterator, maxLineBytes: Int) {
+            self.body = body
+            self.maxLineBytes = maxLineBytes
+        }
+
+        /// The next line; `nil` after the last.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(WherryError) -> String? {
+            while !isOver {
+                if let end = piece[position...].firstIndex(of: UInt8(ascii: "\n")) {
+                    try take(upTo: end)
+                    position = end + 1
+                    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+                    return finish()
+                }
+                try take(upTo: piece.count)
+                // What was read is let go of before the wait for more.
+                piece = Bytes()
+                position = 0
+                guard let next = try await body.next(isolation: actor) else {
+                    isOver = true
+                    return line.isEmpty ? nil : finish()
+                }
+                piece = next
+            }
+            return nil
+        }
+
+        private mutating func take(upTo end: Int) throws(WherryError) {
+            let (count, overflow) = line.count.addingReportingOverflow(end - position)
+            guard !overflow, count <= maxLineBytes else {
+                isOver = true
+                throw WherryError(
+                    .tooLarge, "A line of the answer is longer than \(maxLineBytes) bytes")
+            }
+            line.append(contentsOf: piece[position..<end])
+        }
+
+        private mutating func finish() -> String {
+            let text = String(decoding: line, as: UTF8.self)
+            line.removeAll(keepingCapacity: true)
+            return text
+        }
+    }
+}

@@ -1,0 +1,112 @@
+// Wherry: requests with forms, pictures and digests.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+extension Request.Part {
+    /// A picture, compressed on a worker when the request is sent.
+    ///
+    /// Its field is `name` and its index among the pictures, from 0, as SJNetwork has it;
+    /// `Request.imageNaming` has other ways.
+    public static func image(
+        _ name: String, _ image: Image, _ compression: Compression = Compression()
+    ) -> Request.Part {
+        Request.Part(
+            name: name, content: .image(image.source, compression.settings),
+            fileName: image.fileName)
+    }
+}
+
+/// How the fields of a form's pictures are named after the one name that was given.
+public enum ImageNaming: String, Sendable, Hashable {
+    /// `photo0`, `photo1`: SJNetwork's, the default.
+    case index
+    /// `photo`, `photo`.
+    case `repeat`
+    /// `photo[]`, `photo[]`.
+    case brackets
+}
+
+extension Request {
+    /// Adds a part to the body, which becomes multipart/form-data; fields there become parts.
+    public mutating func add(_ part: Part) { addPart(part) }
+
+    /// How the fields of pictures are named; `nil` takes the client's, whose default is `index`.
+    public var imageNaming: ImageNaming? {
+        get { imageNames.flatMap { ImageNaming(rawValue: $0) } }
+        set { imageNames = newValue?.rawValue }
+    }
+
+    /// The type JPEG pictures are sent as; `nil` is "image/jpeg". Old servers want "image/jpg".
+    public var jpegContentType: String? {
+        get { jpegType }
+        set { jpegType = newValue }
+    }
+}
+
+/// Ways to compute a digest.
+public enum DigestKind: Sendable, Hashable {
+    case md5, sha1, sha256, sha512
+
+    var algorithm: DigestAlgorithm {
+        switch self {
+        case .md5: .md5
+        case .sha1: .sha1
+        case .sha256: .sha256
+        case .sha512: .sha512
+        }
+    }
+}
+
+extension Request {
+    /// What the finished download must have, in hexadecimal or Base64; `nil` asks for nothing.
+    ///
+    /// The file gets its name only if the digest is right; else the error is `checksum`.
+    ///
+    /// - Throws: `bad_digest` for a text that is no digest of that kind.
+    public mutating func setDigest(_ kind: DigestKind, _ text: String?) throws(WherryError) {
+        expectedDigest = try text.map { text throws(WherryError) in
+            try ExpectedDigest(kind.algorithm, text: text)
+        }
+    }
+
+    /// What a download does where its file exists already.
+    public enum ExistingFile: Int64, Sendable, Hashable {
+        /// The error `exists`, before anything is sent: the default.
+        case fail = 0
+        /// Replaces it, at the end and in one step.
+        case replace = 1
+        /// Takes another name: "name (1).txt".
+        case number = 2
+    }
+
+    /// What a download does where its file exists already.
+    public var existingFile: ExistingFile {
+        get { value(of: .targetExists).flatMap { ExistingFile(rawValue: $0) } ?? .fail }
+        set { set(.targetExists, newValue.rawValue) }
+    }
+
+    /// A download's path is a directory: the file's name is the server's or the URL's, cleaned.
+    public var savesIntoDirectory: Bool {
+        get { value(of: .targetIsDirectory) == 1 }
+        set { set(.targetIsDirectory, newValue ? 1 : 0) }
+    }
+
+    /// A download makes the directories that its path needs. Off.
+    public var makesDirectories: Bool {
+        get { value(of: .makeDirectories) == 1 }
+        set { set(.makeDirectories, newValue ? 1 : 0) }
+    }
+
+    /// How often a download begins again after a failure that may pass: 5.
+    public var maxRetries: Int? {
+        get { value(of: .maxRetries).map { Int($0) } }
+        set {
+            if let newValue {
+                set(.maxRetries, Int64(newValue))
+            } else {
+                overrides.removeAll { $0.option == .maxRetries }
+            }
+        }
+    }
+}

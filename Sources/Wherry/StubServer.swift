@@ -1,0 +1,119 @@
+// Wherry: answers without a network, for the tests of programs.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// Answers the requests of clients in a test, without a network.
+///
+///     let stub = StubServer()
+///     stub.answer("https://example.org/users/*", json: ["name": "Skye"])
+///     let client = try Client { $0.stubServer = stub }
+///
+/// Every request that no rule answers fails with `connect`. Any number of clients may share one.
+public final class StubServer: Sendable {
+    /// A request as it would have been sent.
+    public struct Received: Sendable {
+        /// As it was sent.
+        public let method: String
+        /// The whole URL.
+        public let url: String
+        /// Every field, those that the network's transport writes included.
+        public let headers: Headers
+        /// The body, or its first 64 MiB.
+        public let body: Bytes
+        /// The length of the whole body.
+        public let bodyLength: Int64
+    }
+
+    let transport: StubTransport
+
+    /// Without rules.
+    public init() { transport = StubTransport() }
+
+    init(_ transport: StubTransport) { self.transport = transport }
+
+    /// Answers requests for a URL. Of several rules that match, the oldest one goes first.
+    ///
+    /// - Parameters:
+    ///   - url: the whole URL, or its beginning followed by "*".
+    ///   - method: `nil`, the default, is any.
+    ///   - times: how many requests it answers; `nil`, the default, is all.
+    ///   - delay: from the end of a request to its answer, on the clock that ``advance(by:)`` moves.
+    public func answer(
+        _ url: String, method: String? = nil, times: Int? = nil, status: Int = 200,
+        headers: Headers = [:], body: Bytes = [], delay: Duration = .zero
+    ) {
+        let head = headers.fields.compactMap { field in
+            field.value.map { "\(field.name): \($0)\n" }
+        }.joined()
+        transport.addAnswer(
+            method: method, url: url, times: times ?? -1, status: status, head: head, body: body)
+        setDelay(delay)
+    }
+
+    /// Answers requests for a URL with JSON.
+    ///
+    /// - Throws: `bad_parameters` for what JSON cannot say.
+    public func answer(
+        _ url: String, method: String? = nil, times: Int? = nil, status: Int = 200, json: JSON,
+        delay: Duration = .zero
+    ) throws(WherryError) {
+        let body: Bytes
+        do {
+            body = Bytes(try json.printed())
+        } catch {
+            throw WherryError(.badParameters, error.message)
+        }
+        answer(
+            url, method: method, times: times, status: status,
+            headers: ["Content-Type": "application/json"], body: body, delay: delay)
+    }
+
+    /// Fails requests for a URL: at once, or after so many bytes of an answer's body.
+    ///
+    /// - Parameter reason: a word of the table of reasons that a network can bring about, such as
+    ///   "connect", "idle_timeout" or "truncated".
+    /// - Throws: `bad_value` for any other word.
+    public func fail(
+        _ url: String, method: String? = nil, times: Int? = nil, reason: String,
+        afterBytes: Int64 = 0, delay: Duration = .zero
+    ) throws(WherryError) {
+        guard ErrorReason(rawValue: reason) != nil, let kind = TransportError.Kind(rawValue: reason)
+        else {
+            throw WherryError(.badValue, "A network cannot fail with the reason \"\(reason)\"")
+        }
+        transport.addFailure(
+            method: method, url: url, times: times ?? -1, kind: kind, afterBytes: afterBytes)
+        setDelay(delay)
+    }
+
+    private func setDelay(_ delay: Duration) {
+        if delay > .zero { transport.setDelay(milliseconds: delay.wholeMilliseconds) }
+    }
+
+    /// What was asked so far, in the order of starting.
+    public var requests: [Received] {
+        transport.requests.map { request in
+            var headers = Headers()
+            for field in request.fields { headers.append(field.name, field.value) }
+            return Received(
+                method: request.method, url: request.url, headers: headers, body: request.body,
+                bodyLength: request.bodyLength)
+        }
+    }
+
+    /// Moves the clients' time on, and returns when what came due has happened. Until the first
+    /// call time passes by itself.
+    public func advance(by time: Duration) {
+        transport.advance(milliseconds: time.wholeMilliseconds)
+    }
+}
+
+extension Client.Configuration {
+    /// Answers all requests of the client in place of the network. None by default; for tests.
+    public var stubServer: StubServer? {
+        get { stub.map { StubServer($0) } }
+        set { stub = newValue?.transport }
+    }
+}

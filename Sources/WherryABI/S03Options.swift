@@ -1,0 +1,30 @@
+// Wherry: wherry.h, section 3: options, as numbers that C may get wrong.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+
+/// The numbered option behind a number.
+func option(_ number: wherry_option) throws(WherryError) -> Option {
+    guard let option = Option(rawValue: Int32(truncatingIfNeeded: number.rawValue)) else {
+        throw WherryError(.badOption, "There is no option \(number.rawValue)")
+    }
+    return option
+}
+
+/// The text option behind a number.
+func option(_ number: wherry_text_option) throws(WherryError) -> TextOption {
+    guard let option = TextOption(rawValue: Int32(truncatingIfNeeded: number.rawValue)) else {
+        throw WherryError(.badOption, "There is no text option \(number.rawValue)")
+    }
+    return option
+}
+
+/// The questions behind a sum of bits.
+func decisions(_ bits: UInt32) throws(WherryError) -> DecisionSet {
+    let set = DecisionSet(rawValue: bits)
+    guard DecisionSet.all.isSuperset(of: set) else {
+        throw WherryError(.badValue, "There are no decisions \(bits)")
+    }
+    return set
+}

@@ -1,0 +1,99 @@
+// Wherry: wherry.h, section 4: config.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+import WherryTransport
+
+extension Client.Configuration: BoxedValue {
+    static var kind: HandleKind { .config }
+}
+
+@_cdecl("wherry_config_new") @implementation
+public func wherry_config_new(
+    _ out_config: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try Handles.give(Box(Client.Configuration()), to: required(out_config))
+    }
+}
+
+@_cdecl("wherry_config_free") @implementation
+public func wherry_config_free(_ config: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try Handles.free(config, Box<Client.Configuration>.self) }
+}
+
+@_cdecl("wherry_config_set_option") @implementation
+public func wherry_config_set_option(
+    _ config: OpaquePointer?, _ option: wherry_option, _ value: Int64
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try change(config) { values throws(WherryError) in
+            let option = try WherryABI.option(option)
+            try option.check(value, in: .build)
+            values.options[option] = value
+        }
+    }
+}
+
+@_cdecl("wherry_config_set_text") @implementation
+public func wherry_config_set_text(
+    _ config: OpaquePointer?, _ option: wherry_text_option, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try change(config) { values throws(WherryError) in
+            let option = try WherryABI.option(option)
+            let value = try optionalText(value, "value")
+            try option.check(value, in: .build)
+            values.texts[option] = value
+        }
+    }
+}
+
+@_cdecl("wherry_config_set_header") @implementation
+public func wherry_config_set_header(
+    _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try change(config) { values throws(WherryError) in
+            if name == nil && value == nil {
+                values.headers.removeAll()
+                return
+            }
+            let name = try text(name, "name")
+            let value = try optionalText(value, "value")
+            try Headers.check(name, value)
+            values.headers[name] = value
+        }
+    }
+}
+
+@_cdecl("wherry_config_set_parameter") @implementation
+public func wherry_config_set_parameter(
+    _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try change(config) { values throws(WherryError) in
+            let name = try text(name, "name")
+            values.parameters[name] = try optionalText(value, "value").map { JSON($0) }
+        }
+    }
+}
+
+@_cdecl("wherry_config_set_stub") @implementation
+public func wherry_config_set_stub(
+    _ config: OpaquePointer?, _ stub: OpaquePointer?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let stub = try Handles.get(stub, StubTransport.self)
+        try Handles.change(config, Client.Configuration.self) { $0.stub = stub }
+    }
+}
+
+private func change(
+    _ config: OpaquePointer?, _ body: (inout ClientSettings.Values) throws(WherryError) -> Void
+) throws(WherryError) {
+    try Handles.change(config, Client.Configuration.self) { configuration throws(WherryError) in
+        try body(&configuration.values)
+    }
+}

@@ -1,0 +1,345 @@
+// Wherry: wherry.h, section 6: request.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+import WherrySystem
+
+/// A request that C puts together, and the texts it has lent.
+struct RequestValue: BoxedValue {
+    static var kind: HandleKind { .request }
+
+    var request: Request
+    var texts: TextStore?
+
+    init(_ request: Request) { self.request = request }
+
+    mutating func store() -> TextStore {
+        if let texts { return texts }
+        let store = TextStore()
+        texts = store
+        return store
+    }
+}
+
+/// A copy of the request behind a handle, as it is now.
+func snapshot(_ request: OpaquePointer?) throws(WherryError) -> Request {
+    try Handles.change(request, RequestValue.self) { (value) in value.request }
+}
+
+private func edit(
+    _ request: OpaquePointer?, _ body: (inout Request) throws(WherryError) -> Void
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try Handles.change(request, RequestValue.self) { value throws(WherryError) in
+            try body(&value.request)
+        }
+    }
+}
+
+@_cdecl("wherry_request_new") @implementation
+public func wherry_request_new(
+    _ method: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?,
+    _ out_request: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_request)
+        let request = try Request(text(url, "url"), method: optionalText(method, "method"))
+        if let method = request.method, let violation = FieldRules.violation(method: method) {
+            throw WherryError(.badMethod, violation.message)
+        }
+        try Handles.give(Box(RequestValue(request)), to: out)
+    }
+}
+
+@_cdecl("wherry_request_copy") @implementation
+public func wherry_request_copy(
+    _ request: OpaquePointer?, _ out_copy: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_copy)
+        try Handles.give(Box(RequestValue(snapshot(request))), to: out)
+    }
+}
+
+@_cdecl("wherry_request_free") @implementation
+public func wherry_request_free(_ request: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try Handles.freeOwned(request, RequestValue.self) }
+}
+
+@_cdecl("wherry_request_set_option") @implementation
+public func wherry_request_set_option(
+    _ request: OpaquePointer?, _ option: wherry_option, _ value: Int64
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let option = try WherryABI.option(option)
+        try option.check(value, in: .request)
+        request.set(option, value)
+    }
+}
+
+@_cdecl("wherry_request_set_text") @implementation
+public func wherry_request_set_text(
+    _ request: OpaquePointer?, _ option: wherry_text_option, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let option = try WherryABI.option(option)
+        let value = try optionalText(value, "value")
+        try option.check(value, in: .request)
+        switch option {
+        case .bearerToken: request.bearerToken = value
+        case .tag: request.tag = value
+        case .imageNames: request.imageNames = value
+        case .jpegType: request.jpegType = value
+        default:
+            throw WherryError(.badOption, "The option \(option) cannot be set on a request")
+        }
+    }
+}
+
+@_cdecl("wherry_request_set_url") @implementation
+public func wherry_request_set_url(
+    _ request: OpaquePointer?, _ url: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in request.url = try text(url, "url") }
+}
+
+@_cdecl("wherry_request_set_header") @implementation
+public func wherry_request_set_header(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let name = try text(name, "name")
+        let value = try optionalText(value, "value")
+        try Headers.check(name, value)
+        request.headers.set(name, value)
+    }
+}
+
+@_cdecl("wherry_request_set_parameter") @implementation
+public func wherry_request_set_parameter(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let name = try text(name, "name")
+        request.parameters[name] = try optionalText(value, "value").map { JSON($0) }
+    }
+}
+
+@_cdecl("wherry_request_set_parameters_json") @implementation
+public func wherry_request_set_parameters_json(
+    _ request: OpaquePointer?, _ text: UnsafeRawPointer?, _ count: Int
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        guard case .object(let object) = try json(text, count, else: .badParameters) else {
+            throw WherryError(.badParameters, "The parameters are not a JSON object")
+        }
+        for member in object { request.parameters[member.name] = member.value }
+    }
+}
+
+@_cdecl("wherry_request_add_query") @implementation
+public func wherry_request_add_query(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        request.query.append(try .init(text(name, "name"), text(value, "value")))
+    }
+}
+
+@_cdecl("wherry_request_add_field") @implementation
+public func wherry_request_add_field(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        request.addField(try text(name, "name"), try text(value, "value"))
+    }
+}
+
+@_cdecl("wherry_request_set_json") @implementation
+public func wherry_request_set_json(
+    _ request: OpaquePointer?, _ text: UnsafeRawPointer?, _ count: Int
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        _ = try json(text, count, else: .badParameters)
+        request.body = .json(try bytes(text, count))
+    }
+}
+
+@_cdecl("wherry_request_set_json_value") @implementation
+public func wherry_request_set_json_value(
+    _ request: OpaquePointer?, _ value: OpaquePointer?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let printed = try RequestPlanner.json(Handles.change(value, JSONValue.self) { $0.json })
+        try Handles.change(request, RequestValue.self) { $0.request.body = .json(printed) }
+    }
+}
+
+@_cdecl("wherry_request_set_body") @implementation
+public func wherry_request_set_body(
+    _ request: OpaquePointer?, _ bytes: UnsafeRawPointer?, _ count: Int,
+    _ content_type: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let bytes = try WherryABI.bytes(bytes, count)
+        request.body = .bytes(bytes, contentType: try contentType(content_type))
+    }
+}
+
+@_cdecl("wherry_request_set_body_file") @implementation
+public func wherry_request_set_body_file(
+    _ request: OpaquePointer?, _ path: UnsafePointer<CChar>?,
+    _ content_type: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let path = try text(path, "path")
+        request.body = .file(path: path, contentType: try contentType(content_type))
+    }
+}
+
+@_cdecl("wherry_request_set_body_stream") @implementation
+public func wherry_request_set_body_stream(
+    _ request: OpaquePointer?, _ count: Int64, _ content_type: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        guard count >= -1 else {
+            throw WherryError(.badValue, "A body cannot have \(count) bytes; -1 is unknown")
+        }
+        request.body = .stream(
+            length: count < 0 ? nil : count, contentType: try contentType(content_type))
+    }
+}
+
+@_cdecl("wherry_request_add_part") @implementation
+public func wherry_request_add_part(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ bytes: UnsafeRawPointer?,
+    _ count: Int, _ file_name: UnsafePointer<CChar>?, _ content_type: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let bytes = try WherryABI.bytes(bytes, count)
+        request.addPart(
+            .bytes(
+                try text(name, "name"), bytes, fileName: try optionalText(file_name, "file name"),
+                contentType: try contentType(content_type)))
+    }
+}
+
+@_cdecl("wherry_request_add_part_file") @implementation
+public func wherry_request_add_part_file(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ path: UnsafePointer<CChar>?,
+    _ file_name: UnsafePointer<CChar>?, _ content_type: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        request.addPart(
+            .file(
+                try text(name, "name"), path: try text(path, "path"),
+                fileName: try optionalText(file_name, "file name"),
+                contentType: try contentType(content_type)))
+    }
+}
+
+@_cdecl("wherry_request_add_image") @implementation
+public func wherry_request_add_image(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ image: OpaquePointer?,
+    _ compression: OpaquePointer?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let part = try part(text(name, "name"), image, compression)
+        try Handles.change(request, RequestValue.self) { $0.request.addPart(part) }
+    }
+}
+
+@_cdecl("wherry_request_set_streamed") @implementation
+public func wherry_request_set_streamed(
+    _ request: OpaquePointer?, _ streamed: Bool
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in request.isStreamed = streamed }
+}
+
+@_cdecl("wherry_request_accept_status") @implementation
+public func wherry_request_accept_status(
+    _ request: OpaquePointer?, _ http_code: Int32
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        guard (100...999).contains(http_code) else {
+            throw WherryError(.badValue, "\(http_code) is not an HTTP status")
+        }
+        if !request.acceptedStatus.contains(Int(http_code)) {
+            request.acceptedStatus.append(Int(http_code))
+        }
+    }
+}
+
+@_cdecl("wherry_request_set_decisions") @implementation
+public func wherry_request_set_decisions(
+    _ request: OpaquePointer?, _ decisions: UInt32
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        request.decisions = try WherryABI.decisions(decisions)
+    }
+}
+
+@_cdecl("wherry_request_set_digest") @implementation
+public func wherry_request_set_digest(
+    _ request: OpaquePointer?, _ digest: wherry_digest, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let algorithm: DigestAlgorithm? =
+            switch digest {
+            case WHERRY_DIGEST_NONE: nil
+            case WHERRY_DIGEST_MD5: .md5
+            case WHERRY_DIGEST_SHA1: .sha1
+            case WHERRY_DIGEST_SHA256: .sha256
+            case WHERRY_DIGEST_SHA512: .sha512
+            default: throw WherryError(.badValue, "There is no digest \(digest.rawValue)")
+            }
+        guard let value = try optionalText(value, "digest") else {
+            request.expectedDigest = nil
+            return
+        }
+        guard let algorithm else {
+            throw WherryError(.badDigest, "A digest was given and not of which kind it is")
+        }
+        request.expectedDigest = try ExpectedDigest(algorithm, text: value)
+    }
+}
+
+@_cdecl("wherry_request_method") @implementation
+public func wherry_request_method(_ request: OpaquePointer?) -> UnsafePointer<CChar>? {
+    lend(request) { $0.effectiveMethod }
+}
+
+@_cdecl("wherry_request_url") @implementation
+public func wherry_request_url(_ request: OpaquePointer?) -> UnsafePointer<CChar>? {
+    lend(request) { $0.url }
+}
+
+@_cdecl("wherry_request_identifier") @implementation
+public func wherry_request_identifier(
+    _ request: OpaquePointer?, _ client: OpaquePointer?
+) -> UnsafePointer<CChar>? {
+    lend(request) { request throws(WherryError) in
+        guard client != nil else { return try request.identifier(base: nil) }
+        return try Handles.get(client, Client.self).identifier(of: request)
+    }
+}
+
+/// Text made of a request, lent as long as it lives.
+private func lend(
+    _ request: OpaquePointer?, _ make: (Request) throws(WherryError) -> String
+) -> UnsafePointer<CChar>? {
+    value(nil) { () throws(WherryError) in
+        let (request, store) = try Handles.change(request, RequestValue.self) {
+            ($0.request, $0.store())
+        }
+        return store.lend(try make(request))
+    }
+}
+
+/// A media type that goes into a field of its own.
+private func contentType(_ pointer: UnsafePointer<CChar>?) throws(WherryError) -> String? {
+    guard let type = try optionalText(pointer, "content type") else { return nil }
+    try Headers.check("Content-Type", type)
+    return type
+}

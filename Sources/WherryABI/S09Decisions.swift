@@ -1,0 +1,59 @@
+// Wherry: wherry.h, section 9: decisions.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+
+/// The question of an event, if it is of this kind.
+private func question(
+    _ event: OpaquePointer?, _ kinds: DecisionSet
+) throws(WherryError) -> (event: QueueEvent, decision: Decision) {
+    let event = try getEvent(event)
+    guard case .decision(let decision) = event.event, kinds.contains(decision.kind.set) else {
+        throw WherryError(.badArgument, "The event asks no question of this kind")
+    }
+    return (event, decision)
+}
+
+@_cdecl("wherry_event_request") @implementation
+public func wherry_event_request(_ event: OpaquePointer?) -> OpaquePointer? {
+    value(nil) { () throws(WherryError) in
+        let (event, decision) = try question(event, .adapt)
+        guard case .adapt(let request) = decision.kind else { return nil }
+        return event.lendings.request(request)
+    }
+}
+
+@_cdecl("wherry_event_answer_adapt") @implementation
+public func wherry_event_answer_adapt(
+    _ event: OpaquePointer?, _ proceed: Bool
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let (event, decision) = try question(event, .adapt)
+        guard proceed else {
+            return try decision.answer(.refuse("The request was refused before it was sent"))
+        }
+        let edited = event.lendings.edited?.with { $0.request }
+        try decision.answer(edited.map { .adapted($0) } ?? .standard)
+    }
+}
+
+@_cdecl("wherry_event_answer_redirect") @implementation
+public func wherry_event_answer_redirect(
+    _ event: OpaquePointer?, _ follow: Bool
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try question(event, .redirect).decision.answer(.follow(follow))
+    }
+}
+
+@_cdecl("wherry_event_answer_refuse") @implementation
+public func wherry_event_answer_refuse(
+    _ event: OpaquePointer?, _ message: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let decision = try question(event, .all).decision
+        let message = try optionalText(message, "message")
+        try decision.answer(.refuse(message ?? "The question was answered with a refusal"))
+    }
+}

@@ -1,0 +1,67 @@
+// Wherry: wherry.h, section 11: lists.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+
+@_cdecl("wherry_list_free") @implementation
+public func wherry_list_free(_ list: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try Handles.free(list, ListBox.self) }
+}
+
+@_cdecl("wherry_list_count") @implementation
+public func wherry_list_count(_ list: OpaquePointer?) -> Int {
+    value(0) { () throws(WherryError) in try Handles.get(list, ListBox.self).count }
+}
+
+@_cdecl("wherry_list_transfer") @implementation
+public func wherry_list_transfer(
+    _ list: OpaquePointer?, _ index: Int, _ out_row: UnsafeMutablePointer<wherry_transfer_row>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        guard case .transfers(let rows) = try Handles.get(list, ListBox.self).rows else {
+            throw .otherList
+        }
+        try copy(rows, index, out_row)
+    }
+}
+
+@_cdecl("wherry_list_image") @implementation
+public func wherry_list_image(
+    _ list: OpaquePointer?, _ index: Int, _ out_row: UnsafeMutablePointer<wherry_image_row>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        guard case .images(let rows) = try Handles.get(list, ListBox.self).rows else {
+            throw .otherList
+        }
+        try copy(rows, index, out_row)
+    }
+}
+
+@_cdecl("wherry_list_partial") @implementation
+public func wherry_list_partial(
+    _ list: OpaquePointer?, _ index: Int, _ out_row: UnsafeMutablePointer<wherry_partial_row>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        guard case .partials(let rows) = try Handles.get(list, ListBox.self).rows else {
+            throw .otherList
+        }
+        try copy(rows, index, out_row)
+    }
+}
+
+extension WherryError {
+    fileprivate static let otherList = WherryError(
+        .badArgument, "The list has rows of another kind")
+}
+
+private func copy<Row: PlainStruct>(
+    _ rows: [Row], _ index: Int, _ out: UnsafeMutablePointer<Row>?
+) throws(WherryError) {
+    try fill(out) { () throws(WherryError) in
+        guard rows.indices.contains(index) else {
+            throw WherryError(.badArgument, "The list has \(rows.count) rows, and none \(index)")
+        }
+        return rows[index]
+    }
+}

@@ -1,0 +1,207 @@
+// Wherry: wherry.h, section 13: images.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+import WherryImaging
+import WherrySystem
+
+/// A picture in C's hands.
+struct ImageValue: BoxedValue {
+    static var kind: HandleKind { .image }
+
+    var source: ImageSource
+    var fileName: String?
+}
+
+extension Compression: BoxedValue {
+    static var kind: HandleKind { .compression }
+}
+
+/// A picture as a part of a body, under the default compression for NULL.
+func part(
+    _ name: String, _ image: OpaquePointer?, _ compression: OpaquePointer?
+) throws(WherryError) -> Request.Part {
+    let image = try Handles.change(image, ImageValue.self) { $0 }
+    return Request.Part(
+        name: name, content: .image(image.source, try compressionValue(compression)),
+        fileName: image.fileName)
+}
+
+/// The compression behind a handle; quality 1 for NULL.
+func compressionValue(_ compression: OpaquePointer?) throws(WherryError) -> Compression {
+    guard compression != nil else { return Compression() }
+    return try Handles.change(compression, Compression.self) { $0 }
+}
+
+@_cdecl("wherry_image_recognise") @implementation
+public func wherry_image_recognise(
+    _ bytes: UnsafeRawPointer?, _ count: Int
+) -> wherry_image_format {
+    value(WHERRY_IMAGE_KEEP) { () throws(WherryError) in
+        let head = try buffer(bytes, count).prefix(12)
+        let format = ImageFormat.recognise(head)
+        return wherry_image_format(UInt32((format ?? .keep).rawValue))
+    }
+}
+
+@_cdecl("wherry_image_new_file") @implementation
+public func wherry_image_new_file(
+    _ path: UnsafePointer<CChar>?, _ out_image: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_image)
+        try Handles.give(Box(ImageValue(source: picture(text(path, "path")))), to: out)
+    }
+}
+
+/// A picture in a file that is there.
+func picture(_ path: String) throws(WherryError) -> ImageSource {
+    do {
+        try File.checkReadable(path)
+    } catch {
+        throw WherryError(error)
+    }
+    return .file(path: path)
+}
+
+@_cdecl("wherry_image_new_bytes") @implementation
+public func wherry_image_new_bytes(
+    _ bytes: UnsafeRawPointer?, _ count: Int, _ out_image: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_image)
+        let copy = try WherryABI.bytes(bytes, count)
+        try Handles.give(Box(ImageValue(source: .bytes(copy))), to: out)
+    }
+}
+
+@_cdecl("wherry_image_new_pixels") @implementation
+public func wherry_image_new_pixels(
+    _ bytes: UnsafeRawPointer?, _ count: Int, _ format: wherry_pixel_format, _ width: Int32,
+    _ height: Int32, _ stride_bytes: Int, _ out_image: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_image)
+        guard let pixels = UInt8(exactly: format.rawValue).flatMap({ PixelFormat(rawValue: $0) })
+        else {
+            throw WherryError(.badValue, "There is no pixel format \(format.rawValue)")
+        }
+        let copy = try WherryABI.bytes(bytes, count)
+        guard let owner = copy.storage else {
+            throw WherryError(.badArgument, "There are no pixels")
+        }
+        let image: PixelBuffer
+        do throws(ImagingError) {
+            image = try PixelBuffer(
+                borrowing: UnsafeRawBufferPointer(start: copy.lent, count: copy.count),
+                owner: owner, format: pixels, width: Int(width), height: Int(height),
+                stride: stride_bytes)
+        } catch {
+            throw WherryError(.badArgument, error.message)
+        }
+        try Handles.give(Box(ImageValue(source: .pixels(image))), to: out)
+    }
+}
+
+@_cdecl("wherry_image_free") @implementation
+public func wherry_image_free(_ image: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try Handles.free(image, Box<ImageValue>.self) }
+}
+
+@_cdecl("wherry_image_set_file_name") @implementation
+public func wherry_image_set_file_name(
+    _ image: OpaquePointer?, _ file_name: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let name = try optionalText(file_name, "file name")
+        try Handles.change(image, ImageValue.self) { $0.fileName = name }
+    }
+}
+
+@_cdecl("wherry_compression_new") @implementation
+public func wherry_compression_new(
+    _ quality: Double, _ out_compression: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try Handles.give(Box(Compression(quality: quality)), to: required(out_compression))
+    }
+}
+
+@_cdecl("wherry_compression_free") @implementation
+public func wherry_compression_free(_ compression: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try Handles.free(compression, Box<Compression>.self) }
+}
+
+@_cdecl("wherry_compression_set_option") @implementation
+public func wherry_compression_set_option(
+    _ compression: OpaquePointer?, _ option: wherry_image_option, _ value: Int64
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try Handles.change(compression, Compression.self) { compression throws(WherryError) in
+            try compression.set(option, value)
+        }
+    }
+}
+
+@_cdecl("wherry_compression_set_type") @implementation
+public func wherry_compression_set_type(
+    _ compression: OpaquePointer?, _ type: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let format = try ImageTypeName(optionalText(type, "type")).format
+        try Handles.change(compression, Compression.self) { $0.format = format }
+    }
+}
+
+extension Compression {
+    fileprivate mutating func set(
+        _ option: wherry_image_option, _ value: Int64
+    ) throws(WherryError) {
+        func number(_ range: ClosedRange<Int64>) throws(WherryError) -> Int {
+            guard range.contains(value) else {
+                throw WherryError(
+                    .badValue, "The image option \(option.rawValue) takes \(range), not \(value)")
+            }
+            return Int(value)
+        }
+        func limit() throws(WherryError) -> Int? {
+            let limit = try number(0...Int64.max)
+            return limit == 0 ? nil : limit
+        }
+        func flag() throws(WherryError) -> Bool { try number(0...1) == 1 }
+
+        switch option {
+        case WHERRY_IMAGE_MAX_WIDTH: maxWidth = try limit()
+        case WHERRY_IMAGE_MAX_HEIGHT: maxHeight = try limit()
+        case WHERRY_IMAGE_MAX_BYTES: maxBytes = try limit()
+        case WHERRY_IMAGE_FORMAT:
+            format = ImageFormat(rawValue: UInt8(try number(0...2))) ?? .keep
+        case WHERRY_IMAGE_BACKGROUND_RGB: background = UInt32(try number(0...0xFF_FFFF))
+        case WHERRY_IMAGE_METADATA:
+            metadata = Metadata(rawValue: UInt8(try number(1...4))) ?? .icc
+        case WHERRY_IMAGE_KEEP_ORIENTATION: orientation = try flag() ? .keep : .apply
+        case WHERRY_IMAGE_NEVER_LARGER: neverLarger = try flag()
+        case WHERRY_IMAGE_OPTIMIZE:
+            let choice = try number(-1...1)
+            optimize = choice < 0 ? nil : choice == 1
+        case WHERRY_IMAGE_PROGRESSIVE: progressive = try flag()
+        case WHERRY_IMAGE_SUBSAMPLING:
+            switch value {
+            case 0: subsampling = .automatic
+            case 420: subsampling = .s420
+            case 422: subsampling = .s422
+            case 444: subsampling = .s444
+            default:
+                throw WherryError(.badValue, "The subsampling is 0, 420, 422 or 444, not \(value)")
+            }
+        case WHERRY_IMAGE_BEST_FILTER: pngEffort = try flag() ? .best : .fast
+        case WHERRY_IMAGE_MAX_PIXELS: maxPixels = try number(1...Int64.max)
+        case WHERRY_IMAGE_MAX_MEMORY_BYTES: maxMemory = try number(1...Int64.max)
+        case WHERRY_IMAGE_DEADLINE_MS:
+            let time = try number(0...Int64.max)
+            deadline = time == 0 ? nil : .milliseconds(time)
+        default: throw WherryError(.badOption, "There is no image option \(option.rawValue)")
+        }
+    }
+}

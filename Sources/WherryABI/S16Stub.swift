@@ -1,0 +1,123 @@
+// Wherry: wherry.h, section 16: stub transport.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+import WherrySystem
+import WherryTransport
+
+extension StubTransport: HandleObject {
+    static var kind: HandleKind { .stub }
+}
+
+private func get(_ stub: OpaquePointer?) throws(WherryError) -> StubTransport {
+    try Handles.get(stub, StubTransport.self)
+}
+
+@_cdecl("wherry_stub_new") @implementation
+public func wherry_stub_new(_ out_stub: UnsafeMutablePointer<OpaquePointer?>?) -> wherry_status {
+    status { () throws(WherryError) in
+        try Handles.give(StubTransport(), to: required(out_stub))
+    }
+}
+
+@_cdecl("wherry_stub_free") @implementation
+public func wherry_stub_free(_ stub: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try Handles.free(stub, StubTransport.self) }
+}
+
+@_cdecl("wherry_stub_add_answer") @implementation
+public func wherry_stub_add_answer(
+    _ stub: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?,
+    _ times: Int32, _ http_code: Int32, _ head: UnsafePointer<CChar>?,
+    _ body: UnsafeRawPointer?, _ count: Int
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let stub = try get(stub)
+        guard (200...999).contains(http_code) else {
+            throw WherryError(.badValue, "\(http_code) is not the HTTP status of a final answer")
+        }
+        stub.addAnswer(
+            method: try optionalText(method, "method"), url: try text(url, "url"),
+            times: try checked(times), status: Int(http_code),
+            head: try optionalText(head, "head") ?? "", body: try bytes(body, count))
+    }
+}
+
+@_cdecl("wherry_stub_add_failure") @implementation
+public func wherry_stub_add_failure(
+    _ stub: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?,
+    _ times: Int32, _ reason: UnsafePointer<CChar>?, _ after_bytes: Int64
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let stub = try get(stub)
+        let word = try text(reason, "reason")
+        guard ErrorReason(rawValue: word) != nil, let kind = TransportError.Kind(rawValue: word)
+        else {
+            throw WherryError(.badValue, "A transport cannot fail with the reason \"\(word)\"")
+        }
+        guard after_bytes >= 0 else {
+            throw WherryError(.badValue, "A body cannot fail after \(after_bytes) bytes")
+        }
+        stub.addFailure(
+            method: try optionalText(method, "method"), url: try text(url, "url"),
+            times: try checked(times), kind: kind, afterBytes: after_bytes)
+    }
+}
+
+private func checked(_ times: Int32) throws(WherryError) -> Int {
+    guard times == -1 || times > 0 else {
+        throw WherryError(.badValue, "A rule answers once or more, or always with -1, not \(times)")
+    }
+    return Int(times)
+}
+
+private func checked(_ milliseconds: Int64) throws(WherryError) -> Int64 {
+    guard milliseconds >= 0 else {
+        throw WherryError(.badValue, "\(milliseconds) milliseconds lie in the past")
+    }
+    return milliseconds
+}
+
+@_cdecl("wherry_stub_set_delay_ms") @implementation
+public func wherry_stub_set_delay_ms(
+    _ stub: OpaquePointer?, _ milliseconds: Int64
+) -> wherry_status {
+    status { () throws(WherryError) in
+        guard try get(stub).setDelay(milliseconds: checked(milliseconds)) else {
+            throw WherryError(.wrongState, "The stub has no rule yet that could be delayed")
+        }
+    }
+}
+
+@_cdecl("wherry_stub_advance_ms") @implementation
+public func wherry_stub_advance_ms(
+    _ stub: OpaquePointer?, _ milliseconds: Int64
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try get(stub).advance(milliseconds: checked(milliseconds))
+    }
+}
+
+@_cdecl("wherry_stub_request_count") @implementation
+public func wherry_stub_request_count(_ stub: OpaquePointer?) -> Int {
+    value(0) { () throws(WherryError) in try get(stub).requestCount }
+}
+
+@_cdecl("wherry_stub_copy_request") @implementation
+public func wherry_stub_copy_request(
+    _ stub: OpaquePointer?, _ index: Int, _ out_echo: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_echo)
+        guard let request = try get(stub).request(at: index) else {
+            throw WherryError(.badArgument, "The stub was not asked for a request \(index)")
+        }
+        let fields = [(name: ":method", value: request.method)] + request.fields
+        let block = fields.map { "\($0.name): \($0.value)\n" }.joined()
+        let echo = Response(
+            head: ResponseHead(status: 0, block: Bytes(block)), body: request.body,
+            url: request.url)
+        try Handles.give(ResponseBox(echo), to: out)
+    }
+}

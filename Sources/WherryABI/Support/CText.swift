@@ -1,0 +1,96 @@
+// Wherry: text and bytes on their way in and out.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WherryCore
+import WherrySystem
+
+enum CText {
+    /// A copy from malloc with a NUL at its end; `nil` if there is no memory.
+    static func copy(_ text: String) -> UnsafeMutablePointer<CChar>? {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard let memory = malloc(bytes.count + 1) else { return nil }
+            if let base = bytes.baseAddress { memcpy(memory, base, bytes.count) }
+            memory.storeBytes(of: 0, toByteOffset: bytes.count, as: UInt8.self)
+            return memory.assumingMemoryBound(to: CChar.self)
+        }
+    }
+
+    /// Copies text into the caller's buffer, cut to its capacity, and tells the full length.
+    static func copy(
+        _ text: String, to buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int,
+        _ outCount: UnsafeMutablePointer<Int>?
+    ) throws(WherryError) {
+        guard capacity >= 0, buffer != nil || capacity == 0 else {
+            throw WherryError(.badArgument, "The buffer is NULL and its capacity is not 0")
+        }
+        var text = text
+        text.withUTF8 { bytes in
+            if let buffer, capacity > 0 {
+                var count = min(bytes.count, capacity - 1)
+                // Not inside of a character.
+                while count > 0, count < bytes.count, bytes[count] & 0xC0 == 0x80 { count -= 1 }
+                if let base = bytes.baseAddress { memcpy(buffer, base, count) }
+                buffer[count] = 0
+            }
+            outCount?.pointee = bytes.count
+        }
+    }
+}
+
+/// Text that must be there.
+@inline(__always)
+func text(
+    _ pointer: UnsafePointer<CChar>?, _ name: StaticString
+) throws(WherryError) -> String {
+    guard let text = try optionalText(pointer, name) else {
+        throw WherryError(.badArgument, "The \(name) is NULL")
+    }
+    return text
+}
+
+/// Text, or `nil` for NULL.
+@inline(__always)
+func optionalText(
+    _ pointer: UnsafePointer<CChar>?, _ name: StaticString
+) throws(WherryError) -> String? {
+    guard let pointer else { return nil }
+    guard let text = String(validatingCString: pointer) else {
+        throw WherryError(.badText, "The \(name) is not UTF-8")
+    }
+    return text
+}
+
+/// The caller's bytes in place.
+func buffer(
+    _ pointer: UnsafeRawPointer?, _ count: Int
+) throws(WherryError) -> UnsafeRawBufferPointer {
+    guard count >= 0, pointer != nil || count == 0 else {
+        throw WherryError(.badArgument, "The bytes are NULL, or their count is no size")
+    }
+    return UnsafeRawBufferPointer(start: pointer, count: count)
+}
+
+/// A copy of the caller's bytes.
+func bytes(_ pointer: UnsafeRawPointer?, _ count: Int) throws(WherryError) -> Bytes {
+    let source = try buffer(pointer, count)
+    let copy = Bytes(copying: source)
+    guard copy.count == count else {
+        throw WherryError(.noMemory, "There is no memory for \(count) bytes")
+    }
+    return copy
+}
+
+/// The permanent C form of each reason.
+enum ReasonText {
+    private nonisolated(unsafe) static let words: [ErrorReason: UnsafeMutablePointer<CChar>] = {
+        var words: [ErrorReason: UnsafeMutablePointer<CChar>] = [:]
+        for reason in ErrorReason.allCases { words[reason] = CText.copy(reason.rawValue) }
+        return words
+    }()
+
+    static func of(_ reason: ErrorReason?) -> UnsafePointer<CChar>? {
+        reason.flatMap { words[$0] }.map { UnsafePointer($0) }
+    }
+}

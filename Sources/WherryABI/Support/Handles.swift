@@ -1,0 +1,56 @@
+// Wherry: the one way from handles to objects and back.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherryCore
+
+extension WherryError {
+    static let badHandle = WherryError(
+        .badHandle, "The handle is NULL, freed, or not one of this kind")
+    static let noHandles = WherryError(.noMemory, "There is no memory for another handle")
+}
+
+/// Handles of this process.
+enum Handles {
+    static let table = HandleTable()
+
+    /// The object behind a handle.
+    @inline(__always)
+    static func get<Object: HandleObject>(
+        _ pointer: OpaquePointer?, _ type: Object.Type = Object.self
+    ) throws(WherryError) -> Object {
+        guard let pointer, let object = table.object(pointer, Object.kind) else {
+            throw .badHandle
+        }
+        // The table has checked the kind, and each kind has one class.
+        return unsafeDowncast(object, to: Object.self)
+    }
+
+    /// A new handle, written to where the caller wants it.
+    static func give<Object: HandleObject>(
+        _ object: Object, to out: UnsafeMutablePointer<OpaquePointer?>
+    ) throws(WherryError) {
+        out.pointee = try add(object)
+    }
+
+    static func add<Object: HandleObject>(_ object: Object) throws(WherryError) -> OpaquePointer {
+        guard let pointer = table.add(object, Object.kind) else { throw .noHandles }
+        return pointer
+    }
+
+    /// Ends a handle. `nil` for NULL, which is fine.
+    @discardableResult
+    static func free<Object: HandleObject>(
+        _ pointer: OpaquePointer?, _ type: Object.Type
+    ) throws(WherryError) -> Object? {
+        guard let pointer else { return nil }
+        guard let object = table.remove(pointer, Object.kind) else { throw .badHandle }
+        return unsafeDowncast(object, to: Object.self)
+    }
+
+    /// Ends handles that an object has lent, when that object ends.
+    static func end(_ pointer: OpaquePointer, _ kind: HandleKind) {
+        // In a forked child the table's lock may be held for ever.
+        guard !ForkGate.isForked else { return }
+        _ = table.remove(pointer, kind)
+    }
+}

@@ -1,0 +1,78 @@
+// Wherry: handles and text that live as long as the object that was asked.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WherryCore
+import WherrySystem
+
+/// NUL-terminated copies of texts, kept until the store goes. The same text has one copy.
+final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
+    /// A text by its bytes: to Swift the two forms of an accented letter are equal.
+    private struct Key: Hashable {
+        let text: String
+        static func == (a: Key, b: Key) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+        func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    }
+
+    private var texts: [Key: UnsafeMutablePointer<CChar>] = [:]
+
+    init() {}
+
+    deinit {
+        for text in texts.values { free(text) }
+    }
+
+    /// A pointer to the text; `nil` for `nil`, and if there is no memory.
+    func lend(_ text: String?) -> UnsafePointer<CChar>? {
+        guard let text else { return nil }
+        let lock = Stripes.shared.lock(of: self)
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        if let known = texts[Key(text: text)] { return UnsafePointer(known) }
+        guard let copy = CText.copy(text) else { return nil }
+        texts[Key(text: text)] = copy
+        return UnsafePointer(copy)
+    }
+
+    /// Takes back what was lent.
+    func removeAll() {
+        let lock = Stripes.shared.lock(of: self)
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        for text in texts.values { free(text) }
+        texts.removeAll()
+    }
+}
+
+/// A handle that an object lends, made when first asked for and ended with the object.
+final class LentHandle: @unchecked Sendable {  // guarded by its stripe
+    private var pointer: OpaquePointer?
+    private var kind = HandleKind.error
+
+    init() {}
+
+    deinit {
+        if let pointer { Handles.end(pointer, kind) }
+    }
+
+    /// `make` is called outside of the lock; of two threads one wins.
+    func pointer<Object: HandleObject>(_ make: () -> Object) -> OpaquePointer? {
+        if let known = locked({ pointer }) { return known }
+        guard let new = try? Handles.add(make()) else { return nil }
+        let known = locked { () -> OpaquePointer? in
+            if let pointer { return pointer }
+            pointer = new
+            kind = Object.kind
+            return nil
+        }
+        if known != nil { Handles.end(new, Object.kind) }
+        return known ?? new
+    }
+
+    private func locked<Result>(_ body: () -> Result) -> Result {
+        let lock = Stripes.shared.lock(of: self)
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return body()
+    }
+}

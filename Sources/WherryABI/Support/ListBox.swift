@@ -1,0 +1,86 @@
+// Wherry: snapshots whose rows are plain structs.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+
+/// A list in C's hands. Never changes; its texts live as long as it does.
+final class ListBox: HandleObject, @unchecked Sendable {  // never changes after init
+    static var kind: HandleKind { .list }
+
+    enum Rows {
+        case transfers([wherry_transfer_row])
+        case images([wherry_image_row])
+        case partials([wherry_partial_row])
+    }
+
+    let rows: Rows
+    private let texts = TextStore()
+
+    init(images: [ImageOutcome]) {
+        let texts = texts
+        rows = .images(images.map { wherry_image_row($0, texts) })
+    }
+
+    init(transfers: [Transfer]) {
+        let texts = texts
+        rows = .transfers(transfers.map { wherry_transfer_row($0, texts) })
+    }
+
+    init(partials: [PartialDownload]) {
+        let texts = texts
+        rows = .partials(partials.map { wherry_partial_row($0, texts) })
+    }
+
+    var count: Int {
+        switch rows {
+        case .transfers(let rows): rows.count
+        case .images(let rows): rows.count
+        case .partials(let rows): rows.count
+        }
+    }
+}
+
+extension wherry_image_row {
+    init(_ image: ImageOutcome, _ texts: TextStore) {
+        self.init()
+        file_name = texts.lend(image.fileName)
+        original_bytes = image.originalBytes
+        encoded_bytes = image.encodedBytes
+        index = Int32(clamping: image.index)
+        if let error = image.error {
+            reason = ReasonText.of(error.reasonWord)
+            message = texts.lend(error.message)
+            status = error.code.rawValue
+        }
+    }
+}
+
+extension wherry_partial_row {
+    init(_ partial: PartialDownload, _ texts: TextStore) {
+        self.init()
+        path = texts.lend(partial.path)
+        partial_path = texts.lend(partial.partialPath)
+        url = texts.lend(partial.url)
+        done_bytes = partial.bytes
+        expected_bytes = partial.total ?? -1
+        ratio = partial.ratio
+    }
+}
+
+extension wherry_transfer_row {
+    init(_ transfer: Transfer, _ texts: TextStore) {
+        self.init()
+        let progress = transfer.progress
+        transfer_id = transfer.id
+        method = texts.lend(transfer.method)
+        url = texts.lend(transfer.address)
+        tag = texts.lend(transfer.tag)
+        path = texts.lend(transfer.path)
+        user_data = UnsafeMutableRawPointer(bitPattern: transfer.userData)
+        done_bytes = progress.completed
+        expected_bytes = progress.total ?? -1
+        kind = transfer.kind.rawValue
+        state = transfer.state.rawValue
+    }
+}

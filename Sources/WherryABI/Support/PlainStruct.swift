@@ -1,0 +1,51 @@
+// Wherry: the few structs that are filled in the caller's memory.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import Glibc
+import WherryCore
+
+/// A struct of the header whose first member is its size.
+protocol PlainStruct {
+    var size: Int { get set }
+    init()
+}
+
+extension wherry_progress: PlainStruct {}
+extension wherry_record: PlainStruct {}
+extension wherry_metrics: PlainStruct {}
+extension wherry_transfer_row: PlainStruct {}
+extension wherry_image_row: PlainStruct {}
+extension wherry_partial_row: PlainStruct {}
+
+/// The size of a caller's struct, checked: it may be smaller or larger than ours, but not absurd.
+func checkedSize(_ size: Int, atLeast least: Int = MemoryLayout<Int>.size) throws(WherryError)
+    -> Int
+{
+    guard size >= least, size <= 4096 else {
+        throw WherryError(.badArgument, "The size of a struct is \(size); set it to its sizeof")
+    }
+    return size
+}
+
+/// Writes a struct as far as the caller's is known to go, and zeroes what it has beyond ours.
+func write<Struct: PlainStruct>(
+    _ value: Struct, to out: UnsafeMutableRawPointer, size: Int
+) {
+    var value = value
+    value.size = size
+    withUnsafeBytes(of: &value) { bytes in
+        guard let base = bytes.baseAddress else { return }
+        memcpy(out, base, min(size, bytes.count))
+        if size > bytes.count { memset(out + bytes.count, 0, size - bytes.count) }
+    }
+}
+
+/// Fills the caller's struct.
+func fill<Struct: PlainStruct>(
+    _ out: UnsafeMutablePointer<Struct>?, _ make: () throws(WherryError) -> Struct
+) throws(WherryError) {
+    let out = try required(out)
+    let size = try checkedSize(out.pointee.size)
+    write(try make(), to: UnsafeMutableRawPointer(out), size: size)
+}

@@ -1,0 +1,158 @@
+// Wherry: events as plain records.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+import WherrySystem
+
+/// The caller's array of records, with the stride that the caller's header has.
+struct Record {
+    /// More are not taken at once.
+    static let batchLimit = 4096
+
+    private let base: UnsafeMutableRawPointer
+    private let stride: Int
+
+    init(_ records: UnsafeMutablePointer<wherry_record>?) throws(WherryError) {
+        let records = try required(records)
+        // Without the event it could never be freed.
+        let least = 2 * MemoryLayout<Int>.size
+        stride = try checkedSize(records.pointee.size, atLeast: least)
+        base = UnsafeMutableRawPointer(records)
+    }
+
+    /// Fills the first record with an event that becomes the caller's.
+    func write(_ event: QueueEvent) throws(WherryError) {
+        write(event, try Handles.add(event), at: 0)
+    }
+
+    func write(_ event: QueueEvent, _ handle: OpaquePointer?, at index: Int) {
+        var record = wherry_record(event)
+        record.event = handle
+        WherryABI.write(record, to: base + index * stride, size: stride)
+    }
+
+    func event(at index: Int) -> OpaquePointer? {
+        (base + index * stride).loadUnaligned(
+            fromByteOffset: MemoryLayout<Int>.size, as: OpaquePointer?.self)
+    }
+}
+
+extension wherry_record {
+    /// What an event has to tell. Pointers live as long as the event.
+    init(_ event: QueueEvent) {
+        self.init()
+        user_data = UnsafeMutableRawPointer(bitPattern: event.userData)
+        transfer_id = event.transfer?.id ?? 0
+        kind = event.kind
+        expected_bytes = -1
+        guard let content = event.event else { return }
+        detail = content.detail
+        http_code = content.httpCode
+        if let error = content.error {
+            status = error.code.rawValue
+            reason = ReasonText.of(error.reasonWord)
+        }
+        switch content {
+        case .progress(let progress):
+            done_bytes = progress.completed
+            expected_bytes = progress.total ?? -1
+        case .head(let response): set(head: response)
+        case .body(let piece):
+            set(body: piece.bytes)
+            done_bytes = piece.offset
+        case .wantBody(let offset, _): done_bytes = offset
+        case .image(let image):
+            done_bytes = image.encodedBytes
+            expected_bytes = image.originalBytes
+        case .done(let outcome):
+            guard let response = outcome.response else { return }
+            set(head: response)
+            set(body: response.body)
+        case .state, .decision: break
+        }
+    }
+
+    private mutating func set(head response: Response) {
+        head = response.head.block.lent.map {
+            UnsafePointer($0.assumingMemoryBound(to: CChar.self))
+        }
+        head_count = response.head.block.count
+        if !response.redirects.isEmpty { flags |= WHERRY_RECORD_REDIRECTED.rawValue }
+        if response.isFromCache { flags |= WHERRY_RECORD_FROM_CACHE.rawValue }
+    }
+
+    private mutating func set(body bytes: Bytes) {
+        body = bytes.lent.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
+        body_count = bytes.count
+    }
+}
+
+extension QueueEvent {
+    /// wherry_event_kind.
+    var kind: Int32 {
+        guard let event else { return 0 }
+        return switch event {
+        case .progress: 1
+        case .head: 2
+        case .body: 3
+        case .wantBody: 4
+        case .state: 5
+        case .image: 6
+        case .decision: 8
+        case .done: 9
+        }
+    }
+}
+
+extension TransferEvent {
+    var detail: Int64 {
+        switch self {
+        case .wantBody(_, let room): Int64(room)
+        case .state(let state, _): Int64(state.rawValue)
+        case .image(let image): Int64(image.index)
+        case .decision(let decision): Int64(decision.kind.set.rawValue)
+        case .progress, .head, .body, .done: 0
+        }
+    }
+
+    var httpCode: Int32 {
+        let code =
+            switch self {
+            case .done(let outcome): outcome.response?.status ?? outcome.error?.httpStatus ?? 0
+            default: response?.status ?? 0
+            }
+        return Int32(truncatingIfNeeded: code)
+    }
+
+    var response: Response? {
+        switch self {
+        case .head(let response): response
+        case .done(let outcome): outcome.response
+        case .decision(let decision):
+            if case .redirect(let response, _) = decision.kind { response } else { nil }
+        default: nil
+        }
+    }
+
+    /// Why something ended or changed so.
+    var error: WherryError? {
+        switch self {
+        case .done(let outcome): outcome.error
+        case .image(let image): image.error
+        case .state(let state, let reason?):
+            WherryError(reason, "The transfer is \(state) now: \(reason.rawValue)")
+        default: nil
+        }
+    }
+
+    var text: String? {
+        switch self {
+        case .image(let image): image.fileName
+        case .done(let outcome): outcome.path
+        case .decision(let decision):
+            if case .redirect(_, let target) = decision.kind { target } else { nil }
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,155 @@
+// Wherry: starting downloads, and what they leave.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension Client {
+    /// Starts a download into a file. Throws what is known at once, and then no event follows and
+    /// nothing was sent: `exists`, `is_directory`, `read_only`, `bad_directory`, `no_permission`,
+    /// `bad_path`, `already_running` for an equal URL and path, `busy` for an equal path.
+    ///
+    /// The file appears under its name when it is whole and verified; until then its part and
+    /// journal lie beside it. Parameters go into the query; the client's default ones do not (D1).
+    ///
+    /// - Parameters:
+    ///   - path: of the file to be; of a directory with the option `targetIsDirectory`. Relative
+    ///     to the working directory.
+    ///   - willBegin: called once nothing can fail any more, before the first event.
+    package func download(
+        _ request: Request, to path: String, observer: any TransferObserver, userData: UInt = 0,
+        willBegin: (Transfer) -> Void = { _ in }
+    ) throws(WherryError) -> Transfer {
+        let settings = settings
+        for value in request.overrides { try value.option.check(value.value, in: .request) }
+        for field in request.headers.fields { try Headers.check(field.name, field.value) }
+        var options = settings.options.overridden(by: request.overrides)
+        options[.defaultParameters] = 0
+        guard (request.method ?? "GET") == "GET" else {
+            throw WherryError(.badMethod, "A download is a GET request")
+        }
+        guard case .none = request.body else {
+            throw WherryError(
+                .badParameters, "A download has no body; query parameters it may have")
+        }
+        let url = try RequestPlanner.url(
+            of: request, method: "GET", settings: settings, options: options)
+        let policy = DownloadPolicy(request, options)
+        let target = try Self.target(path, url: url, options: options, policy: policy)
+        let key = DownloadRegistry.Key(
+            url: String(url.text.prefix { $0 != "#" }), target: target.identity)
+        try downloads.enter(
+            key, directory: target.directoryPath,
+            sharesTarget: target.name == nil || target.existing == .number)
+        let transfer = DownloadTransfer(
+            request, url: url, target: target, policy: policy, key: key, client: self,
+            settings: settings, options: options, observer: observer, userData: userData)
+        do {
+            try start(transfer, willBegin: willBegin)
+        } catch {
+            downloads.leave(key)
+            throw error
+        }
+        return transfer
+    }
+
+    private static func target(
+        _ path: String, url: HTTPURL, options: OptionTable, policy: DownloadPolicy
+    ) throws(WherryError) -> DownloadTarget {
+        let existing: DownloadTarget.Existing =
+            switch options[.targetExists] {
+            case 1: .replace
+            case 2: .number
+            default: .fail
+            }
+        do throws(DownloadError) {
+            return try DownloadTarget.locate(
+                path, isDirectory: options[.targetIsDirectory] == 1,
+                suggestedName: SuggestedFileName.choose(
+                    contentDisposition: String?.none, url: url.text),
+                existing: existing, makesDirectories: options[.makeDirectories] == 1,
+                hasDigest: policy.expected != nil)
+        } catch {
+            throw error.wherryError()
+        }
+    }
+
+    // MARK: Partials
+
+    /// The unfinished downloads in a directory, in the order of their paths (D16). Looking at them
+    /// starts nothing.
+    public func partials(in directory: String) throws(WherryError) -> [PartialDownload] {
+        do throws(DownloadError) {
+            return try PartialDownload.list(in: directory)
+        } catch {
+            throw error.wherryError()
+        }
+    }
+
+    /// The unfinished download of a file; `nil` if there is none.
+    public func partial(of path: String) throws(WherryError) -> PartialDownload? {
+        do throws(DownloadError) {
+            return try PartialDownload.of(path).first
+        } catch {
+            throw error.wherryError()
+        }
+    }
+
+    /// How much of a file an earlier download left, 0.00 to 1.00; 0 without a partial, or while
+    /// the whole is unknown (D16).
+    public func partialRatio(of path: String) -> Double {
+        guard let found = try? PartialDownload.of(path).first else { return 0 }
+        return max(0, found.ratio)
+    }
+
+    /// Deletes what an unfinished download of a file left. Returns how many partials there were.
+    ///
+    /// - Throws: `busy` while a download is at it.
+    @discardableResult
+    public func discardPartial(_ path: String) throws(WherryError) -> Int {
+        do throws(DownloadError) {
+            return try PartialDownload.discard(path)
+        } catch {
+            throw error.wherryError()
+        }
+    }
+
+    /// Deletes partials that no transfer is at: by path, or by URL in the directories this client
+    /// has downloaded into.
+    func discardPartials(_ match: TransferMatch) -> Int {
+        switch match {
+        case .path(let path): return (try? PartialDownload.discard(path)) ?? 0
+        case .url(let text):
+            guard
+                let url = try? RequestPlanner.target(
+                    text, base: settings.base, options: settings.options)
+            else { return 0 }
+            let identity = DownloadIdentity(url: url.text)
+            var count = 0
+            for directory in downloads.directories {
+                let found = (try? PartialDownload.list(in: directory)) ?? []
+                for partial in found where partial.identity == identity && !partial.isRunning {
+                    count += (try? PartialDownload.discard(partial.partialPath)) ?? 0
+                }
+            }
+            return count
+        case .all, .tag, .identifier, .id: return 0
+        }
+    }
+}
+
+extension DownloadPolicy {
+    /// The policy that a request's options mean.
+    init(_ request: Request, _ options: OptionTable) {
+        self.init()
+        isResumable = options[.resume] == 1
+        retries = Int(options[.maxRetries])
+        durability =
+            switch options[.durability] {
+            case 0: .none
+            case 2: .full
+            default: .checkpoint
+            }
+        expected = request.expectedDigest.flatMap(DownloadDigest.init)
+    }
+}

@@ -1,0 +1,360 @@
+// Wherry: the one object that sends.
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import WherrySystem
+import WherryTransport
+
+/// Sends requests, uploads pictures and downloads files, with connections and settings in common.
+///
+/// Every member may be used from any thread. Making one is cheap: the network thread starts with
+/// the first transfer. Letting go of the last reference closes it.
+public final class Client: Sendable {
+    package let transport: any Transport
+    package let workers: WorkerPool
+    package let pool = TransferPool()
+    package let downloads = DownloadRegistry()
+    private let current: Lock<ClientSettings>
+    /// The last URL sent to, so that its siblings need no parser.
+    private let known = Lock<HTTPURL?>(nil)
+    private let storage: StorageFolder
+    private let debugging = Atomic(false)
+    /// What the face of a language keeps with its clients.
+    package let extras = Lock<(any Sendable)?>(nil)
+
+    /// Makes a client: `Client { $0.baseURL = "https://example.org/v1" }`.
+    ///
+    /// - Throws: `argument` for a setting that cannot be used; `file` for a CA file that cannot
+    ///   be read.
+    public convenience init(_ configure: (inout Configuration) -> Void = { _ in }) throws(WherryError) {
+        var configuration = Configuration()
+        configure(&configuration)
+        try self.init(configuration)
+    }
+
+    /// Makes a client of a configuration that was filled before; throws what the other one throws.
+    public init(_ configuration: Configuration) throws(WherryError) {
+        try configuration.check()
+        let settings = try ClientSettings(configuration.values)
+        if let stub = configuration.stub {
+            transport = StubTransport(sharing: stub)
+        } else {
+            do {
+                if let file = configuration.caFile { try File.checkReadable(file) }
+                transport = try CurlTransport(
+                    configuration.transport, clock: configuration.clock)
+            } catch {
+                throw WherryError(error)
+            }
+        }
+        workers = WorkerPool()
+        current = Lock(settings)
+        storage = StorageFolder(
+            name: configuration.storageName, directory: configuration.storageDirectory)
+        debugging.store(configuration.isDebugging, ordering: .relaxed)
+        if configuration.isInsecure { DebugLog.warnInsecure(isDebugging: configuration.isDebugging) }
+    }
+
+    deinit { close() }
+
+    // MARK: Settings
+
+    package var settings: ClientSettings { current.withLock { $0 } }
+    /// Looked at by every transfer as it ends, so that the switch counts at once (C7).
+    package var isDebugging: Bool { debugging.load(ordering: .relaxed) }
+
+    /// Changes settings for transfers started afterwards; those under way keep theirs.
+    package func update(
+        _ change: (inout ClientSettings.Values) throws(WherryError) -> Void
+    ) throws(WherryError) {
+        try current.withLock { settings throws(WherryError) in
+            var values = settings.values
+            try change(&values)
+            settings = try ClientSettings(values)
+        }
+    }
+
+    package func set(_ option: Option, _ value: Int64) throws(WherryError) {
+        try option.check(value, in: .live)
+        try update { values throws(WherryError) in values.options[option] = value }
+        if option == .debug { debugging.store(value == 1, ordering: .relaxed) }
+        if option == .maxPerHost || option == .maxConnections {
+            let options = settings.options
+            transport.setConnectionLimits(
+                perHost: Int(options[.maxPerHost]), total: Int(options[.maxConnections]))
+        }
+    }
+
+    package func set(_ option: TextOption, _ value: String?) throws(WherryError) {
+        try option.check(value, in: .live)
+        try update { values throws(WherryError) in values.texts[option] = value }
+    }
+
+    /// Adds or replaces a field of every later request, whatever its case; `nil` removes it.
+    public func setHeader(_ name: String, _ value: String?) throws(WherryError) {
+        try Headers.check(name, value)
+        try update { values throws(WherryError) in
+            if let value { values.headers.set(name, value) } else { values.headers.remove(name) }
+        }
+    }
+
+    /// Removes every field that later requests would have had from the client.
+    public func removeHeaders() throws(WherryError) {
+        try update { values throws(WherryError) in values.headers.removeAll() }
+    }
+
+    /// The fields of every request, as set here or in the configuration.
+    public var headers: Headers { settings.values.headers }
+
+    /// A default parameter of every later request but downloads; `nil` removes it.
+    public func setParameter(_ name: String, _ value: JSON?) throws(WherryError) {
+        try update { values throws(WherryError) in values.parameters[name] = value }
+    }
+
+    /// The base URL that relative URLs are joined with.
+    public func setBaseURL(_ url: String?) throws(WherryError) { try set(.baseURL, url) }
+    /// Adds or replaces a base URL that requests take by name; `nil` removes it.
+    public func setBaseURL(_ url: String?, named name: String) throws(WherryError) {
+        try update { values throws(WherryError) in values.bases[name] = url }
+    }
+    /// The app version under which things are stored.
+    public func setAppVersion(_ version: String) throws(WherryError) {
+        try set(.appVersion, version)
+    }
+    /// Sent as `Authorization: Bearer` by later requests; `nil` sends none.
+    public func setBearerToken(_ token: String?) throws(WherryError) {
+        try set(.bearerToken, token)
+    }
+    /// Whether what happens is written to standard error, from now on.
+    public func setDebugging(_ on: Bool) throws(WherryError) { try set(.debug, on ? 1 : 0) }
+    /// The longest silence of later transfers; zero is no limit.
+    public func setIdleTimeout(_ timeout: Duration) throws(WherryError) {
+        try set(.idleTimeout, timeout.wholeMilliseconds)
+    }
+    /// The longest time of later transfers as a whole; zero is no limit.
+    public func setTotalTimeout(_ timeout: Duration) throws(WherryError) {
+        try set(.totalTimeout, timeout.wholeMilliseconds)
+    }
+    /// Connections to one origin, at least 1, from now on.
+    public func setMaxPerHost(_ count: Int) throws(WherryError) {
+        try set(.maxPerHost, Int64(count))
+    }
+
+    /// The folder for what this client keeps, made now if it is not there: 0700.
+    public func storageDirectory() throws(WherryError) -> String { try storage.path() }
+
+    /// The identifier of SJNetwork for a request: of base, URL, method and parameters (K3).
+    public func identifier(of request: Request) throws(WherryError) -> String {
+        let settings = settings
+        _ = try settings.base(named: request.base)
+        let base = request.base.map { settings.values.bases[$0] } ?? settings.values.texts[.baseURL]
+        return try request.identifier(base: base)
+    }
+
+    // MARK: Starting
+
+    /// Starts a request or an upload. Throws what is known at once, and then no event follows.
+    ///
+    /// - Parameter willBegin: called once nothing can fail any more, before the first event.
+    package func send(
+        _ request: Request, observer: any TransferObserver, userData: UInt = 0, wake: Bool = true,
+        willBegin: (Transfer) -> Void = { _ in }
+    ) throws(WherryError) -> Transfer {
+        let transfer = try makeTransfer(
+            request, settings: settings, observer: observer, userData: userData)
+        try start(transfer, wake: wake, willBegin: willBegin)
+        return transfer
+    }
+
+    /// Enters a transfer into the pool and sets it going.
+    package func start(
+        _ transfer: Transfer, wake: Bool = true,
+        willBegin: (Transfer) -> Void = { _ in }
+    ) throws(WherryError) {
+        guard pool.add(transfer) else { throw Self.closedError }
+        do {
+            try transfer.observer.willStart(transfer)
+        } catch {
+            pool.remove(transfer)
+            throw error
+        }
+        willBegin(transfer)
+        if transfer.settings.options[.debug] == 1 { DebugLog.started(transfer) }
+        transfer.begin(wake: wake)
+    }
+
+    private func makeTransfer(
+        _ request: Request, settings: ClientSettings, observer: any TransferObserver,
+        userData: UInt
+    ) throws(WherryError) -> RequestTransfer {
+        for value in request.overrides { try value.option.check(value.value, in: .request) }
+        let options = settings.options.overridden(by: request.overrides)
+        let method = request.effectiveMethod
+        try RequestPlanner.check(method: method, body: request.body)
+        let near = known.withLock { $0 }
+        let url = try RequestPlanner.url(
+            of: request, method: method, settings: settings, options: options, near: near)
+        if near?.origin !== url.origin { known.withLock { $0 = url } }
+        for field in request.headers.fields { try Headers.check(field.name, field.value) }
+        var stream: StreamedBody?
+        var body: PreparedBody?
+        var kind = Transfer.Kind.request
+        switch request.body {
+        case .stream(let length, let type):
+            let streamed = StreamedBody(length: length)
+            stream = streamed
+            body = PreparedBody(.source(streamed), contentType: type, isReplayable: false)
+        case .multipart:
+            kind = .upload
+            if !request.hasImages { fallthrough }
+            try UploadEngine.check(request)
+        default:
+            body = try UploadEngine.body(
+                of: request, method: method, settings: settings, options: options,
+                workers: workers)
+        }
+        let transfer = RequestTransfer(
+            kind, request, method: method, url: url, body: body, stream: stream, client: self,
+            settings: settings, options: options, observer: observer, userData: userData)
+        stream?.onRoom { [weak transfer] offset, room in
+            transfer?.emit(.wantBody(offset: offset, room: room))
+        }
+        return transfer
+    }
+
+    /// Sends a request and blocks this thread until its end.
+    ///
+    /// - Throws: `state` for bodies that are streamed in either direction and with decisions on,
+    ///   since nobody would answer; else what ended it. `error.response` has the server's words.
+    public func perform(_ request: Request) throws(WherryError) -> Response {
+        let (transfer, waiter) = try startPerform(request)
+        defer { _ = transfer }
+        guard let outcome = waiter.wait(on: self, timeout: nil) else {
+            throw WherryError(.internal, "The wait for a transfer ended without its end")
+        }
+        if let error = outcome.error { throw error }
+        guard let response = outcome.response else {
+            throw WherryError(.internal, "The transfer ended without an answer")
+        }
+        return response
+    }
+
+    /// Starts a request whose end is waited for.
+    package func startPerform(
+        _ request: Request, userData: UInt = 0
+    ) throws(WherryError) -> (Transfer, PerformWaiter) {
+        if request.isStreamed || !(request.decisions ?? settings.values.decisions).isEmpty {
+            throw WherryError(
+                .needsQueue, "A streamed body or a decision needs somebody to read its events")
+        }
+        if case .stream = request.body {
+            throw WherryError(
+                .needsQueue, "A body that is handed over while it is sent needs a reader of events")
+        }
+        let waiter = PerformWaiter()
+        let transfer = try send(request, observer: waiter, userData: userData, wake: false)
+        return (transfer, waiter)
+    }
+
+    package static let closedError = WherryError(.closed, "The client was closed")
+
+    // MARK: Managing
+
+    /// The transfers that have not ended, oldest first.
+    public func transfers(_ match: TransferMatch = .all) -> [Transfer] {
+        pool.matching(predicate(match))
+    }
+
+    /// How many transfers have not ended.
+    public func count(_ match: TransferMatch = .all) -> Int {
+        if case .all = match { return pool.count }
+        return transfers(match).count
+    }
+
+    /// Cancels those that match now. Returns how many.
+    @discardableResult
+    public func cancel(_ match: TransferMatch = .all) -> Int { apply(match) { $0.cancel() } }
+    /// Pauses those that match now. Returns how many.
+    @discardableResult
+    public func pause(_ match: TransferMatch = .all) -> Int { apply(match) { $0.pause() } }
+    /// Resumes those that match now. Returns how many.
+    @discardableResult
+    public func resume(_ match: TransferMatch = .all) -> Int { apply(match) { $0.resume() } }
+    /// Cancels, and deletes the partial files of downloads; by path and URL also those that no
+    /// transfer is at.
+    @discardableResult
+    public func discard(_ match: TransferMatch = .all) -> Int {
+        apply(match) { $0.discard() } + discardPartials(match)
+    }
+
+    private func apply(_ match: TransferMatch, _ verb: (Transfer) -> Void) -> Int {
+        let found = transfers(match)
+        for transfer in found { verb(transfer) }
+        return found.count
+    }
+
+    /// Blocks until none that matches is left. `false` when the time ran out.
+    public func wait(_ match: TransferMatch = .all, timeout: Duration? = nil) -> Bool {
+        let nanoseconds = timeout.map { Int64.milliseconds($0.wholeMilliseconds) }
+        return pool.wait(timeout: nanoseconds, predicate(match))
+    }
+
+    /// The sum over those that match; the total is unknown if one of them is.
+    public func progress(_ match: TransferMatch = .all) -> (progress: Progress, count: Int) {
+        var sum = Progress()
+        sum.total = 0
+        let found = transfers(match)
+        for transfer in found {
+            let one = transfer.progress
+            sum.completed = sum.completed.addingSaturating(one.completed)
+            sum.resumedAt = sum.resumedAt.addingSaturating(one.resumedAt)
+            sum.wire = sum.wire.addingSaturating(one.wire)
+            if let total = sum.total, let more = one.total {
+                sum.total = total.addingSaturating(more)
+            } else {
+                sum.total = nil
+            }
+            if let speed = one.bytesPerSecond {
+                sum.bytesPerSecond = (sum.bytesPerSecond ?? 0).addingSaturating(speed)
+            }
+        }
+        if found.isEmpty { sum.total = nil }
+        return (sum, found.count)
+    }
+
+    private func predicate(_ match: TransferMatch) -> @Sendable (Transfer) -> Bool {
+        switch match {
+        case .all: return { _ in true }
+        case .id(let id): return { $0.id == id }
+        case .tag(let tag): return { $0.tag == tag }
+        case .path(let path):
+            let absolute = (try? Directory.absolute(path)) ?? path
+            return { $0.path == absolute }
+        case .identifier(let identifier):
+            return { [unowned self] in (try? self.identifier(of: $0.request)) == identifier }
+        case .url(let text):
+            let settings = settings
+            let joined = try? RequestPlanner.target(
+                text, base: settings.base, options: settings.options)
+            return { $0.address == joined?.text ?? text }
+        }
+    }
+
+    /// Takes nothing new, and blocks until what runs has ended. `false` when the time ran out:
+    /// the rest goes on.
+    public func drain(timeout: Duration? = nil) -> Bool {
+        pool.close()
+        return wait(timeout: timeout)
+    }
+
+    /// Cancels what is in flight; every final event has been told, and no thread and descriptor
+    /// is left, when it returns.
+    public func close() {
+        pool.close()
+        cancel()
+        transport.close()
+        workers.close()
+        // What a caller's thread carries out for a download just now.
+        _ = pool.wait(timeout: nil) { $0.kind == .download }
+    }
+}

@@ -1,0 +1,92 @@
+// Wherry: what a client's requests have in common, as a snapshot.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherryTransport
+
+/// Every setting of a client at one moment; never changes. A live setter makes a new one, so a
+/// request that has started keeps its own.
+package final class ClientSettings: Sendable {
+    /// The values that setters change.
+    package struct Values: Sendable {
+        package var options = OptionTable()
+        package var texts: [TextOption: String] = [:]
+        /// Further bases by name, beside the one that is taken when none is named (C4).
+        package var bases: [String: String] = [:]
+        package var headers = Headers()
+        package var parameters = JSONObject()
+        package var decisions: DecisionSet = []
+
+        package init() {}
+    }
+
+    package let values: Values
+    /// The base, with the slash that the joining rule adds; `nil` where there is none.
+    package let base: HTTPURL?
+    private let bases: [String: HTTPURL]
+    /// The fields of every request that does not override one. Accept, User-Agent and
+    /// Accept-Encoding are not among them: the transport writes those.
+    package let fields: [Headers.Field]
+    package let headerList: HeaderList
+    package let userAgent: String
+
+    package init(_ values: Values) throws(WherryError) {
+        self.values = values
+        userAgent = values.texts[.userAgent] ?? Self.defaultUserAgent
+        base = try values.texts[.baseURL].map(Self.parseBase)
+        var bases: [String: HTTPURL] = [:]
+        for (name, text) in values.bases { bases[name] = try Self.parseBase(text) }
+        self.bases = bases
+        var fields = values.headers
+        for field in Self.builtIn(values) where !fields.contains(field.name) {
+            fields.set(field.name, field.value)
+        }
+        self.fields = fields.fields
+        headerList = HeaderList(fields.fields.map { ($0.name, $0.value) })
+    }
+
+    package var options: OptionTable { values.options }
+
+    /// The base of that name; `nil` takes the one without a name.
+    package func base(named name: String?) throws(WherryError) -> HTTPURL? {
+        guard let name else { return base }
+        guard let base = bases[name] else {
+            throw WherryError(.notFound, "There is no base URL named \"\(name)\"")
+        }
+        return base
+    }
+
+    package func text(_ option: TextOption) -> String? { values.texts[option] }
+
+    private static func parseBase(_ text: String) throws(WherryError) -> HTTPURL {
+        do {
+            let url = try HTTPURL(text)
+            if url.query != nil {
+                throw WherryError(.badURL, "The base URL \"\(text)\" has a query")
+            }
+            return url.text.utf8.last == 0x2F ? url : try HTTPURL(url.text + "/")
+        } catch let error as WherryError {
+            throw error
+        } catch let error as HTTPURL.Invalid {
+            throw WherryError(.badURL, error.message)
+        } catch {
+            throw WherryError(.internal, "\(error)")
+        }
+    }
+
+    private static func builtIn(_ values: Values) -> [Headers.Field] {
+        var fields: [Headers.Field] = []
+        if let token = values.texts[.bearerToken] {
+            fields.append(Headers.Field(name: "Authorization", value: "Bearer \(token)"))
+        }
+        return fields
+    }
+
+    package static let defaultUserAgent = "Wherry/\(WherryLibrary.version)"
+}
+
+/// The version of this library.
+public enum WherryLibrary {
+    package static let versionNumber: Int32 = 1000
+    /// "0.1.0".
+    public static let version = "0.1.0"
+}

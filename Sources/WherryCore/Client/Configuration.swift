@@ -1,0 +1,159 @@
+// Wherry: how a client is made.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension Client {
+    /// Every setting of a client, with its default. Times are durations; zero is none.
+    public struct Configuration: Sendable {
+        package var values = ClientSettings.Values()
+        /// The transport to use instead of the network's, for tests.
+        package var stub: StubTransport?
+        /// What time is told by; tests hand in one that they move.
+        package var clock: any Clock = SystemClock.shared
+
+        /// Every setting at its default.
+        public init() {}
+
+        /// Joined with relative URLs by RFC 3986, a slash added if it has none. None by default.
+        public var baseURL: String? {
+            get { values.texts[.baseURL] }
+            set { values.texts[.baseURL] = newValue }
+        }
+        /// Further base URLs, which requests take by name: `request.base = "cdn"`. None by default.
+        public var bases: [String: String] {
+            get { values.bases }
+            set { values.bases = newValue }
+        }
+        /// What is stored under another version counts as missing. "1" by default.
+        public var appVersion: String {
+            get { values.texts[.appVersion] ?? "1" }
+            set { values.texts[.appVersion] = newValue }
+        }
+        /// The User-Agent field; "wherry/<version>" by default.
+        public var userAgent: String {
+            get { values.texts[.userAgent] ?? ClientSettings.defaultUserAgent }
+            set { values.texts[.userAgent] = newValue }
+        }
+        /// Fields of every request, under the request's own.
+        public var headers: Headers {
+            get { values.headers }
+            set { values.headers = newValue }
+        }
+        /// Parameters of every request but downloads, under the request's own (C5).
+        public var parameters: JSONObject {
+            get { values.parameters }
+            set { values.parameters = newValue }
+        }
+        /// Sent as `Authorization: Bearer`.
+        public var bearerToken: String? {
+            get { values.texts[.bearerToken] }
+            set { values.texts[.bearerToken] = newValue }
+        }
+        /// Time without a byte in either direction: 20 s.
+        public var idleTimeout: Duration {
+            get { duration(.idleTimeout) }
+            set { values.options[.idleTimeout] = newValue.wholeMilliseconds }
+        }
+        /// Name lookup, connection and handshake: 10 s.
+        public var connectTimeout: Duration {
+            get { duration(.connectTimeout) }
+            set { values.options[.connectTimeout] = newValue.wholeMilliseconds }
+        }
+        /// From the last byte sent to the first received: 30 s.
+        public var firstByteTimeout: Duration {
+            get { duration(.firstByteTimeout) }
+            set { values.options[.firstByteTimeout] = newValue.wholeMilliseconds }
+        }
+        /// All of a transfer, redirects and retries too: none.
+        public var totalTimeout: Duration {
+            get { duration(.totalTimeout) }
+            set { values.options[.totalTimeout] = newValue.wholeMilliseconds }
+        }
+        /// 10; 0 makes a redirect the answer.
+        public var maxRedirects: Int {
+            get { Int(values.options[.maxRedirects]) }
+            set { values.options[.maxRedirects] = Int64(newValue) }
+        }
+        /// Connections to one origin: 6.
+        public var maxPerHost: Int {
+            get { Int(values.options[.maxPerHost]) }
+            set { values.options[.maxPerHost] = Int64(newValue) }
+        }
+        /// Connections in all: 32.
+        public var maxConnections: Int {
+            get { Int(values.options[.maxConnections]) }
+            set { values.options[.maxConnections] = Int64(newValue) }
+        }
+        /// The largest body collected in memory, decoded: 64 MiB.
+        public var maxBodyBytes: Int64 {
+            get { values.options[.maxBodyBytes] }
+            set { values.options[.maxBodyBytes] = newValue }
+        }
+        /// A download that moves less than this over 10 s has stalled, and is tried again: 1,000;
+        /// 0 waits for the idle timeout alone.
+        public var stallBytesPerSecond: Int64 {
+            get { values.options[.stallSpeed] }
+            set { values.options[.stallSpeed] = newValue }
+        }
+        /// Asks for gzip and deflate, and undoes them. On.
+        public var decodesContent: Bool {
+            get { values.options[.compressed] != 0 }
+            set { values.options[.compressed] = newValue ? 1 : 0 }
+        }
+        /// Trusts anybody: no certificate is checked. Off; for tests only.
+        public var isInsecure: Bool {
+            get { values.options[.insecure] == 1 }
+            set { values.options[.insecure] = newValue ? 1 : 0 }
+        }
+        /// A file of PEM certificates to trust instead of the system's.
+        public var caFile: String? {
+            get { values.texts[.caFile] }
+            set { values.texts[.caFile] = newValue }
+        }
+        /// A proxy's URL; "" for none; `nil`, the default, for what the environment says.
+        public var proxy: String? {
+            get { values.texts[.proxy] }
+            set { values.texts[.proxy] = newValue }
+        }
+        /// The name of the folder under the user's cache directory; the program's by default.
+        public var storageName: String? {
+            get { values.texts[.storageName] }
+            set { values.texts[.storageName] = newValue }
+        }
+        /// An absolute path instead of a name.
+        public var storageDirectory: String? {
+            get { values.texts[.storageDirectory] }
+            set { values.texts[.storageDirectory] = newValue }
+        }
+        /// Writes what happens to standard error. Off, and then nothing is written at all.
+        public var isDebugging: Bool {
+            get { values.options[.debug] == 1 }
+            set { values.options[.debug] = newValue ? 1 : 0 }
+        }
+
+        private func duration(_ option: Option) -> Duration {
+            .milliseconds(values.options[option])
+        }
+
+        /// Checks every setting.
+        package func check() throws(WherryError) {
+            for option in Option.allCases where values.options[option] != option.defaultValue {
+                try option.check(values.options[option], in: option.scope)
+            }
+            for (option, text) in values.texts { try option.check(text, in: option.scope) }
+            for field in values.headers.fields { try Headers.check(field.name, field.value) }
+        }
+
+        package var transport: TransportConfiguration {
+            var transport = TransportConfiguration()
+            transport.caFile = caFile
+            transport.insecure = isInsecure
+            transport.proxy = values.options[.ignoreProxyEnvironment] == 1 ? proxy ?? "" : proxy
+            transport.maxPerHost = maxPerHost
+            transport.maxConnections = maxConnections
+            return transport
+        }
+    }
+}

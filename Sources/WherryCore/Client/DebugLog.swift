@@ -1,0 +1,33 @@
+// Wherry: what happens, said on standard error where it is asked for.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Writes one line per event, in one system call, without header values, queries and bodies.
+package enum DebugLog {
+    package static func started(_ transfer: Transfer) {
+        write("Start requesting... \(transfer.id) \(transfer.method) \(transfer.url)")
+    }
+
+    package static func ended(_ transfer: Transfer, _ outcome: TransferOutcome) {
+        if let error = outcome.error {
+            write("Request failed! \(transfer.id) \(error.reason): \(error.message)")
+        } else {
+            let status = outcome.response.map { " \($0.status), \($0.body.count) bytes" } ?? ""
+            write("Request succeed! \(transfer.id)\(status)")
+        }
+    }
+
+    package static func warnInsecure(isDebugging: Bool) {
+        guard isDebugging else { return }
+        write("This client trusts anybody: certificates are not checked")
+    }
+
+    private static func write(_ text: String) {
+        // Control bytes of a peer must not reach a terminal (SEC-S2).
+        let clean = text.unicodeScalars.map { scalar -> String in
+            scalar.value < 0x20 || scalar.value == 0x7F ? "\\u{\(scalar.value)}" : String(scalar)
+        }.joined()
+        StandardError.write("wherry: \(clean)\n")
+    }
+}

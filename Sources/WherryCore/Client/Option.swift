@@ -1,0 +1,204 @@
+// Wherry: the numbered settings, one list for client and request.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A setting that is a number. The raw values are those of `wherry_option`.
+package enum Option: Int32, CaseIterable, Sendable {
+    case idleTimeout = 1
+    case connectTimeout = 2
+    case firstByteTimeout = 3
+    case totalTimeout = 4
+    case decisionTimeout = 5
+    case maxRedirects = 10
+    case keepAuthAcrossHosts = 11
+    case maxRetries = 12
+    case httpVersion = 16
+    case acceptStatusMin = 17
+    case acceptStatusMax = 18
+    case compressed = 19
+    case maxBodyBytes = 20
+    case maxHeaderBytes = 21
+    case maxSendSpeed = 22
+    case maxReceiveSpeed = 23
+    case defaultParameters = 25
+    case ignoreBase = 26
+    case jsonOnly = 27
+    case arrayStyle = 28
+    case wantHead = 32
+    case wantProgress = 33
+    case maxPerHost = 40
+    case maxConnections = 41
+    case insecure = 60
+    case ignoreProxyEnvironment = 62
+    case resume = 70
+    case targetExists = 71
+    case targetIsDirectory = 72
+    case makeDirectories = 73
+    case durability = 75
+    case stallSpeed = 76
+    case debug = 80
+
+    /// Where a setting counts.
+    package struct Scope: OptionSet, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// While a client is being configured.
+        package static let build = Scope(rawValue: 1)
+        /// On a client, for requests started afterwards.
+        package static let live = Scope(rawValue: 2)
+        /// On one request, which wins over the client.
+        package static let request = Scope(rawValue: 4)
+    }
+
+    package var scope: Scope {
+        switch self {
+        case .defaultParameters, .ignoreBase, .wantHead, .resume, .targetIsDirectory: .request
+        case .maxPerHost, .maxConnections, .debug: [.build, .live]
+        case .insecure, .ignoreProxyEnvironment: .build
+        default: [.build, .live, .request]
+        }
+    }
+
+    /// Times are in milliseconds, amounts in bytes, switches 0 and 1.
+    package var defaultValue: Int64 {
+        switch self {
+        case .idleTimeout: 20_000
+        case .connectTimeout: 10_000
+        case .firstByteTimeout: 30_000
+        case .decisionTimeout: 30_000
+        case .maxRedirects: 10
+        case .maxRetries: 5
+        case .acceptStatusMin: 200
+        case .acceptStatusMax: 299
+        case .maxBodyBytes: 67_108_864
+        case .maxHeaderBytes: 307_200
+        case .compressed, .defaultParameters, .resume, .durability: 1
+        case .maxPerHost: 6
+        case .maxConnections: 32
+        case .stallSpeed: 1000
+        // -1: by kind of transfer, as the header says.
+        case .wantProgress: -1
+        default: 0
+        }
+    }
+
+    /// The values that make sense.
+    package var range: ClosedRange<Int64> {
+        switch self {
+        case .maxRedirects: 0...100
+        case .maxRetries: 0...1000
+        case .httpVersion: 0...20
+        case .acceptStatusMin, .acceptStatusMax: 100...999
+        case .compressed, .arrayStyle, .targetExists, .durability: 0...2
+        case .maxPerHost, .maxConnections: 1...100_000
+        case .maxHeaderBytes: 1024...307_200
+        case .wantProgress: -1...1
+        case .keepAuthAcrossHosts, .defaultParameters, .ignoreBase, .jsonOnly, .wantHead,
+            .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory, .makeDirectories,
+            .debug:
+            0...1
+        default: 0...Int64.max
+        }
+    }
+
+    /// Checks a value for this place.
+    package func check(_ value: Int64, in place: Scope) throws(WherryError) {
+        guard scope.contains(place) else {
+            throw WherryError(
+                .badOption, "The option \(self) cannot be set here, only \(scopeText)")
+        }
+        guard range.contains(value), self != .httpVersion || [0, 11, 20].contains(value) else {
+            throw WherryError(
+                .badValue,
+                "The option \(self) takes \(range.lowerBound) to \(range.upperBound), not \(value)")
+        }
+    }
+
+    private var scopeText: String {
+        if scope == .request { return "on a request" }
+        if scope == .build { return "in a configuration" }
+        return "in a configuration or on a client"
+    }
+}
+
+/// A value for every numbered setting. Copies share memory until one is changed.
+package struct OptionTable: Sendable, Hashable {
+    private var values: [Int64]
+
+    /// Every default.
+    package init() {
+        values = Array(repeating: 0, count: 81)
+        for option in Option.allCases { values[Int(option.rawValue)] = option.defaultValue }
+    }
+
+    package subscript(option: Option) -> Int64 {
+        get { values[Int(option.rawValue)] }
+        set { values[Int(option.rawValue)] = newValue }
+    }
+
+    /// The table with a request's own values in place of the client's.
+    package func overridden(by values: [OptionValue]) -> OptionTable {
+        guard !values.isEmpty else { return self }
+        var table = self
+        for value in values { table[value.option] = value.value }
+        return table
+    }
+}
+
+/// One setting of a request.
+package struct OptionValue: Sendable, Hashable {
+    package var option: Option
+    package var value: Int64
+}
+
+/// A setting that is text. The raw values are those of `wherry_text_option`.
+package enum TextOption: Int32, CaseIterable, Sendable {
+    case baseURL = 1
+    case appVersion = 2
+    case userAgent = 3
+    case storageName = 4
+    case storageDirectory = 5
+    case proxy = 7
+    case caFile = 10
+    case bearerToken = 14
+    case tag = 15
+    case imageNames = 16
+    case jpegType = 17
+
+    package var scope: Option.Scope {
+        switch self {
+        case .baseURL, .appVersion, .userAgent: [.build, .live]
+        case .storageName, .storageDirectory, .proxy, .caFile: .build
+        case .bearerToken, .imageNames, .jpegType: [.build, .live, .request]
+        case .tag: .request
+        }
+    }
+
+    package func check(_ value: String?, in place: Option.Scope) throws(WherryError) {
+        guard scope.contains(place) else {
+            throw WherryError(.badOption, "The option \(self) cannot be set here")
+        }
+        guard let value else { return }
+        switch self {
+        case .userAgent, .bearerToken, .jpegType:
+            if let violation = FieldRules.violation(value: value, of: "\(self)") {
+                throw WherryError(.badHeader, violation.message)
+            }
+        case .imageNames:
+            guard ["index", "repeat", "brackets"].contains(value) else {
+                throw WherryError(
+                    .badValue, "imageNames is \"index\", \"repeat\" or \"brackets\", not \"\(value)\"")
+            }
+        case .storageName:
+            guard !value.isEmpty, value != ".", value != "..", !value.utf8.contains(0x2F),
+                value.utf8.count <= 255
+            else {
+                throw WherryError(.badValue, "The storage name \"\(value)\" is not a file name")
+            }
+        case .storageDirectory:
+            guard value.utf8.first == 0x2F else {
+                throw WherryError(.badPath, "The storage directory \"\(value)\" is not absolute")
+            }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// Wherry: the folder in which a client keeps things.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WherrySystem
+
+/// Finds and makes `$XDG_CACHE_HOME/wherry/<name>`, 0700 (C12). Never touches what is not ours.
+package struct StorageFolder: Sendable {
+    private let name: String?
+    private let directory: String?
+
+    package init(name: String?, directory: String?) {
+        self.name = name
+        self.directory = directory
+    }
+
+    /// The folder's path; the folder is there and ours when this returns.
+    package func path() throws(WherryError) -> String {
+        let path: String
+        if let directory { path = directory } else { path = try defaultPath() }
+        do {
+            try Directory.makePrivate(path)
+        } catch {
+            throw WherryError(error).with {
+                if [.badDirectory, .exists].contains($0.reason) { $0.reason = .badStorage }
+            }
+        }
+        return path
+    }
+
+    private func defaultPath() throws(WherryError) -> String {
+        let name = name ?? ProgramName.current
+        // A relative path in the variable is invalid and ignored (XDG base directories).
+        if let cache = Environment["XDG_CACHE_HOME"], cache.hasPrefix("/") {
+            return "\(cache)/wherry/\(name)"
+        }
+        guard let home = Environment["HOME"], home.hasPrefix("/") else {
+            throw WherryError(
+                .badStorage,
+                "There is no folder to store in: neither XDG_CACHE_HOME nor HOME is set; give a storage directory")
+        }
+        return "\(home)/.cache/wherry/\(name)"
+    }
+}

@@ -1,0 +1,109 @@
+// Wherry: whether and when a download tries again
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+extension DownloadMachine {
+    /// Waits and asks again for what is missing, as long as the budget lasts.
+    mutating func retry(
+        _ error: DownloadError, notBefore seconds: Int64? = nil, receivedAt: Int64 = 0
+    ) -> [DownloadAction] {
+        let floor = (seconds ?? 0).multipliedSaturating(by: 1_000_000_000)
+        if let limit = policy.maximumRetryAfter, floor > limit, let seconds {
+            var later = DownloadError(
+                .retryLater, "The server wants to be asked again in \(seconds) s")
+            later.status = error.status
+            later.retryAfter = seconds
+            later.retryAt = receivedAt.addingSaturating(seconds)
+            return fail(later)
+        }
+        guard retriesLeft > 0 else { return fail(error) }
+        let step = max(0, policy.retries - retriesLeft)
+        retriesLeft -= 1
+        var actions: [DownloadAction] = []
+        if isResumable {
+            if !have.isEmpty { actions.append(checkpoint()) }
+        } else if !have.isEmpty {
+            actions += forget(isWholeOnly ? .rangesUnsupported : .noValidator)
+        }
+        state = .waiting
+        // Full jitter (DR15): anything between nothing and the bound.
+        let bound = min(30_000_000_000, 500_000_000 << Int64(min(step, 16)))
+        let delay = Int64(random.unit() * Double(bound))
+        actions.append(.wait(max(floor, delay), error))
+        return actions
+    }
+
+    /// Throws away what is there, in the books: the part is emptied when the new bytes come.
+    mutating func forget(_ reason: RestartReason) -> [DownloadAction] {
+        generation &+= 1
+        dropFacts()
+        return [.report(.restarted(reason, generation: generation))]
+    }
+
+    /// Begins again with a request for the whole, at once.
+    mutating func restart(_ reason: RestartReason) -> [DownloadAction] {
+        if let error = countRestart(reason) { return fail(error) }
+        dropFacts()
+        return [.report(.restarted(reason, generation: generation))] + send()
+    }
+
+    mutating func dropFacts() {
+        have = ByteRanges()
+        facts = nil
+        isResumable = false
+        keptSinceRefill = 0
+    }
+
+    /// Takes the next generation; an error if there were too many in this run (DR9).
+    mutating func countRestart(_ reason: RestartReason) -> DownloadError? {
+        restarts += 1
+        generation &+= 1
+        guard restarts > policy.maximumRestarts else { return nil }
+        return DownloadError(
+            .unstable,
+            "The file began again \(policy.maximumRestarts) times, the last one because of "
+                + "\(reason.rawValue)")
+    }
+
+    /// Everything has arrived.
+    mutating func finishBytes(_ length: Int64) -> [DownloadAction] {
+        let wanted = [policy.expected, facts?.announced].compactMap { $0 }
+        body = nil
+        if wanted.isEmpty {
+            state = .publishing
+            return (isComplete ? [.report(.alreadyComplete)] : []) + [.publish(length: length)]
+        }
+        state = .verifying
+        return [.verify(wanted, length: length)]
+    }
+
+    mutating func fail(_ error: DownloadError) -> [DownloadAction] {
+        let isKept = isResumable && !have.isEmpty && error.reason != .checksum
+        state = .ending(.failed(error))
+        return [.release(keeping: isKept)]
+    }
+}
+
+/// A small generator of random numbers (splitmix64), enough to spread waits.
+struct SplitMix: Sendable {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    /// From 0 up to but not 1.
+    mutating func unit() -> Double { Double(next() >> 11) / 9_007_199_254_740_992 }
+}
+
+extension Int64 {
+    fileprivate func multipliedSaturating(by other: Int64) -> Int64 {
+        let (value, overflow) = multipliedReportingOverflow(by: other)
+        return overflow ? .max : value
+    }
+}

@@ -1,0 +1,462 @@
+// Wherry: the life of one download, decided without thread, clock or socket
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Decides what a download does next.
+///
+/// Methods take an event and return the actions to carry out, in order. All of a machine's methods
+/// are called one at a time. Every run ends with one `finish`, after which nothing is returned.
+/// Bytes handed in count as written: the disk queue writes them before any later action, or says
+/// ``diskFailed(_:)``.
+package struct DownloadMachine: Sendable {
+    enum State: Hashable, Sendable {
+        /// Exits: requesting, verifying, paused, ending.
+        case queued
+        /// A request is out. Exits: receiving, requesting (again, for the whole), waiting,
+        /// verifying, pausing, ending.
+        case requesting
+        /// The body arrives. Exits: requesting (next gap, or again), waiting, verifying, publishing,
+        /// pausing, held, ending.
+        case receiving
+        /// Between attempts. Exits: requesting, pausing, ending.
+        case waiting
+        /// The journal becomes durable. Exits: paused, requesting, ending.
+        case pausing
+        /// Exits: requesting, ending.
+        case paused
+        /// Paused with the connection open. Exits: receiving, paused, ending.
+        case held
+        /// The finished part is read back. Exits: publishing, requesting (again), ending.
+        case verifying
+        /// The rename is under way, and no verb stops it. Exits: ended, ending.
+        case publishing
+        /// The part is let go of. Exit: ended.
+        case ending(End)
+        /// No exit.
+        case ended(TransferState)
+    }
+
+    enum End: Hashable, Sendable {
+        case failed(DownloadError)
+        case cancelled
+    }
+
+    /// The body under way: which bytes of the file it carries.
+    struct Body: Hashable, Sendable {
+        /// Where the next byte that arrives belongs.
+        var position: Int64
+        /// The first byte that is wanted of it.
+        var wantedFrom: Int64
+        /// One past the last byte wanted; `nil` while the length is unknown.
+        var end: Int64?
+    }
+
+    let policy: DownloadPolicy
+    let identity: DownloadIdentity
+    var state = State.queued
+    /// Of the generation on disk; `nil` before the first byte of one was accepted.
+    var facts: DownloadFacts?
+    /// What is or will be in the part, of this generation.
+    package internal(set) var have = ByteRanges()
+    var generation: UInt32 = 1
+    var attempt = 0
+    var asked: AskedRange?
+    var body: Body?
+    /// Set once the server has shown that it sends whole files only (DR6).
+    var isWholeOnly = false
+    var retriesLeft: Int
+    var keptSinceRefill: Int64 = 0
+    var restarts = 0
+    var hasRestartedForChecksum = false
+    /// A pause that is being carried out is to be followed by going on.
+    var resumesAfterPause = false
+    /// How the body ended while it was held: `nil` inside for well.
+    var endWhileHeld: DownloadError??
+    var isComplete = false
+    var checkpointedAt: Instant?
+    var sinceCheckpoint: Int64 = 0
+    /// Checkpoints asked for and not answered.
+    var checkpointsOut = 0
+    var reported = TransferState.queued
+    var random: SplitMix
+
+    /// - Parameters:
+    ///   - identity: of the original URL.
+    ///   - seed: any random number; waits are drawn from it.
+    package init(policy: DownloadPolicy, identity: DownloadIdentity, seed: UInt64) {
+        self.policy = policy
+        self.identity = identity
+        retriesLeft = max(0, policy.retries)
+        random = SplitMix(state: seed)
+    }
+
+    // MARK: What can be asked at any time
+
+    /// The length of the whole; `nil` while unknown.
+    package var total: Int64? { facts?.total }
+    /// Goes up each time progress goes back to 0.
+    package var currentGeneration: UInt32 { generation }
+    /// How many bytes of the file are there.
+    package var completed: Int64 { have.count }
+    /// The state callers see.
+    package var visibleState: TransferState {
+        switch state {
+        case .queued: .queued
+        case .requesting, .receiving, .publishing: .running
+        case .waiting: .waiting
+        // On the way from one to the other, nothing new is said.
+        case .pausing, .ending: reported
+        case .paused, .held: .paused
+        case .verifying: .verifying
+        case .ended(let state): state
+        }
+    }
+    /// Whether what is there could be gone on with by a later run.
+    package internal(set) var isResumable = false
+
+    // MARK: The start
+
+    /// The part is open, with what an earlier run left in it.
+    ///
+    /// - Parameters:
+    ///   - record: its journal; `nil` if there is none of use.
+    ///   - defect: why a journal that was there is of no use.
+    package mutating func start(_ record: JournalRecord?, defect: Journal.Defect? = nil)
+        -> [DownloadAction]
+    {
+        guard state == .queued else { return [] }
+        var actions: [DownloadAction] = []
+        if let defect { actions.append(.report(.journalIgnored(defect))) }
+        if let record {
+            generation = record.facts.generation
+            if !policy.isResumable {
+                generation &+= 1
+            } else if let reason = ResumeRules.obstacle(record, identity: identity, policy: policy)
+            {
+                generation &+= 1
+                if !record.ranges.isEmpty {
+                    actions.append(.report(.restarted(reason, generation: generation)))
+                }
+            } else {
+                var facts = record.facts
+                facts.expected = policy.expected
+                self.facts = facts
+                have = record.ranges
+                isResumable = true
+                actions.append(.adopt(facts))
+                if policy.expected != nil, let total = facts.total, have.contains(0..<total) {
+                    // The digest decides; the network is not needed.
+                    isComplete = true
+                    return settle(actions + finishBytes(total))
+                }
+            }
+        }
+        return settle(actions + send())
+    }
+
+    /// The target was there already and has the digest asked for (DC-C19).
+    package mutating func foundComplete(path: String) -> [DownloadAction] {
+        guard state == .queued else { return [] }
+        return settle([.report(.alreadyComplete)] + end(.done(path: path), as: .done))
+    }
+
+    /// The part could not be opened, or the target is in the way. Nothing was begun.
+    package mutating func refused(_ error: DownloadError) -> [DownloadAction] {
+        guard state == .queued else { return [] }
+        return settle(end(.failed(error, partialPath: nil), as: .failed))
+    }
+
+    mutating func send() -> [DownloadAction] {
+        attempt += 1
+        asked = nil
+        body = nil
+        if !have.isEmpty, isResumable, let total = facts?.total {
+            let gap = have.firstGap(below: total)
+            asked = AskedRange(
+                first: gap?.lowerBound ?? total,
+                end: gap.flatMap { $0.upperBound < total ? $0.upperBound : nil },
+                validator: facts?.validator)
+        }
+        state = .requesting
+        return [.send(DownloadRequest(attempt: attempt, range: asked))]
+    }
+
+    // MARK: The network
+
+    /// The head of a final answer; redirects have been followed.
+    ///
+    /// - Parameter suggestedName: the name the file gets where the answer decides about it, else
+    ///   `nil`.
+    package mutating func head(
+        _ head: DownloadHead, attempt: Int, suggestedName: String? = nil, now: Instant
+    ) -> [DownloadAction] {
+        guard state == .requesting, attempt == self.attempt else { return [] }
+        let verdict = ResumeRules.judge(
+            head, asked: asked, facts: facts, have: have.count)
+        switch verdict {
+        case .piece(let start, let end):
+            return settle(accept(head, start: start, end: end, now: now))
+        case .whole(let length, let reason):
+            return settle(
+                acceptWhole(head, length: length, reason, name: suggestedName, now: now))
+        case .complete:
+            isComplete = true
+            return settle([.stop] + finishBytes(have.count))
+        case .restart(let reason):
+            return settle([.stop] + restart(reason))
+        case .retry(let error, let seconds):
+            return settle([.stop] + retry(error, notBefore: seconds, receivedAt: head.receivedAt))
+        case .fail(let error):
+            return settle([.stop] + fail(error))
+        }
+    }
+
+    mutating func accept(_ head: DownloadHead, start: Int64, end: Int64, now: Instant)
+        -> [DownloadAction]
+    {
+        guard let asked, var facts else {
+            return fail(DownloadError(.badProtocol, "The server sent a piece"))
+        }
+        body = Body(
+            position: start, wantedFrom: asked.first, end: min(end, asked.end ?? end))
+        state = .receiving
+        checkpointedAt = now
+        var actions: [DownloadAction] = [.report(.resumed(have: have.count))]
+        if facts.announced == nil, let announced = announced(by: head) {
+            facts.announced = announced
+            self.facts = facts
+            actions.append(.adopt(facts))
+        }
+        return actions
+    }
+
+    mutating func acceptWhole(
+        _ head: DownloadHead, length: Int64?, _ reason: RestartReason?, name: String?, now: Instant
+    ) -> [DownloadAction] {
+        var actions: [DownloadAction] = []
+        if let reason {
+            if reason == .rangesUnsupported { isWholeOnly = true }
+            if let error = countRestart(reason) { return [.stop] + fail(error) }
+            actions.append(.report(.restarted(reason, generation: generation)))
+        }
+        if head.refusesRanges { isWholeOnly = true }
+        var facts = DownloadFacts()
+        facts.generation = generation
+        facts.total = length
+        facts.validator = StrongValidator.of(head)
+        // A coding too long to be one is kept apart from all others, and from none.
+        facts.encoding = String(head.contentEncoding.prefix(64))
+        facts.expected = policy.expected
+        facts.announced = announced(by: head)
+        facts.name = name
+        self.facts = facts
+        // Without a length there is no telling where a piece belongs (DR13).
+        isResumable =
+            policy.isResumable && !isWholeOnly && length != nil
+            && (facts.validator != nil || policy.expected != nil)
+        have = ByteRanges()
+        keptSinceRefill = 0
+        body = Body(position: 0, wantedFrom: 0, end: length)
+        asked = nil
+        state = .receiving
+        checkpointedAt = now
+        sinceCheckpoint = 0
+        actions.append(.begin(facts, isJournaled: isResumable))
+        return actions
+    }
+
+    func announced(by head: DownloadHead) -> DownloadDigest? {
+        policy.checksAnnounced ? head.digests.first : nil
+    }
+
+    /// Bytes of the body arrived.
+    ///
+    /// - Returns: where they belong. Bytes beyond the end are not wanted (DR12).
+    package mutating func received(_ count: Int, attempt: Int, now: Instant) -> Placement {
+        var placement = Placement()
+        guard attempt == self.attempt, state == .receiving || state == .held, count > 0,
+            var body
+        else { return placement }
+        let (after, overflow) = body.position.addingReportingOverflow(Int64(count))
+        guard !overflow else { return placement }
+        let first = max(body.position, min(body.wantedFrom, after))
+        let last = max(first, min(after, body.end ?? after))
+        placement.skip = Int(first - body.position)
+        placement.count = Int(last - first)
+        placement.offset = first
+        body.position = after
+        self.body = body
+        guard placement.count > 0 else { return placement }
+        have.insert(first..<last)
+        noteKept(Int64(placement.count))
+        if isCheckpointDue(now) {
+            checkpointedAt = now
+            placement.actions = [checkpoint()]
+        }
+        return placement
+    }
+
+    mutating func checkpoint() -> DownloadAction {
+        checkpointsOut += 1
+        sinceCheckpoint = 0
+        return .checkpoint
+    }
+
+    /// The budget refills only for bytes that stay (DR15).
+    mutating func noteKept(_ count: Int64) {
+        sinceCheckpoint &+= count
+        guard isResumable else { return }
+        keptSinceRefill &+= count
+        if keptSinceRefill >= 65_536 {
+            keptSinceRefill = 0
+            retriesLeft = max(0, policy.retries)
+        }
+    }
+
+    func isCheckpointDue(_ now: Instant) -> Bool {
+        guard isResumable, checkpointsOut == 0, let last = checkpointedAt else { return false }
+        if now.since(last) >= 1_000_000_000 { return true }
+        return policy.durability == .full && sinceCheckpoint >= 16 << 20
+    }
+
+    /// The body ended as its framing says it should: by its length, its last chunk, or a clean
+    /// close where it has neither (DR12).
+    package mutating func ended(attempt: Int) -> [DownloadAction] {
+        guard attempt == self.attempt else { return [] }
+        if state == .held {
+            endWhileHeld = .some(nil)
+            return []
+        }
+        guard state == .receiving, let body else { return [] }
+        guard let end = body.end else {
+            facts?.total = body.position
+            return settle(finishBytes(body.position))
+        }
+        guard body.position >= end else {
+            return settle(
+                retry(
+                    DownloadError(
+                        .truncated, "The answer ended \(end - body.position) bytes too early")))
+        }
+        guard let total = facts?.total, have.firstGap(below: total) != nil else {
+            return settle(finishBytes(end))
+        }
+        // One of several gaps is filled: on with the next. A piece that was shorter than asked for
+        // counts as an attempt, or a server could send a byte at a time for ever.
+        if end < asked?.end ?? total {
+            guard retriesLeft > 0 else {
+                return settle(
+                    fail(DownloadError(.truncated, "The server sends its file in tiny pieces")))
+            }
+            retriesLeft -= 1
+        }
+        return settle(send())
+    }
+
+    /// The exchange broke, before its head or in its body.
+    package mutating func failed(_ error: DownloadError, attempt: Int) -> [DownloadAction] {
+        guard attempt == self.attempt else { return [] }
+        switch state {
+        case .held:
+            endWhileHeld = .some(error)
+            return []
+        case .requesting, .receiving:
+            // All bytes are here, and the rest was none of ours: a reset after the end.
+            if state == .receiving, let body, let end = body.end, body.position >= end {
+                return ended(attempt: attempt)
+            }
+            return settle(error.isTransient ? retry(error) : fail(error))
+        default: return []
+        }
+    }
+
+    /// The time of a `wait` is over.
+    package mutating func retryDue() -> [DownloadAction] {
+        guard state == .waiting else { return [] }
+        return settle(send())
+    }
+
+    // MARK: The disk
+
+    /// A checkpoint is durable.
+    package mutating func checkpointed() -> [DownloadAction] {
+        checkpointsOut = max(0, checkpointsOut - 1)
+        guard state == .pausing, checkpointsOut == 0 else { return [] }
+        state = .paused
+        guard resumesAfterPause else { return settle([]) }
+        resumesAfterPause = false
+        return settle(goOn())
+    }
+
+    /// The part was read back.
+    ///
+    /// - Parameter digests: as many as were asked for, in their order; `nil` if it was stopped.
+    package mutating func verified(_ digests: [[UInt8]]?) -> [DownloadAction] {
+        guard state == .verifying, let digests else { return [] }
+        let wanted = [policy.expected, facts?.announced].compactMap { $0 }
+        for (expected, actual) in zip(wanted, digests) where expected.bytes != actual {
+            guard !hasRestartedForChecksum else {
+                var error = DownloadError(
+                    .checksum,
+                    "The file does not have \(expected.source.name): expected \(expected.hex), got "
+                        + "\(Hex.encode(actual))")
+                error.expectedDigest = expected.hex
+                error.actualDigest = Hex.encode(actual)
+                return settle(fail(error))
+            }
+            hasRestartedForChecksum = true
+            isComplete = false
+            return settle(restart(.checksum))
+        }
+        state = .publishing
+        let length = facts?.total ?? have.count
+        let news: [DownloadAction] = isComplete ? [.report(.alreadyComplete)] : []
+        return settle(news + [.publish(length: length)])
+    }
+
+    /// The file has its name. Nothing can fail any more.
+    package mutating func published(_ path: String) -> [DownloadAction] {
+        guard state == .publishing else { return [] }
+        return settle(end(.done(path: path), as: .done))
+    }
+
+    /// A disk action failed. What was durable before stays so (DR23); there is no other attempt.
+    package mutating func diskFailed(_ error: DownloadError) -> [DownloadAction] {
+        switch state {
+        case .queued, .ended, .ending: return []
+        default: return settle([.stop, .stopWaiting] + fail(error))
+        }
+    }
+
+    /// The part was let go of.
+    ///
+    /// - Parameter partialPath: of the part if it was kept.
+    package mutating func released(partialPath: String?) -> [DownloadAction] {
+        guard case .ending(let how) = state else { return [] }
+        switch how {
+        case .failed(let error):
+            return settle(end(.failed(error, partialPath: partialPath), as: .failed))
+        case .cancelled:
+            return settle(end(.cancelled(partialPath: partialPath), as: .cancelled))
+        }
+    }
+
+    mutating func end(_ outcome: DownloadOutcome, as final: TransferState)
+        -> [DownloadAction]
+    {
+        state = .ended(final)
+        return [.report(.state(final)), .finish(outcome)]
+    }
+
+    // MARK: The end of each turn
+
+    /// Adds the news of a state that callers can see.
+    mutating func settle(_ actions: [DownloadAction]) -> [DownloadAction] {
+        let now = visibleState
+        guard now != reported else { return actions }
+        reported = now
+        if case .ended = state { return actions }
+        return [.report(.state(now))] + actions
+    }
+}

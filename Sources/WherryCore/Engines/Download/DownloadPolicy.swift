@@ -1,0 +1,56 @@
+// Wherry: how one download is to be done
+// SPDX-License-Identifier: Apache-2.0
+
+/// The settings of a download that its rules read.
+package struct DownloadPolicy: Hashable, Sendable {
+    /// What a checkpoint waits for.
+    package enum Durability: Hashable, Sendable {
+        /// Nothing: the journal is right after a crash of the program, not after one of the system.
+        case none
+        /// Data before journal, at most once a second; the file before its name.
+        case checkpoint
+        /// The same, and also after every 16 MiB however little time has passed.
+        case full
+    }
+
+    /// Whether a partial is kept and gone on with. Default true.
+    package var isResumable = true
+    /// Attempts after the first without progress between them. Default 5.
+    package var retries = 5
+    /// How often the server's file may change within one run (DR9). Default 3.
+    package var maximumRestarts = 3
+    /// The longest wait a server may ask for before the download ends with `retry_later`; `nil` for
+    /// any. Default 60 s, in nanoseconds.
+    package var maximumRetryAfter: Int64? = 60_000_000_000
+    package var durability = Durability.checkpoint
+    /// The digest the caller asks for. With it a partial may be gone on with although the server
+    /// offers no strong validator: the digest decides at the end (DR4).
+    package var expected: DownloadDigest?
+    /// Whether a digest of the server is checked. Default true.
+    package var checksAnnounced = true
+    /// The caller says that the URL is another one for the same file: the partial of the old URL
+    /// is offered to the new one, and DR5 judges.
+    package var isNewURLForSameFile = false
+    /// The same, but only the query may have changed, as with a new signature.
+    package var mayQueryChange = false
+
+    package init() {}
+}
+
+/// Why a download began again at byte 0.
+package enum RestartReason: String, Hashable, Sendable {
+    /// The server's file is another one now.
+    case changed
+    /// Nothing proves that the rest belongs to what is there.
+    case noValidator = "no_validator"
+    /// The server sends whole files only.
+    case rangesUnsupported = "ranges_unsupported"
+    /// The piece that came was not the piece that was asked for.
+    case badRange = "bad_range"
+    /// Nothing lies beyond what is there, and that is not the whole either.
+    case rangeNotSatisfiable = "416"
+    /// Another content coding than before.
+    case encoding
+    /// The finished file did not have its digest.
+    case checksum
+}

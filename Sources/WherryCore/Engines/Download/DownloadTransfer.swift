@@ -1,0 +1,350 @@
+// Wherry: a download on its way, from its first look at the disk to its file
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import WherrySystem
+import WherryTransport
+
+/// Joins the rules of a download with the network and the disk.
+///
+/// Events come from three sides: the network's thread, the workers and the callers. Each is handed
+/// to the machine under the lock, and what the machine wants is put into one list of steps. Whoever
+/// finds nobody at work on that list carries it out, outside the lock and in order; the others
+/// leave their steps and go. So nobody waits for anybody, and no step overtakes another.
+package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sendable {
+    // `core` is a lock; `files` is touched by jobs of `disk` only.
+
+    enum Verb: Hashable, Sendable {
+        case pause, resume
+        case cancel(discarding: Bool)
+
+        var isCancel: Bool { if case .cancel = self { true } else { false } }
+    }
+
+    enum Step: Sendable {
+        case action(DownloadAction)
+        /// After a redirect.
+        case follow(Hop)
+        case write(Bytes, Placement, Exchange)
+        case progress(Progress)
+        case head(Response)
+    }
+
+    struct State: Sendable {
+        var machine: DownloadMachine
+        /// The machine has not started: the part is being looked for.
+        var isOpening = true
+        /// Verbs that wait for the part to be open, or for the last bytes of the exchange.
+        var deferred: [Verb] = []
+        var steps: [Step] = []
+        var isCarrying = false
+        /// How many threads wait for a pause to be complete.
+        var waiters = 0
+        var hop: Hop?
+        /// Raised to make a wait for a retry void.
+        var timer: UInt64 = 0
+        var retries = 0
+        var meter = ProgressMeter()
+        /// The last progress told, which never goes back within a generation.
+        var shown: (generation: UInt32, completed: Int64) = (0, 0)
+        /// Body bytes off the wire: of earlier exchanges, and what the meter has been told of.
+        var wireBefore: Int64 = 0
+        var wireTold: Int64 = 0
+        /// Bytes on the wire of all exchanges, heads included.
+        var wire: (sent: Int64, received: Int64) = (0, 0)
+        /// The answer that decided last.
+        var response: Response?
+        /// The caller wants no partial.
+        var discards = false
+        /// The partial that an ended download left.
+        var keptPath: String?
+        var releaseError: DownloadError?
+    }
+
+    let core: Monitor<State>
+    let disk: SerialQueue
+    let files = DownloadFiles()
+    let target: DownloadTarget
+    let policy: DownloadPolicy
+    let firstURL: HTTPURL
+    /// Nobody wants the result of reading a file back.
+    let stopsReading = Atomic<Bool>(false)
+    private let registryKey: DownloadRegistry.Key
+
+    package init(
+        _ request: Request, url: HTTPURL, target: DownloadTarget, policy: DownloadPolicy,
+        key: DownloadRegistry.Key, client: Client, settings: ClientSettings, options: OptionTable,
+        observer: any TransferObserver, userData: UInt
+    ) {
+        self.target = target
+        self.policy = policy
+        firstURL = url
+        registryKey = key
+        disk = SerialQueue(on: client.workers)
+        core = Monitor(
+            State(
+                machine: DownloadMachine(
+                    policy: policy, identity: DownloadIdentity(url: url.text),
+                    seed: .random(in: .min ... .max))))
+        super.init(
+            .download, request, client: client, settings: settings, options: options,
+            observer: observer, userData: userData)
+    }
+
+    package override var method: String { "GET" }
+    package override var url: String { RedirectRules.redacted(firstURL.text) }
+    /// Absolute; the directory with a slash where the answer names the file.
+    package override var path: String? { target.identity }
+
+    package override var progress: Progress {
+        let now = client.transport.clock.now()
+        return core.withLock { core in
+            var progress = core.meter.snapshot(now: now)
+            progress.generation = Int(core.machine.currentGeneration)
+            progress.total = core.machine.total
+            progress.completed = Self.completed(&core)
+            return progress
+        }
+    }
+
+    var wantsProgress: Bool { options[.wantProgress] != 0 }
+
+    // MARK: Starting
+
+    package override func begin(wake: Bool) {
+        disk.submit { [self] in open() }
+    }
+
+    /// Looks for what is there, on a worker.
+    private func open() {
+        do throws(DownloadError) {
+            var target = target
+            if target.isThere, let digest = policy.expected {
+                let isIt = try PartFile.isThere(
+                    target, with: digest,
+                    isStopped: { stopsReading.load(ordering: .relaxed) })
+                if isIt { return opened { $0.foundComplete(path: target.identity) } }
+                if !stopsReading.load(ordering: .relaxed) { try target.giveUpExisting() }
+            }
+            if stopsReading.load(ordering: .relaxed) { return opened { $0.cancel() } }
+            let found = try PartFile.open(
+                target,
+                PartFile.Identity(
+                    url: firstURL.text, shownURL: RedirectRules.redacted(firstURL.text),
+                    durability: policy.durability))
+            files.part = found.part
+            opened { $0.start(found.record, defect: found.defect) }
+        } catch {
+            opened { $0.refused(error) }
+        }
+    }
+
+    /// The part is open, or cannot be.
+    private func opened(_ event: (inout DownloadMachine) -> [DownloadAction]) {
+        let cancels = core.withLock { core -> [Verb] in
+            let cancels = core.deferred.filter(\.isCancel)
+            guard cancels.isEmpty else { return cancels }
+            core.isOpening = false
+            Self.add(event(&core.machine), to: &core)
+            Self.applyDeferred(to: &core)
+            return []
+        }
+        if !cancels.isEmpty {
+            // Not a byte was asked for: the part is let go of as it was found.
+            let found = files.release(keeping: !cancels.contains(.cancel(discarding: true)))
+            core.withLock { core in
+                core.isOpening = false
+                core.keptPath = found.kept
+                core.releaseError = found.error
+                Self.applyDeferred(to: &core)
+            }
+        }
+        carry()
+    }
+
+    // MARK: Verbs
+
+    package override func pause() {
+        apply(.pause)
+        core.withLock { $0.waiters += 1 }
+        // Never without end: a pause is done when the disk has answered.
+        _ = core.wait { core -> Bool? in
+            let isDone =
+                !core.isCarrying && !core.deferred.contains(.pause)
+                && core.machine.state != .pausing
+            return isDone ? true : nil
+        }
+        core.withLock { $0.waiters -= 1 }
+    }
+
+    package override func resume() { apply(.resume) }
+
+    package override func performCancel(discarding: Bool) {
+        if discarding {
+            let kept = core.withLock { core -> String? in
+                core.discards = true
+                defer { core.keptPath = nil }
+                return core.keptPath
+            }
+            if let kept { return delete(kept) }
+        }
+        apply(.cancel(discarding: discarding))
+    }
+
+    /// Deletes a partial that was kept. If another download is at it by now, it is that one's.
+    func delete(_ partial: String) {
+        do throws(DownloadError) { try PartialDownload.discard(partial) } catch {
+            core.withLock { $0.releaseError = error }
+        }
+    }
+
+    private func apply(_ verb: Verb) {
+        let ending = core.withLock { core -> Exchange? in
+            if verb.isCancel {
+                if core.isOpening { stopsReading.store(true, ordering: .relaxed) }
+            }
+            if core.isOpening || core.hop?.isStopping == true {
+                core.deferred.append(verb)
+                return nil
+            }
+            // What has arrived and not been handed over yet is worth keeping.
+            if let exchange = core.hop?.exchange, core.machine.keepsLastBytes(verb) {
+                core.deferred.append(verb)
+                core.hop?.isStopping = true
+                return exchange
+            }
+            Self.apply(verb, to: &core)
+            return nil
+        }
+        if let ending { client.transport.cancel(ending) }
+        carry()
+    }
+
+    /// Does what had to wait.
+    static func applyDeferred(to core: inout State) {
+        let verbs = core.deferred
+        core.deferred = []
+        for verb in verbs { apply(verb, to: &core) }
+    }
+
+    static func apply(_ verb: Verb, to core: inout State) {
+        switch verb {
+        case .pause: add(core.machine.pause(), to: &core)
+        case .resume: add(core.machine.resume(), to: &core)
+        case .cancel(let discarding): add(core.machine.cancel(discarding: discarding), to: &core)
+        }
+    }
+
+    // MARK: Steps
+
+    /// Hands an event to the machine.
+    func feed(_ event: (inout DownloadMachine) -> [DownloadAction]) {
+        core.withLock { Self.add(event(&$0.machine), to: &$0) }
+        carry()
+    }
+
+    static func add(_ actions: [DownloadAction], to core: inout State) {
+        for action in actions {
+            if action == .stop {
+                // A request that did not go out yet need not.
+                core.steps.removeAll { step in
+                    switch step {
+                    case .action(.send), .follow: true
+                    default: false
+                    }
+                }
+            }
+            core.steps.append(.action(action))
+        }
+    }
+
+    /// Carries steps out until none is left, unless somebody else is at it.
+    func carry() {
+        var steps: [Step] = []
+        var isOurs = false
+        while true {
+            let mustTell = core.withLock { core -> Bool in
+                if core.isCarrying && !isOurs { return false }
+                swap(&steps, &core.steps)
+                core.isCarrying = !steps.isEmpty
+                isOurs = core.isCarrying
+                return !core.isCarrying && core.waiters > 0
+            }
+            if mustTell { core.notify() }
+            guard isOurs else { return }
+            for step in steps { perform(step) }
+            steps.removeAll(keepingCapacity: true)
+        }
+    }
+
+    // MARK: Progress
+
+    /// Bytes of the file that are here, those still in the transport's hands included.
+    static func completed(_ core: inout State) -> Int64 {
+        let pending = core.hop.map { max(0, ($0.exchange?.received ?? 0) - $0.delivered) } ?? 0
+        let generation = core.machine.currentGeneration
+        var completed = core.machine.completed(with: pending)
+        // Bytes that were broken off with their exchange come again.
+        if generation == core.shown.generation { completed = max(completed, core.shown.completed) }
+        core.shown = (generation, completed)
+        return completed
+    }
+
+    /// The progress to tell now, if it is time for it.
+    static func measure(_ core: inout State, now: Instant, isForced: Bool) -> Progress? {
+        let wire = core.wireBefore &+ (core.hop?.exchange?.receivedOnWire ?? 0)
+        let received = wire &- core.wireTold
+        core.wireTold = wire
+        return core.meter.update(
+            completed: completed(&core), total: core.machine.total,
+            generation: core.machine.currentGeneration, received: received, now: now,
+            isForced: isForced)
+    }
+
+    /// The end of all; the last step.
+    func end(_ outcome: DownloadOutcome) {
+        let now = client.transport.clock.now()
+        let (response, releaseError, last, kept) = core.withLock { core in
+            core.hop = nil
+            core.timer &+= 1
+            let last = Self.measure(&core, now: now, isForced: true)
+            return (core.response, core.releaseError, last, core.keptPath)
+        }
+        client.downloads.leave(registryKey)
+        if wantsProgress, let last, case .done = outcome { emit(.progress(last)) }
+        var result = TransferOutcome(response: response)
+        switch outcome {
+        case .done(let path): result.path = path
+        case .failed(let error, let path):
+            let wasCancelled = isCancelled && error.reason == .cancelled
+            result.error = (wasCancelled ? Self.cancelledError : error.wherryError()).with {
+                $0.partialPath = path ?? kept
+            }
+        case .cancelled(let path):
+            result.error = Self.cancelledError.with { $0.partialPath = path ?? kept }
+        }
+        result.error = result.error?.with { fields in
+            if let response, fields.httpStatus != 0 || fields.reason.code == .http {
+                fields.httpStatus = response.status
+                fields.response = response
+            }
+            if let releaseError { fields.underlying.append(releaseError.wherryError()) }
+        }
+        finish(result)
+    }
+}
+
+extension DownloadMachine {
+    /// ``completed`` with so many further bytes of the body that were not handed in yet.
+    func completed(with pending: Int64) -> Int64 {
+        guard pending > 0, let body else { return have.count }
+        let last = min(body.position.addingSaturating(pending), body.end ?? .max)
+        return have.count.addingSaturating(max(0, last - max(body.position, body.wantedFrom)))
+    }
+
+    /// Whether a verb ends the exchange and leaves a partial that its last bytes belong to.
+    func keepsLastBytes(_ verb: DownloadTransfer.Verb) -> Bool {
+        guard state == .receiving, isResumable else { return false }
+        return verb == .pause || verb == .cancel(discarding: false)
+    }
+}

@@ -1,0 +1,470 @@
+// Wherry: the partial file of a download, and how it becomes the file
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WherrySystem
+
+/// A partial file with its journal, held under a lock.
+///
+/// One thread at a time, not always the same one. Whatever is called after a failure is safe; the
+/// engine then calls ``close(keeping:)``. If the object just goes away, the files stay as a crash
+/// would leave them.
+package final class PartFile {
+    /// What opening found.
+    package struct Found {
+        package let part: PartFile
+        /// What an earlier run left, its ranges cut to the part's length; `nil` if nothing of use.
+        package let record: JournalRecord?
+        /// Why a journal that was there is of no use.
+        package let defect: Journal.Defect?
+    }
+
+    /// What identifies a download to its partial.
+    package struct Identity {
+        package var session: String
+        package var identity: DownloadIdentity
+        /// For people reading a list of partials; no secrets.
+        package var shownURL: String
+        package var durability: DownloadPolicy.Durability
+
+        package init(
+            session: String = "", url: String, shownURL: String? = nil,
+            durability: DownloadPolicy.Durability = .checkpoint
+        ) {
+            self.session = session
+            identity = DownloadIdentity(url: url)
+            self.shownURL = shownURL ?? url
+            self.durability = durability
+        }
+    }
+
+    package private(set) var target: DownloadTarget
+    package let id: DownloadID
+    /// The path of the part.
+    package var path: String { target.directory.path(of: names.part) }
+    /// What is in the part, of the present generation.
+    package private(set) var written = ByteRanges()
+    /// Seconds since 1970 the finished file is to carry; `nil` for when it was written.
+    package var modificationTime: Int64?
+
+    private let names: PartNames
+    private let file: File
+    private let inode: UInt64
+    private let owner: [UInt8]
+    private var identity: Identity
+    private var facts = DownloadFacts()
+    private var journal: JournalFile?
+    /// What the journal says.
+    private var claimed = ByteRanges()
+    private let canLock: Bool
+    private let isNamedByAnswer: Bool
+    /// Another process has taken the files over, or this one has let go of them: hands off.
+    private var isGone = false
+
+    private init(
+        target: DownloadTarget, id: DownloadID, names: PartNames, file: File, inode: UInt64,
+        owner: [UInt8], identity: Identity, canLock: Bool
+    ) {
+        self.target = target
+        self.id = id
+        self.names = names
+        self.file = file
+        self.inode = inode
+        self.owner = owner
+        self.identity = identity
+        self.canLock = canLock
+        isNamedByAnswer = target.name == nil
+    }
+
+    // MARK: Opening
+
+    /// Opens or makes the part of a target and locks it.
+    ///
+    /// - Parameter trustsLocks: `nil` to ask the file system. Where its locks are known to lie, the
+    ///   part gets a name of its own and no journal: no other run can go on with it (DR24).
+    /// - Throws: `busy` if another download holds it, and what the file system says.
+    package static func open(
+        _ target: DownloadTarget, _ identity: Identity, trustsLocks: Bool? = nil
+    ) throws(DownloadError) -> Found {
+        var target = target
+        while true {
+            do throws(DownloadError) {
+                return try openOnce(target, identity, trustsLocks: trustsLocks)
+            } catch {
+                // Somebody else is busy with "name (1)": "name (2)" will do.
+                guard error.reason == .busy, try target.takeNextNumber() else { throw error }
+            }
+        }
+    }
+
+    private static func openOnce(
+        _ target: DownloadTarget, _ identity: Identity, trustsLocks: Bool?
+    ) throws(DownloadError) -> Found {
+        let directory = target.directory
+        let id =
+            target.name == nil
+            ? DownloadID(
+                session: identity.session, target: target.identity,
+                url: Hex.encode(identity.identity.whole))
+            : DownloadID(session: identity.session, target: target.identity)
+        return try DownloadError.naming {
+            () throws(SystemError) -> Result<Found, DownloadError> in
+            let canLock =
+                if let trustsLocks { trustsLocks } else { try directory.locksAreReliable() }
+            let digits = canLock ? id.short : try SystemRandom.hex(byteCount: 4)
+            let names = PartNames(name: target.stem, digits: digits)
+            guard let file = try lockedFile(names.part, in: directory) else {
+                return .failure(busy(names, in: directory, identity))
+            }
+            let part = PartFile(
+                target: target, id: id, names: names, file: file,
+                inode: try file.status().inode, owner: try SystemRandom.bytes(16),
+                identity: identity, canLock: canLock)
+            return .success(try part.readJournal())
+        }.get()
+    }
+
+    /// The file under the name, made if missing, with its lock; `nil` if another one holds it.
+    private static func lockedFile(_ name: String, in directory: Directory)
+        throws(SystemError) -> File?
+    {
+        // Each turn loses a race against a file that comes or goes; nobody wins so many.
+        for _ in 0..<16 {
+            let file: File
+            do throws(SystemError) {
+                file = try File.open(
+                    name, [.read, .write, .create, .exclusive], in: directory)
+            } catch {
+                guard error.code == EEXIST else { throw error }
+                guard let there = try directory.status(of: name) else { continue }
+                guard there.isPlainAndOurs else {
+                    // Not ours to write to; only the name in our way goes.
+                    try directory.remove(name)
+                    continue
+                }
+                do throws(SystemError) {
+                    file = try File.open(name, [.read, .write], in: directory)
+                } catch {
+                    guard error.code == ENOENT || error.code == ELOOP else { throw error }
+                    continue
+                }
+            }
+            let status = try file.status()
+            guard status.kind == .regular, status.isOurs else { continue }
+            guard try file.lock() else { return nil }
+            // Its owner may have given it its final name, or removed it, before we had the lock.
+            guard let there = try directory.status(of: name), there.isSameFile(as: status),
+                there.isPlainAndOurs
+            else { continue }
+            return file
+        }
+        throw SystemError(EBUSY, "lock", path: directory.path(of: name))
+    }
+
+    private static func busy(
+        _ names: PartNames, in directory: Directory, _ identity: Identity
+    ) -> DownloadError {
+        var error = DownloadError(
+            .busy, "Another download is writing \(directory.path(of: names.part))")
+        if let journal = try? JournalFile.open(names.journal, in: directory, isReadOnly: true),
+            let record = try? journal.read()
+        {
+            error.isSameURL = record.identity == identity.identity
+        }
+        return error
+    }
+
+    /// What the journal says of the part; takes it over if it is right.
+    private func readJournal() throws(SystemError) -> Found {
+        let journal: JournalFile
+        var record: JournalRecord
+        do throws(Journal.Defect) {
+            guard canLock, let there = try JournalFile.open(names.journal, in: target.directory)
+            else { return Found(part: self, record: nil, defect: nil) }
+            journal = there
+            record = try there.read()
+            guard record.id == id, record.inode == inode else { throw .mismatch }
+        } catch {
+            return Found(part: self, record: nil, defect: error)
+        }
+        // Claims beyond the end are of bytes that were lost (DR22).
+        record.ranges.clip(to: try file.status().size)
+        record.owner = owner
+        try journal.write(record, isDurable: identity.durability != .none)
+        self.journal = journal
+        facts = record.facts
+        written = record.ranges
+        claimed = record.ranges
+        return Found(part: self, record: record, defect: nil)
+    }
+
+    // MARK: A generation
+
+    /// Empties the part for a new generation.
+    ///
+    /// - Parameter isJournaled: whether a later run may go on with it; else there is no journal.
+    /// - Throws: `no_space` if the whole does not fit, `exists` if the answer named a file that is
+    ///   there.
+    package func begin(_ facts: DownloadFacts, isJournaled: Bool) throws(DownloadError) {
+        if isNamedByAnswer, let name = facts.name { try target.setName(name) }
+        self.facts = facts
+        written = ByteRanges()
+        claimed = ByteRanges()
+        try DownloadError.naming { () throws(SystemError) in
+            // The old claims go before the bytes they speak of.
+            if isJournaled, canLock {
+                if journal == nil {
+                    journal = try JournalFile.create(names.journal, in: target.directory)
+                }
+                try journal?.reset(record(), isDurable: isDurable)
+                if isDurable { try target.directory.synchronize() }
+            } else {
+                try removeJournal()
+            }
+            try file.truncate(to: 0)
+        }
+        guard let total = facts.total else { return }
+        let free = try freeSpace()
+        let limit = Directory.fileSizeLimit()
+        guard total <= min(free, limit) else {
+            throw .noSpace(
+                needed: total, free: min(free, limit), osCode: limit < total ? EFBIG : ENOSPC,
+                path: target.identity)
+        }
+        do throws(SystemError) {
+            try file.reserve(from: 0, count: total)
+        } catch {
+            throw trouble(error)
+        }
+    }
+
+    /// Takes in what was learnt about the generation that goes on; the next checkpoint records it.
+    ///
+    /// - Throws: `exists` if the name an earlier answer gave it is taken.
+    package func adopt(_ facts: DownloadFacts) throws(DownloadError) {
+        let name = facts.name ?? self.facts.name
+        self.facts = facts
+        self.facts.name = name
+        if isNamedByAnswer, let name, name != target.name { try target.setName(name) }
+    }
+
+    /// Writes bytes where they belong in the file.
+    package func write(_ bytes: RawSpan, at offset: Int64) throws(DownloadError) {
+        do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw trouble(error) }
+        written.insert(offset..<offset + Int64(bytes.byteCount))
+    }
+
+    /// Writes a piece of a body as its ``Placement`` says.
+    package func write(_ piece: Bytes, _ placement: Placement) throws(DownloadError) {
+        let start = max(0, placement.skip)
+        let end = min(piece.count, start &+ max(0, placement.count))
+        guard start < end else { return }
+        do throws(SystemError) {
+            try file.write(piece, start..<end, at: placement.offset)
+        } catch {
+            throw trouble(error)
+        }
+        written.insert(placement.offset..<placement.offset + Int64(end - start))
+    }
+
+    /// Writes bytes where they belong in the file.
+    package func write(_ bytes: [UInt8], at offset: Int64) throws(DownloadError) {
+        do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw trouble(error) }
+        written.insert(offset..<offset + Int64(bytes.count))
+    }
+
+    /// Makes the bytes written so far durable, and then the journal that claims them (DR20).
+    ///
+    /// Without a journal it does nothing.
+    /// - Throws: `busy` if another process has taken the download over; then nothing was touched.
+    package func checkpoint() throws(DownloadError) {
+        guard let journal, !isGone else { return }
+        let ranges = written
+        try DownloadError.naming { () throws(SystemError) in
+            if isDurable { try file.synchronizeData() }
+        }
+        try checkOwner(journal)
+        try DownloadError.naming { () throws(SystemError) in
+            try journal.write(record(), isDurable: isDurable)
+        }
+        claimed = ranges
+    }
+
+    /// Locks lie on some file systems: the journal must still be in place and name us (DR24).
+    private func checkOwner(_ journal: JournalFile) throws(DownloadError) {
+        let isOurs = try DownloadError.naming { () throws(SystemError) in
+            try journal.isInPlace()
+        }
+        if isOurs, (try? journal.read())?.owner == owner { return }
+        isGone = true
+        throw DownloadError(.busy, "Another download has taken over \(path)")
+    }
+
+    // MARK: The end
+
+    /// Reads the part back and computes digests of it.
+    ///
+    /// - Parameters:
+    ///   - digests: those wanted; only their algorithms matter here.
+    ///   - length: of the finished file.
+    ///   - isStopped: asked from time to time, on this thread.
+    /// - Returns: one for each in `digests`; `nil` if it was stopped.
+    package func verify(
+        _ digests: [DownloadDigest], length: Int64, isStopped: () -> Bool = { false }
+    ) throws(DownloadError) -> [[UInt8]]? {
+        try PartFile.digests(of: file, digests.map(\.algorithm), length: length, isStopped)
+    }
+
+    /// Whether the file that has the target's name has the digest (DC-C19).
+    package static func isThere(
+        _ target: DownloadTarget, with digest: DownloadDigest, isStopped: () -> Bool = { false }
+    ) throws(DownloadError) -> Bool {
+        guard let name = target.name else { return false }
+        let file = try DownloadError.naming { () throws(SystemError) -> File? in
+            let file = try File.open(name, [.read, .following], in: target.directory)
+            return try file.status().kind == .regular ? file : nil
+        }
+        guard let file else { return false }
+        let length = try DownloadError.naming { () throws(SystemError) in try file.status().size }
+        return try digests(of: file, [digest.algorithm], length: length, isStopped)
+            == [digest.bytes]
+    }
+
+    private static func digests(
+        of file: File, _ algorithms: [DigestAlgorithm], length: Int64, _ isStopped: () -> Bool
+    ) throws(DownloadError) -> [[UInt8]]? {
+        var results: [DigestAlgorithm: [UInt8]] = [:]
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        for algorithm in algorithms where results[algorithm] == nil {
+            var digest = Digest(algorithm)
+            var offset: Int64 = 0
+            while offset < length {
+                if isStopped() { return nil }
+                let count: Int
+                do throws(SystemError) {
+                    count = try file.read(into: &buffer, at: offset)
+                } catch {
+                    throw DownloadError(error)
+                }
+                let wanted = Int(min(Int64(count), length - offset))
+                guard wanted > 0 else {
+                    throw DownloadError(.io, "\(file.path) is shorter than what was written")
+                }
+                digest.update(wanted == buffer.count ? buffer : Array(buffer[..<wanted]))
+                offset += Int64(wanted)
+            }
+            results[algorithm] = digest.finalize()
+        }
+        return algorithms.map { results[$0] ?? [] }
+    }
+
+    /// Gives the finished part its name: length, permissions, fsync, rename, fsync of the
+    /// directory, and the journal goes (DR18 to DR20).
+    ///
+    /// - Returns: the path of the file.
+    /// - Throws: `exists` if somebody took the name meanwhile; the part is still there then.
+    package func publish(length: Int64) throws(DownloadError) -> String {
+        try checkPlace()
+        try DownloadError.naming { () throws(SystemError) in
+            let size = try file.status().size
+            guard size >= length else { throw SystemError(EIO, "find all bytes in", path: path) }
+            try file.truncate(to: length)
+            // Where /proc does not tell the umask, the file stays private.
+            if let mask = Directory.umask() { try file.setPermissions(0o666 & ~mask) }
+            if let modificationTime {
+                try file.setModificationTime(secondsSince1970: modificationTime)
+            }
+            if isDurable { try file.synchronize() }
+        }
+        if target.name == nil { try target.setName(facts.name ?? target.stem) }
+        while let name = target.name {
+            do throws(SystemError) {
+                try target.directory.rename(
+                    names.part, to: name, replacing: target.existing == .replace)
+                break
+            } catch {
+                guard error.code == EEXIST else { throw DownloadError(error) }
+                guard try target.takeNextNumber() else { throw target.existsError }
+            }
+        }
+        isGone = true
+        try DownloadError.naming { () throws(SystemError) in
+            if isDurable { try target.directory.synchronize() }
+            // What it claims is about a part that is no more, so its name is all there is to remove.
+            if journal != nil { try target.directory.remove(names.journal) }
+        }
+        return target.identity
+    }
+
+    /// Lets go of the part.
+    ///
+    /// - Parameter keeping: whether it may stay for a later run. It does only if a journal claims
+    ///   something of it.
+    /// - Returns: the part's path if it was kept.
+    package func close(keeping: Bool) throws(DownloadError) -> String? {
+        guard !isGone else { return nil }
+        if keeping, journal != nil {
+            var failure: DownloadError?
+            do throws(DownloadError) { try checkpoint() } catch { failure = error }
+            if isGone { return nil }
+            // On a full disk the claims of the last checkpoint still hold.
+            if !claimed.isEmpty {
+                isGone = true
+                return path
+            }
+            if let failure, failure.reason != .noSpace { throw failure }
+        }
+        try checkPlace()
+        isGone = true
+        return try DownloadError.naming { () throws(SystemError) in
+            try removeJournal()
+            try target.directory.remove(names.part)
+            return nil
+        }
+    }
+
+    /// Whether the part still lies under its name, or else it is not ours to name or remove.
+    private func checkPlace() throws(DownloadError) {
+        let isInPlace = try DownloadError.naming { () throws(SystemError) in
+            try target.directory.status(of: names.part)?.isSameFile(as: file.status()) ?? false
+        }
+        guard !isInPlace || isGone else { return }
+        isGone = true
+        throw DownloadError(.busy, "Another download has taken over \(path)")
+    }
+
+    // MARK: Pieces
+
+    private var isDurable: Bool { identity.durability != .none }
+
+    private func removeJournal() throws(SystemError) {
+        if let journal {
+            try journal.remove()
+        } else if canLock {
+            try target.directory.remove(names.journal)
+        }
+        journal = nil
+    }
+
+    private func record() throws(SystemError) -> JournalRecord {
+        JournalRecord(
+            id: id, owner: owner, inode: inode, partSize: try file.status().size,
+            identity: identity.identity, url: identity.shownURL,
+            name: target.name ?? facts.name ?? target.stem, facts: facts, ranges: written)
+    }
+
+    private func freeSpace() throws(DownloadError) -> Int64 {
+        try DownloadError.naming { () throws(SystemError) in try target.directory.freeSpace() }
+    }
+
+    /// A failed write or reservation, with the numbers where the disk is full.
+    private func trouble(_ error: SystemError) -> DownloadError {
+        let plain = DownloadError(error)
+        guard plain.reason == .noSpace, let total = facts.total, let free = try? freeSpace() else {
+            return plain
+        }
+        return .noSpace(
+            needed: max(0, total - written.count), free: free, osCode: error.code,
+            path: target.identity)
+    }
+}

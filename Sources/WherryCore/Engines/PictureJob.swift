@@ -1,0 +1,109 @@
+// Wherry: one picture on its way into a form.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherryImaging
+import WherrySystem
+
+/// Encodes one picture of an upload and names it.
+struct PictureJob: Sendable {
+    /// A picture as its part is sent.
+    struct Ready: Sendable {
+        let fieldName: String
+        let fileName: String
+        let contentType: String
+        let bytes: Bytes
+    }
+
+    /// Its place among the parts, and among the pictures.
+    let partIndex: Int
+    let index: Int
+    private let part: Request.Part
+    private let source: ImageSource
+    private let compression: Compression
+    private let nameStyle: Multipart.NameStyle
+    private let jpegType: String
+    private let milliseconds: Int64
+
+    /// The pictures among the parts, in order.
+    static func jobs(
+        of request: Request, _ parts: [Request.Part], settings: ClientSettings
+    ) -> [PictureJob] {
+        let style = request.imageNames ?? settings.text(.imageNames) ?? "index"
+        let jpegType = request.jpegType ?? settings.text(.jpegType) ?? "image/jpeg"
+        let now = Int64(SystemClock.shared.wallSeconds() * 1000)
+        var jobs: [PictureJob] = []
+        for (partIndex, part) in parts.enumerated() {
+            guard case .image(let source, let compression) = part.content else { continue }
+            jobs.append(
+                PictureJob(
+                    partIndex: partIndex, index: jobs.count, part: part, source: source,
+                    compression: compression,
+                    nameStyle: Multipart.NameStyle(rawValue: style) ?? .index,
+                    jpegType: jpegType, milliseconds: now))
+        }
+        return jobs
+    }
+
+    /// Does the work; blocks for its time.
+    func run(isCancelled: Bool) -> (ImageOutcome, Ready?) {
+        guard !isCancelled else {
+            return (outcome(fileName: givenName, error: Transfer.cancelledError), nil)
+        }
+        do {
+            let image = try ImageEncoder.encode(source, compression)
+            let isPNG = image.format == .png
+            let fileName = part.fileName ?? Multipart.fileName(
+                milliseconds: milliseconds, index: index, extension: isPNG ? "png" : "jpg")
+            let ready = Ready(
+                fieldName: nameStyle.name(part.name, index: index), fileName: fileName,
+                contentType: isPNG ? "image/png" : jpegType, bytes: image.bytes)
+            var outcome = outcome(fileName: fileName)
+            outcome.originalBytes = image.originalByteCount.map { Int64($0) } ?? -1
+            outcome.encodedBytes = Int64(image.bytes.count)
+            return (outcome, ready)
+        } catch {
+            let name = givenName
+            let failure = WherryError(error).with {
+                $0.message = "Picture \(index) (\(name)) cannot be sent: \(error.message)"
+            }
+            return (outcome(fileName: name, error: failure), nil)
+        }
+    }
+
+    private func outcome(fileName: String, error: WherryError? = nil) -> ImageOutcome {
+        ImageOutcome(index: index, fileName: fileName, error: error)
+    }
+
+    /// What a person knows the picture by, before it has a name of its own.
+    private var givenName: String {
+        if let name = part.fileName { return name }
+        switch source {
+        case .file(let path): return path
+        case .bytes(let bytes): return "\(bytes.count) bytes"
+        case .pixels: return "raw pixels"
+        }
+    }
+}
+
+extension WherryError {
+    /// The public form of what is wrong with a picture.
+    package init(_ error: ImagingError) {
+        let reason: ErrorReason = switch error.reason {
+        case "truncated": .truncatedImage
+        case "unsupported_image", "animated": .unsupportedImage
+        case "too_large", "memory_limit", "too_many_scans", "deadline", "does_not_fit":
+            .imageTooLarge
+        case "no_memory": .noMemory
+        case "unsupported_option": .unsupportedOption
+        case "bad_parameters": .badParameters
+        default: .badImage
+        }
+        if error.kind == .file {
+            // The message is the imaging's; the errno tells which fault of a file it is.
+            let file = WherryError(SystemError(error.systemCode, "read the picture"))
+            self = file.with { $0.message = error.message }
+            return
+        }
+        self.init(reason, error.message)
+    }
+}

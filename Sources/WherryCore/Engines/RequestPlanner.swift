@@ -1,0 +1,264 @@
+// Wherry: a request joined with its client's settings, ready for the wire.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// The body of a request as the transport takes it.
+package struct PreparedBody: Sendable {
+    package var body = ExchangeBody.none
+    package var contentType: String?
+    /// Whether it can be sent a second time, after a redirect.
+    package var isReplayable = true
+
+    package init(_ body: ExchangeBody = .none, contentType: String? = nil, isReplayable: Bool = true)
+    {
+        self.body = body
+        self.contentType = contentType
+        self.isReplayable = isReplayable
+    }
+}
+
+/// Joins requests and settings. Pure but for opening the files of a body.
+package enum RequestPlanner {
+    // MARK: URL
+
+    /// The absolute URL with every query parameter in it (C2, R4, R6).
+    package static func url(
+        of request: Request, method: String, settings: ClientSettings, options: OptionTable,
+        near known: HTTPURL? = nil
+    ) throws(WherryError) -> HTTPURL {
+        let base = try settings.base(named: request.base)
+        var url = try target(request.url, base: base, options: options, near: known)
+        guard !request.parameters.isEmpty || !request.query.isEmpty
+            || !settings.values.parameters.isEmpty
+        else { return url }
+        let parameters = queryParameters(request, method: method, settings, options)
+        if !parameters.isEmpty {
+            url = url.appendingQuery(try encode(parameters, options))
+        }
+        if !request.query.isEmpty { url = url.appendingQuery(encode(request.query)) }
+        return url
+    }
+
+    /// The URL without parameters: absolute ones as they are, others joined with the base.
+    package static func target(
+        _ text: String, base: HTTPURL?, options: OptionTable, near known: HTTPURL? = nil
+    ) throws(WherryError) -> HTTPURL {
+        do {
+            if let base, options[.ignoreBase] == 0 {
+                return try base.resolving(text)
+            }
+            if let known, let quick = known.sibling(text) { return quick }
+            return try HTTPURL(text)
+        } catch {
+            throw WherryError(.badURL, error.message)
+        }
+    }
+
+    private static func queryParameters(
+        _ request: Request, method: String, _ settings: ClientSettings, _ options: OptionTable
+    ) -> JSONObject {
+        if takesQuery(method) { return merged(request, settings, options) }
+        switch request.body {
+        case .none, .form, .multipart: return JSONObject()
+        // A body given whole is left alone; the request's own parameters still go somewhere.
+        case .json, .bytes, .file, .stream: return request.parameters
+        }
+    }
+
+    /// Methods whose parameters go into the query (R4).
+    package static func takesQuery(_ method: String) -> Bool {
+        method == "GET" || method == "HEAD" || method == "DELETE"
+    }
+
+    /// The client's default parameters under the request's own (C5).
+    package static func merged(
+        _ request: Request, _ settings: ClientSettings, _ options: OptionTable
+    ) -> JSONObject {
+        guard options[.defaultParameters] == 1, !settings.values.parameters.isEmpty else {
+            return request.parameters
+        }
+        var merged = settings.values.parameters
+        for member in request.parameters { merged[member.name] = member.value }
+        return merged
+    }
+
+    package static func encoding(_ options: OptionTable) -> ParameterEncoding {
+        var encoding = ParameterEncoding()
+        switch options[.arrayStyle] {
+        case 1: encoding.arrays = .repeated
+        case 2: encoding.arrays = .indexed
+        default: encoding.arrays = .brackets
+        }
+        return encoding
+    }
+
+    private static func encode(
+        _ parameters: JSONObject, _ options: OptionTable
+    ) throws(WherryError) -> String {
+        do {
+            return try encoding(options).encode(.object(parameters))
+        } catch {
+            throw WherryError(.badParameters, error.message)
+        }
+    }
+
+    /// Pairs as they were given, in their order, escaped.
+    private static func encode(_ pairs: [Request.Pair]) -> String {
+        pairs.map {
+            ParameterEncoding.escaped($0.name) + "=" + ParameterEncoding.escaped($0.value)
+        }.joined(separator: "&")
+    }
+
+    // MARK: Body
+
+    /// The body of anything but pictures, which are encoded first.
+    package static func body(
+        of request: Request, method: String, settings: ClientSettings, options: OptionTable,
+        workers: WorkerPool
+    ) throws(WherryError) -> PreparedBody {
+        switch request.body {
+        case .none:
+            guard !takesQuery(method) else { return PreparedBody() }
+            let parameters = merged(request, settings, options)
+            guard !parameters.isEmpty else { return PreparedBody() }
+            return PreparedBody(
+                .bytes(try json(.object(parameters))), contentType: "application/json")
+        case .json(let bytes):
+            return PreparedBody(.bytes(bytes), contentType: "application/json")
+        case .form(let pairs):
+            var text = takesQuery(method)
+                ? "" : try encode(merged(request, settings, options), options)
+            let fields = encode(pairs)
+            text += (text.isEmpty || fields.isEmpty ? "" : "&") + fields
+            return PreparedBody(
+                .bytes(Bytes(text)), contentType: "application/x-www-form-urlencoded")
+        case .bytes(let bytes, let type):
+            return PreparedBody(.bytes(bytes), contentType: type)
+        case .file(let path, let type):
+            return try file(path, type, workers)
+        case .stream, .multipart:
+            throw WherryError(.internal, "This body is prepared by its transfer")
+        }
+    }
+
+    private static func file(
+        _ path: String, _ type: String?, _ workers: WorkerPool
+    ) throws(WherryError) -> PreparedBody {
+        let body = try segmented([.file(path: path)], workers: workers)
+        return PreparedBody(.source(body), contentType: type ?? "application/octet-stream")
+    }
+
+    /// A body of bytes and files, opened now.
+    package static func segmented(
+        _ segments: [BodySegment], workers: WorkerPool
+    ) throws(WherryError) -> SegmentedBody {
+        do {
+            return try SegmentedBody(segments, workers: workers)
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    package static func json(_ value: JSON) throws(WherryError) -> Bytes {
+        do {
+            return Bytes(try value.printed())
+        } catch {
+            throw WherryError(.badParameters, error.message)
+        }
+    }
+
+    // MARK: Fields
+
+    /// Fields that may follow a redirect to another origin (SEC-U3).
+    private static let safeNames: Set<String> = [
+        "accept", "accept-language", "accept-encoding", "user-agent", "content-type", "range",
+        "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+        "cache-control", "expect",
+    ]
+
+    /// The fields to send, request before client before built-in, each name once (C9).
+    ///
+    /// - Parameter crossOrigin: leaves out what another origin must not see.
+    package static func fields(
+        of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
+        options: OptionTable, extra: [Headers.Field] = [], crossOrigin: Bool = false
+    ) throws(WherryError) -> HeaderList {
+        var own: [(name: String, value: String?)] = []
+        for field in request.headers.fields {
+            try Headers.check(field.name, field.value)
+            own.append((field.name, field.value))
+        }
+        func has(_ name: String) -> Bool { own.contains { Headers.areEqual($0.name, name) } }
+        if let token = request.bearerToken, !has("Authorization") {
+            own.append(("Authorization", "Bearer \(token)"))
+        }
+        if hasBody, !has("Content-Type"),
+            !settings.fields.contains(where: { Headers.areEqual($0.name, "Content-Type") })
+        {
+            if let contentType, let violation = FieldRules.violation(
+                value: contentType, of: "the content type")
+            {
+                throw WherryError(.badHeader, violation.message)
+            }
+            own.append(("Content-Type", contentType))
+        }
+        // A server that does not know 100-continue would cost each upload a second.
+        if hasBody { own.append(("Expect", nil)) }
+        for field in extra where !has(field.name) { own.append((field.name, field.value)) }
+        guard crossOrigin else {
+            if own.isEmpty { return settings.headerList }
+            if !settings.fields.contains(where: { has($0.name) }) {
+                return HeaderList(own, rest: settings.headerList)
+            }
+            let rest = settings.fields.filter { !has($0.name) }
+            return HeaderList(own + rest.map { ($0.name, $0.value) })
+        }
+        let rest = settings.fields.filter { !has($0.name) }.map { ($0.name, $0.value) }
+        return HeaderList((own + rest).filter { safeNames.contains(lowercased($0.0)) })
+    }
+
+    private static func lowercased(_ name: String) -> String {
+        String(
+            decoding: name.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    /// Checks the method (SEC-U1), and whether it may have a body: that of HEAD would have no
+    /// meaning (RFC 9110 section 9.3.2), and servers that wait for it or do not read it are many.
+    package static func check(method: String, body: Request.Body) throws(WherryError) {
+        // The usual ones need no look at each letter.
+        if method == "GET" || method == "POST" { return }
+        if let violation = FieldRules.violation(method: method) {
+            throw WherryError(.badMethod, violation.message)
+        }
+        guard method == "HEAD" else { return }
+        guard case .none = body else {
+            throw WherryError(.badParameters, "A HEAD request cannot have a body")
+        }
+    }
+
+    // MARK: The exchange
+
+    package static func exchange(
+        method: String, url: HTTPURL, headers: HeaderList, body: ExchangeBody,
+        settings: ClientSettings, options: OptionTable, deadline: Instant
+    ) -> ExchangeRequest {
+        var exchange = ExchangeRequest(method: method, url: url, headers: headers, body: body)
+        exchange.timeouts.connect = .milliseconds(options[.connectTimeout])
+        exchange.timeouts.idle = .milliseconds(options[.idleTimeout])
+        exchange.timeouts.firstByte = .milliseconds(options[.firstByteTimeout])
+        exchange.deadline = deadline
+        exchange.userAgent = settings.userAgent
+        exchange.httpVersion = Int32(options[.httpVersion])
+        exchange.maxSendSpeed = options[.maxSendSpeed]
+        exchange.maxReceiveSpeed = options[.maxReceiveSpeed]
+        exchange.maxHeaderBytes = Int(options[.maxHeaderBytes])
+        exchange.decoding = switch options[.compressed] {
+        case 0: .identity
+        case 1: .gzip
+        default: .all
+        }
+        return exchange
+    }
+}

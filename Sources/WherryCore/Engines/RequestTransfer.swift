@@ -1,0 +1,454 @@
+// Wherry: a request carried through its hops to an answer.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// An ordinary request or an upload: prepares the body, asks what is to be asked, follows
+/// redirects, and judges the answer.
+package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Sendable {
+    // `hops` under its lock; the calls of the exchange come one at a time.
+
+    private struct State {
+        /// The request as a decision changed it.
+        var edited: Request?
+        var method: String
+        var url: HTTPURL
+        var body = PreparedBody()
+        /// The present hop, until the end: it holds the transfer as its receiver.
+        var exchange: Exchange?
+        /// What there was to tell when the last exchange was let go.
+        var lastProgress = Progress()
+        var isPaused = false
+        var wasCancelled = false
+        var isCrossOrigin = false
+        var redirects: [Response.Redirect] = []
+        var decision: WeakDecision?
+        var speed = SpeedMeter()
+        var delivered: Int64 = 0
+        var sentBefore: Int64 = 0
+        var images: [ImageOutcome] = []
+        var wire: (sent: Int64, received: Int64) = (0, 0)
+        /// How far it came, once it has ended.
+        var last = Progress()
+    }
+
+    private struct WeakDecision {
+        weak var decision: Decision?
+    }
+
+    private let hops: Lock<State>
+    private let firstOrigin: Origin
+    /// The body that the caller writes, if it is a streamed one.
+    package let stream: StreamedBody?
+
+    package init(
+        _ kind: Kind, _ request: Request, method: String, url: HTTPURL, body: PreparedBody?,
+        stream: StreamedBody?, client: Client, settings: ClientSettings, options: OptionTable,
+        observer: any TransferObserver, userData: UInt
+    ) {
+        firstOrigin = url.origin
+        self.stream = stream
+        hops = Lock(State(method: method, url: url, body: body ?? PreparedBody()))
+        super.init(
+            kind, request, client: client, settings: settings, options: options,
+            observer: observer, userData: userData)
+    }
+
+    package override var method: String { hops.withLock { $0.method } }
+    package override var url: String { hops.withLock { RedirectRules.redacted($0.url.text) } }
+
+    package override var progress: Progress {
+        hops.withLock { state in
+            guard let exchange = state.exchange else { return state.lastProgress }
+            return Self.progress(of: exchange, &state, isUpload: isUpload)
+        }
+    }
+
+    /// Whether the bytes that count are those sent.
+    private var isUpload: Bool {
+        if kind == .upload { return true }
+        switch request.body {
+        case .none: return false
+        default: return true
+        }
+    }
+
+    // MARK: Starting
+
+    package override func begin(wake: Bool) {
+        if request.hasImages {
+            encodeImages()
+        } else if decisions.contains(.adapt) {
+            ask()
+        } else {
+            send(wake: wake)
+        }
+    }
+
+    private func encodeImages() {
+        UploadEngine.encode(request, for: self) { [self] outcomes, body in
+            hops.withLock { state in
+                state.images = outcomes
+                if case .success(let body) = body { state.body = body }
+            }
+            guard !isCancelled else {
+                return end(TransferOutcome(error: Self.cancelledError))
+            }
+            switch body {
+            case .success: ask()
+            case .failure(let error): end(TransferOutcome(error: error))
+            }
+        }
+    }
+
+    /// Puts the question before an attempt, where it is wanted.
+    private func ask() {
+        guard decisions.contains(.adapt) else { return send(wake: true) }
+        let request = hops.withLock { $0.edited } ?? request
+        put(.adapt(request)) { [self] answer in
+            switch answer {
+            case .standard, .follow: resume { self.send(wake: true) }
+            case .adapted(let request): resume { self.adapt(request) }
+            case .refuse(let message): refuse(message)
+            }
+        }
+    }
+
+    package var decisions: DecisionSet { request.decisions ?? settings.values.decisions }
+
+    private func put(
+        _ kind: Decision.Kind, _ handler: @escaping @Sendable (Decision.Answer) -> Void
+    ) {
+        become(.waiting, quiet: true)
+        let decision = Decision(kind, handler)
+        hops.withLock { $0.decision = WeakDecision(decision: decision) }
+        let time = client.transport.clock.now().advanced(
+            by: .milliseconds(options[.decisionTimeout]))
+        client.transport.schedule(at: time) { [weak decision] in decision?.expire() }
+        emit(.decision(decision))
+    }
+
+    private func resume(_ body: () -> Void) {
+        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+        body()
+    }
+
+    private func refuse(_ message: String) {
+        end(TransferOutcome(error: WherryError(.refused, message)))
+    }
+
+    /// Takes over an edited request.
+    private func adapt(_ edited: Request) {
+        do {
+            let method = edited.effectiveMethod
+            try RequestPlanner.check(method: method, body: edited.body)
+            let isRedirected = hops.withLock { !$0.redirects.isEmpty }
+            // The URL of a redirect has had its parameters, and what body goes along is decided.
+            var options = options
+            if isRedirected { options[.defaultParameters] = 0 }
+            let url = try RequestPlanner.url(
+                of: edited, method: method, settings: settings, options: options)
+            let keepsBody = stream != nil || edited.hasImages || isRedirected
+            let body = keepsBody
+                ? nil
+                : try UploadEngine.body(
+                    of: edited, method: method, settings: settings, options: options,
+                    workers: client.workers)
+            hops.withLock { state in
+                state.edited = edited
+                state.method = method
+                state.url = url
+                if isRedirected {
+                    state.isCrossOrigin = url.origin != firstOrigin
+                        && options[.keepAuthAcrossHosts] == 0
+                }
+                if let body { state.body = body }
+            }
+            send(wake: true)
+        } catch {
+            end(TransferOutcome(error: error))
+        }
+    }
+
+    // MARK: One hop
+
+    /// Starts the exchange of the present hop.
+    ///
+    /// - Parameter wake: `false` where the caller is about to drive the transport itself.
+    private func send(wake: Bool) {
+        do {
+            let exchange = try hops.withLock { state throws(WherryError) -> Exchange in
+                let hasBody = if case .none = state.body.body { false } else { true }
+                let headers = try RequestPlanner.fields(
+                    of: state.edited ?? request, contentType: state.body.contentType, hasBody: hasBody,
+                    settings: settings, options: options, crossOrigin: state.isCrossOrigin)
+                var exchange = RequestPlanner.exchange(
+                    method: state.method, url: state.url, headers: headers,
+                    body: state.body.body, settings: settings, options: options, deadline: deadline)
+                exchange.wantsProgress = wantsProgress
+                exchange.isBulk = request.isStreamed
+                let made = Exchange(exchange, receiver: self)
+                state.exchange = made
+                return made
+            }
+            client.transport.start(exchange, wake: wake)
+            // A verb that came before the start found nothing to act on. Said with the lock held,
+            // so that it cannot overtake a later one.
+            hops.withLock { state in
+                if state.isPaused { client.transport.setPaused(exchange, true) }
+                if state.wasCancelled { client.transport.cancel(exchange) }
+            }
+        } catch {
+            end(TransferOutcome(error: error))
+        }
+    }
+
+    private var wantsProgress: Bool {
+        let wanted = options[.wantProgress]
+        return wanted == 1 || (wanted == -1 && kind == .upload)
+    }
+
+    package func exchangeDidStart(_ exchange: Exchange) { become(.running, quiet: true) }
+
+    package func exchange(
+        _ exchange: Exchange, didReceive head: ResponseHead
+    ) -> BodyDisposition {
+        switch step(after: head) {
+        case .follow:
+            // It may yet become the answer.
+            return decisions.contains(.redirect)
+                ? .collect(limit: options[.maxBodyBytes]) : .discard
+        case .fail: return .discard
+        case .answer: break
+        }
+        if request.collectsRefusals,
+            !ResponseRules.accepts(head.status, request: request, options: options)
+        {
+            return .collect(limit: options[.maxBodyBytes])
+        }
+        if options[.wantHead] == 1 { emit(.head(response(head, Bytes(), ExchangeResult()))) }
+        if request.isStreamed { return .deliver(offset: 0, eager: true) }
+        return .collect(limit: options[.maxBodyBytes])
+    }
+
+    package func exchange(_ exchange: Exchange, didReceive piece: Bytes) {
+        let offset = hops.withLock { state in
+            let offset = state.delivered
+            state.delivered += Int64(piece.count)
+            return offset
+        }
+        emit(.body(BodyPiece(piece, offset: offset, of: exchange)))
+    }
+
+    package func exchangeDidProgress(_ exchange: Exchange) {
+        let progress = hops.withLock { state -> Progress in
+            state.speed.add(
+                isUpload ? exchange.sent : exchange.receivedOnWire,
+                at: client.transport.clock.now())
+            return Self.progress(of: exchange, &state, isUpload: isUpload)
+        }
+        emit(.progress(progress))
+    }
+
+    private static func progress(
+        of exchange: Exchange, _ state: inout State, isUpload: Bool
+    ) -> Progress {
+        var progress = Progress()
+        if isUpload {
+            progress.completed = exchange.sent
+            progress.wire = exchange.sent
+            switch exchange.request.body {
+            case .none: progress.total = 0
+            case .bytes(let bytes): progress.total = Int64(bytes.count)
+            case .source(let source): progress.total = source.length
+            }
+        } else {
+            // Of a compressed body the length on the wire is the one that is known (R23).
+            progress.completed = exchange.receivedOnWire
+            progress.wire = exchange.receivedOnWire
+            let expected = exchange.expectedOnWire
+            progress.total = expected < 0 ? nil : max(expected, progress.completed)
+        }
+        progress.bytesPerSecond = state.speed.bytesPerSecond
+        if let total = progress.total {
+            progress.remaining = state.speed.remaining(total - progress.completed)
+        }
+        return progress
+    }
+
+    // MARK: After an answer
+
+    private func step(after head: ResponseHead) -> RedirectRules.Step {
+        guard RedirectRules.redirects(head.status) else { return .answer }
+        let state = hops.withLock { state in
+            let hasBody = if case .none = state.body.body { false } else { true }
+            return (
+                state.method, state.url, state.redirects.count, state.body.isReplayable, hasBody
+            )
+        }
+        return RedirectRules.step(
+            head: head, method: state.0, url: state.1, origin: firstOrigin, hops: state.2,
+            limit: options[.maxRedirects], hasBody: state.4, bodyIsReplayable: state.3,
+            mayCrossWithBody: options[.keepAuthAcrossHosts] == 1)
+    }
+
+    package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
+        if let error = result.error {
+            let response = result.head.map { self.response($0, result.body, result) }
+            var failure = isCancelled && error.kind == .cancelled
+                ? Self.cancelledError : WherryError(error)
+            if let response {
+                failure = failure.with {
+                    $0.httpStatus = response.status
+                    $0.response = response
+                }
+            }
+            return end(TransferOutcome(response: response, error: failure))
+        }
+        guard let head = result.head else {
+            return end(
+                TransferOutcome(error: WherryError(.badProtocol, "The answer has no head")))
+        }
+        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+        switch step(after: head) {
+        case .answer: judge(head, result)
+        case .fail(let error):
+            let response = response(head, result.body, result)
+            end(
+                TransferOutcome(
+                    response: response,
+                    error: error.with {
+                        $0.httpStatus = head.status
+                        $0.response = response
+                    }))
+        case .follow(let hop):
+            guard decisions.contains(.redirect) else { return follow(hop, from: head, result.metrics) }
+            put(.redirect(response(head, result.body, result), target: hop.url.text)) {
+                [self] answer in
+                switch answer {
+                case .follow(false): judge(head, result)
+                case .refuse(let message): refuse(message)
+                case .standard, .adapted, .follow: resume { self.follow(hop, from: head, result.metrics) }
+                }
+            }
+        }
+    }
+
+    private func follow(
+        _ hop: RedirectRules.Hop, from head: ResponseHead, _ metrics: ExchangeMetrics
+    ) {
+        let canReplay = hops.withLock { state -> Bool in
+            state.wire.sent += metrics.sent
+            state.wire.received += metrics.received
+            state.redirects.append(.init(url: state.url.text, status: head.status))
+            state.url = hop.url
+            state.method = hop.method
+            state.isCrossOrigin = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0
+            if decisions.contains(.adapt) {
+                state.edited = Self.redirected(state.edited ?? request, hop)
+            }
+            guard hop.keepsBody else {
+                state.body = PreparedBody()
+                return true
+            }
+            if case .source(let source) = state.body.body { return source.rewind() }
+            return true
+        }
+        guard canReplay else {
+            return end(
+                TransferOutcome(
+                    error: WherryError(
+                        .redirectRefused, "The body of the request cannot be sent again")))
+        }
+        if decisions.contains(.adapt) { ask() } else { send(wake: true) }
+    }
+
+    /// A request as it goes on to the target of a redirect, to be shown and edited again. Its
+    /// parameters were in the URL or the body before.
+    private static func redirected(_ request: Request, _ hop: RedirectRules.Hop) -> Request {
+        var request = request
+        request.url = hop.url.text
+        request.base = nil
+        request.method = hop.method
+        request.query = []
+        request.parameters = [:]
+        if !hop.keepsBody { request.body = .none }
+        return request
+    }
+
+    private func judge(_ head: ResponseHead, _ result: ExchangeResult) {
+        let response = response(head, result.body, result)
+        if options[.jsonOnly] == 0,
+            ResponseRules.accepts(head.status, request: request, options: options)
+        {
+            return end(TransferOutcome(response: response))
+        }
+        let error = ResponseRules.error(
+            response, method: method, request: request, options: options)
+        end(TransferOutcome(response: response, error: error))
+    }
+
+    private func response(
+        _ head: ResponseHead, _ body: Bytes, _ result: ExchangeResult
+    ) -> Response {
+        hops.withLock { state in
+            var metrics = result.metrics
+            metrics.sent += state.wire.sent
+            metrics.received += state.wire.received
+            return Response(
+                head: head, body: body, url: state.url.text, redirects: state.redirects,
+                metrics: metrics, isLengthUnverified: result.isLengthUnverified)
+        }
+    }
+
+    // MARK: Ending
+
+    private func end(_ outcome: TransferOutcome) {
+        var outcome = outcome
+        if wantsProgress, outcome.error == nil, let exchange = hops.withLock({ $0.exchange }) {
+            exchangeDidProgress(exchange)
+        }
+        let images = hops.withLock { state in
+            if let exchange = state.exchange {
+                state.lastProgress = Self.progress(of: exchange, &state, isUpload: isUpload)
+                // It holds this transfer in turn.
+                state.exchange = nil
+            }
+            return state.images
+        }
+        if let error = outcome.error, kind == .upload {
+            // What did not get through: all of them, if the request failed as a whole (U11).
+            outcome.error = error.with { fields in
+                guard fields.failedImages.isEmpty else { return }
+                fields.failedImages = images.map { image in
+                    var image = image
+                    if image.error == nil { image.error = error }
+                    return image
+                }
+            }
+        }
+        finish(outcome)
+    }
+
+    package override func performCancel(discarding: Bool) {
+        let (exchange, decision) = hops.withLock { state in
+            state.wasCancelled = true
+            return (state.exchange, state.decision?.decision)
+        }
+        if let decision {
+            decision.expire()
+        } else if let exchange {
+            client.transport.cancel(exchange)
+        }
+        // Pictures being encoded end by themselves and see the mark.
+    }
+
+    package override func setPaused(_ paused: Bool) {
+        hops.withLock { state in
+            state.isPaused = paused
+            state.speed.restart()
+            if let exchange = state.exchange { client.transport.setPaused(exchange, paused) }
+        }
+    }
+}

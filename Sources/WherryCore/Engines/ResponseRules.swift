@@ -1,0 +1,74 @@
+// Wherry: which answers are successes.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Judges a whole answer (R10, R11). Pure.
+package enum ResponseRules {
+    /// `nil` for a success.
+    package static func error(
+        _ response: Response, method: String, request: Request, options: OptionTable
+    ) -> WherryError? {
+        let typeError = contentTypeError(response, method: method, options: options)
+        if !accepts(response.status, request: request, options: options) {
+            var fields = WherryError.Fields(
+                reason: .httpStatus,
+                message: "\(method) \(RedirectRules.redacted(response.url)) was answered with status \(response.status)")
+            fields.httpStatus = response.status
+            fields.response = response
+            fields.retryAfterMilliseconds = retryAfter(response)
+            if let typeError { fields.underlying = [typeError] }
+            return WherryError(fields)
+        }
+        return typeError
+    }
+
+    /// How long the server asks to be left alone, in milliseconds; -1 where it does not say, and
+    /// for a date that the answer's own date does not make a length of time (RFC 9110 10.2.3).
+    private static func retryAfter(_ response: Response) -> Int64 {
+        guard let text = response.header("retry-after") else { return -1 }
+        let date = response.header("date").flatMap { HTTPDate.parse($0, now: 0) }
+        let isNumber = text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+        guard isNumber || date != nil, let seconds = RetryAfter.seconds(text, now: date ?? 0)
+        else { return -1 }
+        let (milliseconds, overflowed) = seconds.multipliedReportingOverflow(by: 1000)
+        return overflowed ? .max : milliseconds
+    }
+
+    /// Whether the status is a success.
+    package static func accepts(_ status: Int, request: Request, options: OptionTable) -> Bool {
+        let number = Int64(status)
+        return (number >= options[.acceptStatusMin] && number <= options[.acceptStatusMax])
+            || request.acceptedStatus.contains(status)
+    }
+
+    /// Types under which servers send JSON all the same: those that SJNetwork takes.
+    private static let usualTypes: Set<String> = [
+        "text/javascript", "text/plain", "text/html", "text/xml", "application/xml",
+    ]
+
+    private static func contentTypeError(
+        _ response: Response, method: String, options: OptionTable
+    ) -> WherryError? {
+        guard options[.jsonOnly] == 1, method != "HEAD" else { return nil }
+        // No content and no type is fine, as is a lone space (R11, R12).
+        if response.body.isEmpty { return nil }
+        let type = response.header("content-type")
+        let mayBeJSON = type.flatMap { MediaType($0) }.map {
+            $0.isJSON || usualTypes.contains($0.essence)
+        } ?? false
+        guard mayBeJSON else {
+            return WherryError(
+                .contentType,
+                "JSON was asked for, and \(RedirectRules.redacted(response.url)) answered with \(type ?? "no content type")"
+            ).with {
+                $0.httpStatus = response.status
+                $0.response = response
+            }
+        }
+        do {
+            _ = try response.json()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// Wherry: the file names in a Content-Disposition field.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// The names that a Content-Disposition field proposes (RFC 6266), as they came: nothing here makes
+/// them safe.
+///
+/// Servers are sloppy, so this reader is lenient: unquoted values may hold spaces, the disposition
+/// type may be missing, and a quote may never close.
+package struct ContentDisposition: Hashable, Sendable {
+    /// The first usable `filename*` (RFC 8187, in UTF-8 or ISO-8859-1).
+    package private(set) var extendedFileName: String?
+    /// The first `filename`: as UTF-8, or as ISO-8859-1 where it is not UTF-8. Percent signs stand
+    /// for themselves.
+    package private(set) var fileName: String?
+
+    package init(_ value: some Collection<UInt8>) {
+        var scanner = FieldScanner(value)
+        while !scanner.isAtEnd {
+            let name = String(decoding: scanner.prefix { $0 != 0x3B && $0 != 0x3D }, as: UTF8.self)
+            guard scanner.skip(0x3D) else {  // the type, or an empty parameter
+                _ = scanner.skip(0x3B)
+                continue
+            }
+            scanner.skipSpace()
+            let raw = Self.value(&scanner)
+            _ = scanner.prefix { $0 != 0x3B }
+            _ = scanner.skip(0x3B)
+            switch name.filter({ $0 != " " && $0 != "\t" }).lowercased() {
+            case "filename": fileName = fileName ?? Self.text(raw)
+            case "filename*": extendedFileName = extendedFileName ?? Self.extended(raw)
+            default: break
+            }
+        }
+    }
+
+    /// A quoted value, or everything up to the semicolon.
+    private static func value(_ scanner: inout FieldScanner) -> [UInt8] {
+        guard scanner.skip(0x22) else {
+            var bare = Array(scanner.prefix { $0 != 0x3B })
+            while let last = bare.last, last == 0x20 || last == 0x09 { bare.removeLast() }
+            return bare
+        }
+        var bytes: [UInt8] = []
+        while let byte = scanner.next, !scanner.skip(0x22) {
+            _ = scanner.skip(byte)
+            // Only \" and \\ are taken for pairs: old servers send whole Windows paths.
+            if byte == 0x5C, let pair = scanner.next, pair == 0x22 || pair == 0x5C {
+                _ = scanner.skip(pair)
+                bytes.append(pair)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        String(validating: bytes, as: UTF8.self) ?? latin1(bytes)
+    }
+
+    private static func latin1(_ bytes: [UInt8]) -> String {
+        String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    /// `charset'language'percent-escaped` (RFC 8187, section 3.2.1); `nil` for other charsets and
+    /// for what the charset cannot mean.
+    private static func extended(_ bytes: [UInt8]) -> String? {
+        let parts = bytes.split(separator: 0x27, maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let decoded = PercentCoding.decode(parts[2]) else { return nil }
+        switch String(decoding: parts[0], as: UTF8.self).lowercased() {
+        case "utf-8": return String(validating: decoded, as: UTF8.self)
+        case "iso-8859-1": return latin1(decoded)
+        default: return nil
+        }
+    }
+}
+
+/// Percent-escapes (RFC 3986, section 2.1).
+package enum PercentCoding {
+    /// The bytes with their escapes resolved once; `nil` where a percent sign starts none.
+    package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var iterator = bytes.makeIterator()
+        while let byte = iterator.next() {
+            guard byte == 0x25 else {
+                decoded.append(byte)
+                continue
+            }
+            guard let high = iterator.next().flatMap(Hex.value),
+                let low = iterator.next().flatMap(Hex.value)
+            else { return nil }
+            decoded.append(high << 4 | low)
+        }
+        return decoded
+    }
+}

@@ -1,0 +1,137 @@
+// Wherry: the one table of reasons.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A stable word for what went wrong, and the coarse code it belongs to. The raw value is the
+/// word, the same in C, Python and Swift; docs/errors.md explains each.
+package enum ErrorReason: String, CaseIterable, Sendable {
+    // argument
+    case badHandle = "bad_handle"
+    case badArgument = "bad_argument"
+    case badOption = "bad_option"
+    case badValue = "bad_value"
+    case badHeader = "bad_header"
+    case badMethod = "bad_method"
+    case badURL = "bad_url"
+    case badParameters = "bad_parameters"
+    case badJSON = "bad_json"
+    case badText = "bad_text"
+    case badDigest = "bad_digest"
+    case badPath = "bad_path"
+    case noImages = "no_images"
+    case notFound = "not_found"
+    // state
+    case closed
+    case needsQueue = "needs_queue"
+    case answered
+    case wrongState = "wrong_state"
+    case decisionExpired = "decision_expired"
+    // timeout
+    case timeout
+    case connectTimeout = "connect_timeout"
+    case firstByteTimeout = "first_byte_timeout"
+    case idleTimeout = "idle_timeout"
+    case totalTimeout = "total_timeout"
+    case stalled
+    // cancelled
+    case cancelled
+    case refused
+    // network
+    case resolve
+    case connect
+    case connectionReset = "connection_reset"
+    case truncated
+    case badProtocol = "protocol"
+    case badEncoding = "bad_encoding"
+    case lengthUnverified = "length_unverified"
+    case proxy
+    case unstable
+    // tls
+    case untrusted
+    case certificateExpired = "certificate_expired"
+    case wrongName = "wrong_name"
+    case tls
+    // http
+    case httpStatus = "http_status"
+    case contentType = "content_type"
+    case badJSONBody = "bad_json_body"
+    case tooManyRedirects = "too_many_redirects"
+    case redirectRefused = "redirect_refused"
+    case forbidden
+    case expired
+    case retryLater = "retry_later"
+    case changed
+    case noValidator = "no_validator"
+    case rangesUnsupported = "ranges_unsupported"
+    case badRange = "bad_range"
+    case rangeNotSatisfiable = "416"
+    case encoding
+    // file
+    case exists
+    case isDirectory = "is_directory"
+    case noSpace = "no_space"
+    case readOnly = "read_only"
+    case noFile = "no_file"
+    case noPermission = "no_permission"
+    case fileChanged = "file_changed"
+    case badStorage = "bad_storage"
+    case badDirectory = "bad_directory"
+    case io
+    case checksum
+    case journalInvalid = "journal_invalid"
+    case alreadyComplete = "already_complete"
+    // image
+    case badImage = "bad_image"
+    case unsupportedImage = "unsupported_image"
+    case truncatedImage = "truncated_image"
+    case imageTooLarge = "image_too_large"
+    case unsupportedOption = "unsupported_option"
+    // limit
+    case tooLarge = "too_large"
+    case headerTooLarge = "header_too_large"
+    case noMemory = "no_memory"
+    // others
+    case `internal`
+    case forked
+    case busy
+    case alreadyRunning = "already_running"
+
+    /// The coarse code.
+    package var code: WherryError.Code {
+        switch self {
+        case .badHandle, .badArgument, .badOption, .badValue, .badHeader, .badMethod, .badURL,
+            .badParameters, .badJSON, .badText, .badDigest, .badPath, .noImages, .notFound:
+            .argument
+        case .closed, .needsQueue, .answered, .wrongState, .decisionExpired: .state
+        case .timeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout, .stalled:
+            .timeout
+        case .cancelled, .refused: .cancelled
+        case .resolve, .connect, .connectionReset, .truncated, .badProtocol, .badEncoding,
+            .lengthUnverified, .proxy, .unstable:
+            .network
+        case .untrusted, .certificateExpired, .wrongName, .tls: .tls
+        case .httpStatus, .contentType, .badJSONBody, .tooManyRedirects, .redirectRefused,
+            .forbidden, .expired, .retryLater, .changed, .noValidator, .rangesUnsupported, .badRange,
+            .rangeNotSatisfiable, .encoding:
+            .http
+        case .exists, .isDirectory, .noSpace, .readOnly, .noFile, .noPermission, .fileChanged,
+            .badStorage, .badDirectory, .io, .checksum, .journalInvalid, .alreadyComplete:
+            .file
+        case .badImage, .unsupportedImage, .truncatedImage, .imageTooLarge, .unsupportedOption:
+            .image
+        case .tooLarge, .headerTooLarge, .noMemory: .limit
+        case .internal: .internal
+        case .forked: .forked
+        case .busy, .alreadyRunning: .busy
+        }
+    }
+
+    /// Whether the same request may well succeed when sent again as it is.
+    package var isRetryable: Bool {
+        switch self {
+        case .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled, .resolve, .connect,
+            .connectionReset, .truncated, .retryLater, .busy:
+            true
+        default: false
+        }
+    }
+}

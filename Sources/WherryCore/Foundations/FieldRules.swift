@@ -1,0 +1,159 @@
+// Wherry: what may stand in a request's head, checked before any traffic.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A part of a request's head that may not be sent.
+package struct FieldViolation: Error, Hashable, Sendable {
+    /// The stable word: `bad_header` or `bad_method`.
+    package let reason: String
+    /// A sentence that names the offender with its unprintable bytes escaped. It never holds a
+    /// field's value, which may be a secret.
+    package let message: String
+}
+
+/// The grammar of methods, field names and field values (RFC 9110, sections 5.1, 5.5 and 9.1).
+///
+/// All checks take bytes, since C callers may hand over text that is not UTF-8, and answer `nil`
+/// for what may be sent.
+package enum FieldRules {
+    /// Fields the library writes itself; a caller's own would break the framing of a message or
+    /// the reuse of its connection. In lower case.
+    package static let reservedNames: Set<String> = [
+        "connection", "content-length", "expect", "host", "transfer-encoding",
+    ]
+
+    /// Checks a field that a caller wants to send: its name, that the name is not one of
+    /// ``reservedNames``, and its value.
+    package static func violation(
+        name: some Collection<UInt8>, value: some Collection<UInt8>
+    ) -> FieldViolation? {
+        if let violation = violation(name: name) { return violation }
+        if isReserved(name) {
+            return FieldViolation(
+                reason: "bad_header",
+                message: "The library itself writes the header field \(quoted(name)).")
+        }
+        return violation(value: value, of: "the header field \(quoted(name))")
+    }
+
+    /// Checks a field's name: one or more token characters.
+    package static func violation(name: some Collection<UInt8>) -> FieldViolation? {
+        if name.isEmpty {
+            return FieldViolation(reason: "bad_header", message: "A header field has no name.")
+        }
+        guard let (position, byte) = firstNonToken(in: name) else { return nil }
+        return FieldViolation(
+            reason: "bad_header",
+            message:
+                "The header name \(quoted(name)) has \(described(byte)) at position \(position).")
+    }
+
+    /// Checks a field's value: no control character but the tab. Bytes from 0x80 on are allowed
+    /// (obs-text), and so is an empty value.
+    ///
+    /// - Parameter owner: what the value belongs to, for the sentence: "the user agent".
+    package static func violation(
+        value: some Collection<UInt8>, of owner: String
+    ) -> FieldViolation? {
+        guard let (position, byte) = value.enumerated().first(where: { isForbidden($0.element) })
+        else { return nil }
+        return FieldViolation(
+            reason: "bad_header",
+            message: "The value of \(owner) has \(described(byte)) at position \(position).")
+    }
+
+    /// Checks a method: one or more token characters, in any case.
+    package static func violation(method: some Collection<UInt8>) -> FieldViolation? {
+        if method.isEmpty {
+            return FieldViolation(reason: "bad_method", message: "The method is empty.")
+        }
+        guard let (position, byte) = firstNonToken(in: method) else { return nil }
+        return FieldViolation(
+            reason: "bad_method",
+            message: "The method \(quoted(method)) has \(described(byte)) at position \(position).")
+    }
+
+    /// Checks the media type of a body or a part, such as `text/plain; charset=utf-8`.
+    package static func violation(mediaType: some Collection<UInt8>) -> FieldViolation? {
+        if let violation = violation(value: mediaType, of: "the content type") { return violation }
+        if MediaType(mediaType) != nil { return nil }
+        return FieldViolation(
+            reason: "bad_header",
+            message: "The content type \(quoted(mediaType)) is not type/subtype; name=value.")
+    }
+
+    /// Whether the library alone may write the field, in any case.
+    package static func isReserved(_ name: some Collection<UInt8>) -> Bool {
+        guard name.count <= 17 else { return false }
+        return reservedNames.contains(String(decoding: name, as: UTF8.self).lowercased())
+    }
+
+    /// Whether the byte may stand in a token (RFC 9110, section 5.6.2).
+    package static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true  // digits and letters
+        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
+        default: false
+        }
+    }
+
+    /// Whether the bytes are one or more token characters.
+    package static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
+    }
+
+    /// The bytes in quotes, as a sentence may show them: everything but printable ASCII as `\x0A`,
+    /// the quote and the backslash too, and at most 64 bytes of it.
+    package static func quoted(_ bytes: some Collection<UInt8>) -> String {
+        var text = "\""
+        for byte in bytes.prefix(64) {
+            if byte >= 0x20, byte < 0x7F, byte != 0x22, byte != 0x5C {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "\\x" + hex(byte)
+            }
+        }
+        return text + (bytes.count > 64 ? "...\"" : "\"")
+    }
+
+    private static func isForbidden(_ byte: UInt8) -> Bool {
+        byte < 0x20 && byte != 0x09 || byte == 0x7F
+    }
+
+    private static func firstNonToken(
+        in bytes: some Collection<UInt8>
+    ) -> (offset: Int, element: UInt8)? {
+        bytes.enumerated().first { !isTokenByte($0.element) }
+    }
+
+    private static func described(_ byte: UInt8) -> String {
+        switch byte {
+        case 0x00: "a NUL byte"
+        case 0x0A: "a line feed"
+        case 0x0D: "a carriage return"
+        case 0x20: "a space"
+        default: "the byte 0x" + hex(byte)
+        }
+    }
+
+    private static func hex(_ byte: UInt8) -> String {
+        let digits = String(byte, radix: 16, uppercase: true)
+        return digits.count == 1 ? "0" + digits : digits
+    }
+}
+
+extension FieldRules {
+    /// ``violation(name:value:)`` for text.
+    package static func violation(name: String, value: String) -> FieldViolation? {
+        violation(name: name.utf8, value: value.utf8)
+    }
+
+    /// ``violation(value:of:)`` for text.
+    package static func violation(value: String, of owner: String) -> FieldViolation? {
+        violation(value: value.utf8, of: owner)
+    }
+
+    /// ``violation(method:)`` for text.
+    package static func violation(method: String) -> FieldViolation? {
+        violation(method: method.utf8)
+    }
+}

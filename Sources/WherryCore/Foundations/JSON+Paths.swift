@@ -1,0 +1,232 @@
+// Wherry: reading and writing inside a JSON value by paths.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A path such as `data/items/0/name`, cut into steps.
+///
+/// Empty steps are skipped, so `""` is the root; inside a name `~1` stands for `/` and `~0` for `~`
+/// (RFC 6901), any other `~` for itself.
+struct JSONPath {
+    let steps: [String]
+
+    init(_ text: String) {
+        steps = text.utf8.split(separator: 0x2F).map { step in
+            step.contains(0x7E) ? JSONPath.unescaped(step) : String(Substring(step))
+        }
+    }
+
+    /// The index that a step spells: digits without a leading zero.
+    static func index(_ step: String) -> Int? {
+        let digits = step.utf8
+        guard digits.count == 1 || digits.first != 0x30 else { return nil }
+        return FieldScanner.number(digits).flatMap { Int(exactly: $0) }
+    }
+
+    private static func unescaped(_ step: Substring.UTF8View) -> String {
+        var bytes: [UInt8] = []
+        var isAfterTilde = false
+        for byte in step {
+            if isAfterTilde {
+                switch byte {
+                case 0x30: bytes.append(0x7E)
+                case 0x31: bytes.append(0x2F)
+                default: bytes.append(contentsOf: byte == 0x7E ? [0x7E] : [0x7E, byte])
+                }
+                isAfterTilde = byte == 0x7E
+            } else if byte == 0x7E {
+                isAfterTilde = true
+            } else {
+                bytes.append(byte)
+            }
+        }
+        if isAfterTilde { bytes.append(0x7E) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+// MARK: - Reading
+
+extension JSON {
+    /// The value at a path such as `data/items/0/name`, or `nil` where there is none.
+    ///
+    /// A step is a name in an object and an index in an array. Empty steps are skipped, so `""` is
+    /// the value itself; inside a name `~1` stands for `/` and `~0` for `~`.
+    public func value(at path: String) -> JSON? {
+        var value = self
+        for step in JSONPath(path).steps {
+            switch value {
+            case .object(let object):
+                guard let member = object[step] else { return nil }
+                value = member
+            case .array(let elements):
+                guard let index = JSONPath.index(step), elements.indices.contains(index) else {
+                    return nil
+                }
+                value = elements[index]
+            default:
+                return nil
+            }
+        }
+        return value
+    }
+
+    /// The truth at a path: a bool; a number unless it is 0; text that starts with y, Y, t, T or 1
+    /// is true and any other false. `nil` for everything else and where nothing is.
+    public func bool(at path: String = "") -> Bool? {
+        switch value(at: path) {
+        case .bool(let value): value
+        case .integer(let value): value != 0
+        case .unsigned(let value): value != 0
+        case .double(let value): value != 0
+        case .string(let text): text.utf8.first.map { "yYtT1".utf8.contains($0) } ?? false
+        default: nil
+        }
+    }
+
+    /// The integer at a path: a number without fraction, or text that spells one. `nil` where it
+    /// does not fit exactly, for everything else and where nothing is.
+    public func integer(at path: String = "") -> Int64? {
+        switch value(at: path) {
+        case .integer(let value): value
+        case .unsigned(let value): Int64(exactly: value)
+        case .double(let value): Int64(exactly: value)
+        case .string(let text): Int64(text) ?? JSON.number(text).flatMap { Int64(exactly: $0) }
+        default: nil
+        }
+    }
+
+    /// The number at a path: a number, or text that spells one. `nil` for everything else and
+    /// where nothing is.
+    public func number(at path: String = "") -> Double? {
+        switch value(at: path) {
+        case .integer(let value): Double(value)
+        case .unsigned(let value): Double(value)
+        case .double(let value): value
+        case .string(let text): JSON.number(text)
+        default: nil
+        }
+    }
+
+    /// The text at a path: text, or a number as digits, integers exactly. `nil` for everything
+    /// else and where nothing is.
+    public func text(at path: String = "") -> String? {
+        let found = value(at: path)
+        if case .string(let text) = found { return text }
+        return found?.numberText
+    }
+
+    /// The elements at a path; `nil` unless there is an array.
+    public func array(at path: String = "") -> [JSON]? {
+        if case .array(let elements) = value(at: path) { return elements }
+        return nil
+    }
+
+    /// The members at a path; `nil` unless there is an object.
+    public func object(at path: String = "") -> JSONObject? {
+        if case .object(let object) = value(at: path) { return object }
+        return nil
+    }
+
+    /// How many elements or members there are at a path; 0 for everything else.
+    public func count(at path: String = "") -> Int {
+        switch value(at: path) {
+        case .array(let elements): elements.count
+        case .object(let object): object.count
+        default: 0
+        }
+    }
+
+    /// A decimal number in text, with nothing around it; no NaN, infinity or hexadecimal digits.
+    private static func number(_ text: String) -> Double? {
+        let isDecimal = text.utf8.allSatisfy { byte in
+            byte >= 0x30 && byte <= 0x39 || "+-.eE".utf8.contains(byte)
+        }
+        guard isDecimal, let value = Double(text), value.isFinite else { return nil }
+        return value
+    }
+}
+
+// MARK: - Writing
+
+extension JSON {
+    /// Puts a value at a path, and makes the containers on the way.
+    ///
+    /// A missing or null container becomes an object, or an array where the step is `-` or `0`.
+    /// In an array `-` and the index one past the end append. Fails with `bad_parameters`, and
+    /// changes nothing, where an index lies beyond that, where a text, number or bool stands in the
+    /// way, where the value is NaN or infinite, and where the whole would be more than 512 deep.
+    package mutating func set(_ value: JSON, at path: String) throws(JSONError) {
+        if case .double(let number) = value, !number.isFinite {
+            throw .value("JSON has no number \(number).")
+        }
+        let steps = JSONPath(path).steps
+        guard steps.count <= JSONLimits.depth,
+            !value.isDeeper(than: JSONLimits.depth - steps.count)
+        else { throw .value("Arrays and objects would be more than \(JSONLimits.depth) deep.") }
+        try put(value, steps[...])
+    }
+
+    private mutating func put(_ value: JSON, _ steps: ArraySlice<String>) throws(JSONError) {
+        guard let step = steps.first else {
+            self = value
+            return
+        }
+        let rest = steps.dropFirst()
+        switch self {
+        case .object(var object):
+            self = .null  // the only owner has to be `object`, or changing it would copy it
+            defer { self = .object(object) }
+            try JSON.put(value, step, rest, in: &object)
+        case .array(var elements):
+            self = .null
+            defer { self = .array(elements) }
+            try JSON.put(value, step, rest, in: &elements)
+        case .null where step == "-" || step == "0":
+            var elements: [JSON] = []
+            try JSON.put(value, step, rest, in: &elements)
+            self = .array(elements)
+        case .null where JSONPath.index(step) != nil:
+            throw .value("There is no array yet for the index \(step) to stand in.")
+        case .null:
+            var object = JSONObject()
+            try JSON.put(value, step, rest, in: &object)
+            self = .object(object)
+        default:
+            throw .value(
+                "Nothing can stand at \(FieldRules.quoted(step.utf8)) inside a value of kind \(kind)."
+            )
+        }
+    }
+
+    private static func put(
+        _ value: JSON, _ step: String, _ rest: ArraySlice<String>, in object: inout JSONObject
+    ) throws(JSONError) {
+        if let place = object.place(of: step) {
+            try object.update(at: place) { member throws(JSONError) in
+                try member.put(value, rest)
+            }
+        } else {
+            var member = JSON.null
+            try member.put(value, rest)
+            object[step] = member
+        }
+    }
+
+    private static func put(
+        _ value: JSON, _ step: String, _ rest: ArraySlice<String>, in elements: inout [JSON]
+    ) throws(JSONError) {
+        guard let index = step == "-" ? elements.count : JSONPath.index(step),
+            index <= elements.count
+        else {
+            throw .value(
+                "An array of \(elements.count) elements has no place \(FieldRules.quoted(step.utf8))."
+            )
+        }
+        if index < elements.count {
+            try elements[index].put(value, rest)
+        } else {
+            var element = JSON.null
+            try element.put(value, rest)
+            elements.append(element)
+        }
+    }
+}

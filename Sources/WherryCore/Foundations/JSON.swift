@@ -1,0 +1,116 @@
+// Wherry: JSON values.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A JSON value (RFC 8259) that keeps 64-bit integers exact and the order of names.
+///
+/// Literals make values: `let body: JSON = ["name": "Skye", "count": 3, "tags": ["a", nil]]`.
+/// Members are reached by paths, see ``value(at:)``.
+public enum JSON: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    /// A number written without fraction and exponent that fits.
+    case integer(Int64)
+    /// Such a number above `Int64.max`. Smaller ones are ``integer(_:)``: `JSON(n)` picks the case.
+    case unsigned(UInt64)
+    /// Any other number. NaN and the infinities are no JSON and are refused when printed.
+    case double(Double)
+    case string(String)
+    case array([JSON])
+    case object(JSONObject)
+
+    /// What a value is, without its content.
+    public enum Kind: Sendable, Hashable {
+        case null, bool, number, text, array, object
+    }
+
+    /// What the value is.
+    public var kind: Kind {
+        switch self {
+        case .null: .null
+        case .bool: .bool
+        case .integer, .unsigned, .double: .number
+        case .string: .text
+        case .array: .array
+        case .object: .object
+        }
+    }
+
+    /// An exact number, or the nearest double where 64 bits do not hold it.
+    public init(_ value: some BinaryInteger) {
+        if let signed = Int64(exactly: value) {
+            self = .integer(signed)
+        } else if let unsigned = UInt64(exactly: value) {
+            self = .unsigned(unsigned)
+        } else {
+            self = .double(Double(value))
+        }
+    }
+
+    public init(_ value: Bool) { self = .bool(value) }
+    public init(_ value: Double) { self = .double(value) }
+    public init(_ value: String) { self = .string(value) }
+    public init(_ value: [JSON]) { self = .array(value) }
+    public init(_ value: JSONObject) { self = .object(value) }
+
+    /// Whether the value is null.
+    public var isNull: Bool { self == .null }
+
+    /// Whether the value has containers inside containers more than `limit` deep; a number or a
+    /// text has depth 0, `[]` depth 1.
+    package func isDeeper(than limit: Int) -> Bool {
+        switch self {
+        case .array(let elements):
+            limit < 1 || elements.contains { $0.isDeeper(than: limit - 1) }
+        case .object(let object):
+            limit < 1 || object.contains { $0.value.isDeeper(than: limit - 1) }
+        default: false
+        }
+    }
+
+    /// The value without the members of objects that are null, at every depth. Nulls in arrays
+    /// stay, since the elements after them would move.
+    public func removingNullMembers() -> JSON {
+        switch self {
+        case .array(let elements):
+            return .array(elements.map { $0.removingNullMembers() })
+        case .object(let object):
+            var kept = JSONObject()
+            for member in object where !member.value.isNull {
+                kept[member.name] = member.value.removingNullMembers()
+            }
+            return .object(kept)
+        default:
+            return self
+        }
+    }
+}
+
+extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(nilLiteral: ()) { self = .null }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+
+    /// An object; of a name given twice the last value counts.
+    public init(dictionaryLiteral elements: (String, JSON)...) {
+        var object = JSONObject()
+        for (name, value) in elements { object[name] = value }
+        self = .object(object)
+    }
+}
+
+extension JSON: CustomStringConvertible {
+    /// Compact JSON text, or a sentence in brackets for what is no JSON (NaN, too deep).
+    public var description: String {
+        do throws(JSONError) {
+            return String(decoding: try printed(), as: UTF8.self)
+        } catch {
+            return "<\(error.message)>"
+        }
+    }
+}

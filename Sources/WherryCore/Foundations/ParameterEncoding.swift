@@ -1,0 +1,186 @@
+// Wherry: parameters as a query or as a form.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Writes the members of an object as `name=value` pairs joined by `&`, for queries and for bodies
+/// of the type `application/x-www-form-urlencoded`.
+///
+/// The default options write what AFNetworking writes: names sorted, objects as `a[b]=`, arrays as
+/// `a[]=`, null as the name alone, bools as 1 and 0, empty arrays and objects as nothing.
+public struct ParameterEncoding: Sendable, Hashable {
+    /// How the elements of an array are named.
+    public enum ArrayStyle: Sendable, Hashable {
+        /// `a[]=1&a[]=2`
+        case brackets
+        /// `a=1&a=2`
+        case repeated
+        /// `a[0]=1&a[1]=2`
+        case indexed
+    }
+
+    /// How the members of an object inside an object are named.
+    public enum MemberStyle: Sendable, Hashable {
+        /// `a[b]=1`
+        case brackets
+        /// `a.b=1`
+        case dots
+    }
+
+    /// How bools are written.
+    public enum BoolStyle: Sendable, Hashable {
+        /// `1` and `0`
+        case digits
+        /// `true` and `false`
+        case words
+    }
+
+    /// How the elements of an array are named; `a[]=` by default.
+    public var arrays = ArrayStyle.brackets
+    /// How the members of an object inside an object are named; `a[b]=` by default.
+    public var members = MemberStyle.brackets
+    /// How bools are written; `1` and `0` by default.
+    public var bools = BoolStyle.digits
+    /// Full names, such as `filter[tag]`, whose arrays are sets: the name is repeated as it is and
+    /// the values are sorted. None by default.
+    public var sets: Set<String> = []
+
+    /// The default options.
+    public init() {}
+
+    /// The pairs of an object, escaped; empty for an object without pairs and for null.
+    ///
+    /// Everything is escaped as UTF-8 but letters, digits, `-._~?/`. Fails with `bad_parameters`
+    /// for other values than an object, for NaN and infinities, and for more than 512 levels.
+    package func encode(_ parameters: JSON) throws(JSONError) -> String {
+        if parameters.isNull { return "" }
+        guard case .object(let object) = parameters else {
+            throw .value("Parameters have to be the members of an object.")
+        }
+        var pairs: [UInt8] = []
+        for member in object.sortedByName {
+            try append(member.value, named: member.name, depth: 1, to: &pairs)
+        }
+        return String(decoding: pairs, as: UTF8.self)
+    }
+
+    /// The pairs before escaping, in order; the value is `nil` where the name stands alone. For
+    /// the fields of a multipart form.
+    package func fields(
+        _ parameters: JSONObject
+    ) throws(JSONError) -> [(name: String, value: String?)] {
+        var fields: [(name: String, value: String?)] = []
+        for member in parameters.sortedByName {
+            try visit(member.value, named: member.name, depth: 1) { name, value in
+                fields.append((name, value))
+            }
+        }
+        return fields
+    }
+
+    /// The URL with the pairs of a query joined to it: by `&` where it has a query, else by `?`,
+    /// and before a fragment. Without pairs the URL stays as it is.
+    package static func append(_ query: String, to url: String) -> String {
+        guard !query.isEmpty else { return url }
+        let bytes = url.utf8
+        let end = bytes.firstIndex(of: 0x23) ?? bytes.endIndex
+        let head = url[..<end]
+        var joined = String(head)
+        if let mark = head.utf8.firstIndex(of: 0x3F) {
+            let isOpen = head.utf8.index(after: mark) == head.endIndex || head.utf8.last == 0x26
+            if !isOpen { joined += "&" }
+        } else {
+            joined += "?"
+        }
+        return joined + query + url[end...]
+    }
+
+    /// `text` with everything escaped but letters, digits and `-._~?/`.
+    package static func escaped(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        escape(text, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func append(
+        _ value: JSON, named name: String, depth: Int, to pairs: inout [UInt8]
+    ) throws(JSONError) {
+        try visit(value, named: name, depth: depth) { name, value in
+            if !pairs.isEmpty { pairs.append(0x26) }
+            ParameterEncoding.escape(name, to: &pairs)
+            guard let value else { return }
+            pairs.append(0x3D)
+            ParameterEncoding.escape(value, to: &pairs)
+        }
+    }
+
+    /// Calls `take` for each pair below a value, in order.
+    private func visit(
+        _ value: JSON, named name: String, depth: Int, _ take: (String, String?) -> Void
+    ) throws(JSONError) {
+        guard depth <= JSONLimits.depth else {
+            throw .value("Parameters are more than \(JSONLimits.depth) deep.")
+        }
+        switch value {
+        case .object(let object):
+            for member in object.sortedByName {
+                let inner = members == .dots ? "\(name).\(member.name)" : "\(name)[\(member.name)]"
+                try visit(member.value, named: inner, depth: depth + 1, take)
+            }
+        case .array(let elements) where sets.contains(name):
+            for element in try sorted(elements) {
+                try visit(element, named: name, depth: depth + 1, take)
+            }
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                try visit(element, named: elementName(name, index), depth: depth + 1, take)
+            }
+        default:
+            take(name, try text(of: value))
+        }
+    }
+
+    private func elementName(_ name: String, _ index: Int) -> String {
+        switch arrays {
+        case .brackets: name + "[]"
+        case .repeated: name
+        case .indexed: "\(name)[\(index)]"
+        }
+    }
+
+    /// The text of a value that is no container; `nil` for null.
+    private func text(of value: JSON) throws(JSONError) -> String? {
+        switch value {
+        case .null: return nil
+        case .bool(let value):
+            return bools == .words ? (value ? "true" : "false") : (value ? "1" : "0")
+        case .string(let text): return text
+        default:
+            guard let text = value.numberText else {
+                throw .value("A parameter is no finite number.")
+            }
+            return text
+        }
+    }
+
+    /// The elements of a set in the order of their printed bytes: a set has none of its own.
+    private func sorted(_ elements: [JSON]) throws(JSONError) -> [JSON] {
+        var printed: [(text: [UInt8], element: JSON)] = []
+        for element in elements { printed.append((try element.printed(), element)) }
+        printed.sort { $0.text.lexicographicallyPrecedes($1.text) }
+        return printed.map(\.element)
+    }
+
+    private static let upperDigits = Array("0123456789ABCDEF".utf8)
+
+    private static func escape(_ text: String, to bytes: inout [UInt8]) {
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E, 0x3F, 0x2F:
+                bytes.append(byte)
+            default:
+                bytes.append(0x25)
+                bytes.append(upperDigits[Int(byte >> 4)])
+                bytes.append(upperDigits[Int(byte & 15)])
+            }
+        }
+    }
+}

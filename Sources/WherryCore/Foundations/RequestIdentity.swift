@@ -1,0 +1,46 @@
+// Wherry: the name by which caches and partial downloads know a request.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Identifiers of requests and downloads: MD5 digests of their parts, joined by `_`.
+///
+/// They are SJNetwork's, with sorted parameter names: `host_url_method_parameters` for a request
+/// and `host_url_` for a download. A prefix of whole parts names everything with those parts.
+package enum RequestIdentity {
+    /// The identifier of a request.
+    ///
+    /// - Parameters:
+    ///   - base: the base URL at the time of the call; `nil` where there is none or it is ignored.
+    ///   - url: the URL as the caller wrote it.
+    ///   - method: as it is sent: `GET`.
+    ///   - parameters: the caller's own, before default ones are merged; `nil` for none, which is
+    ///     not the same as an empty object. What JSON cannot hold is `bad_parameters`.
+    package static func request(
+        base: String?, url: String, method: String, parameters: JSON?
+    ) throws(JSONError) -> String {
+        let prefix = prefix(base: base, url: url, method: method)
+        guard let parameters else { return prefix }
+        return prefix + digest("Parameters:", try parameters.printed(.pretty))
+    }
+
+    /// The identifier of a download.
+    package static func download(base: String?, url: String) -> String {
+        prefix(base: base, url: url)
+    }
+
+    /// What the identifiers of all requests to a URL start with, the last `_` included.
+    package static func prefix(base: String?, url: String) -> String {
+        let host = digest("Host:", Array((base ?? "(null)").utf8))
+        return "\(host)_\(digest("Url:", Array(url.utf8)))_"
+    }
+
+    /// What the identifiers of all requests to a URL by a method start with, the last `_` included.
+    package static func prefix(base: String?, url: String, method: String) -> String {
+        prefix(base: base, url: url) + digest("Method:", Array(method.utf8)) + "_"
+    }
+
+    private static func digest(_ label: String, _ bytes: [UInt8]) -> String {
+        Hex.encode(Digest.hash(of: Array(label.utf8) + bytes, .md5))
+    }
+}

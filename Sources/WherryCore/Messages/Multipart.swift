@@ -1,0 +1,213 @@
+// Wherry: the body of a form with files.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// A `multipart/form-data` body (RFC 7578), put together part by part.
+///
+/// The result is a list of segments for a `SegmentedBody`, which opens the files and knows the exact
+/// length; nothing of a file is read here.
+package struct Multipart: Sendable {
+    /// How several parts under one name are told apart (U3).
+    package enum NameStyle: String, Sendable {
+        /// `photo0`, `photo1`, also where there is only one.
+        case index
+        /// `photo`, `photo`
+        case `repeat`
+        /// `photo[]`, `photo[]`
+        case brackets
+
+        /// The name of part number `index`, counted from 0.
+        package func name(_ base: String, index: Int) -> String {
+            switch self {
+            case .index: "\(base)\(index)"
+            case .repeat: base
+            case .brackets: base + "[]"
+            }
+        }
+    }
+
+    /// What stands between the parts: 128 random bits behind a word, so that no content has it.
+    package let boundary: String
+    /// Whether names of files that are not ASCII are sent a second time as `filename*`, for servers
+    /// that read it. RFC 7578 (section 4.2) advises against it; default off.
+    package var usesExtendedNames = false
+    private var segments: [BodySegment] = []
+    /// What is not in a segment yet.
+    private var pending: [UInt8] = []
+    private var count = 0
+
+    /// Larger contents become segments of their own and are not copied.
+    private static let copied = 16_384
+
+    /// A form without parts. Fails where the system has no random bytes.
+    package init() throws(WherryError) {
+        do {
+            self.init(boundary: "wherry-" + (try SystemRandom.hex(byteCount: 16)))
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    init(boundary: String) { self.boundary = boundary }
+
+    /// Whether there are no parts.
+    package var isEmpty: Bool { count == 0 }
+
+    /// The Content-Type of the whole.
+    package var contentType: String { "multipart/form-data; boundary=" + boundary }
+
+    /// The file name of picture number `index` of a request that was made at that time (U4):
+    /// `<milliseconds since 1970><index>.<extension>`, different for each index.
+    package static func fileName(milliseconds: Int64, index: Int, extension ending: String)
+        -> String
+    {
+        "\(milliseconds)\(index).\(ending)"
+    }
+
+    // MARK: Parts
+
+    /// Adds a plain field, whose value is sent as it is.
+    package mutating func addField(_ name: String, _ value: String) {
+        begin(name, fileName: nil)
+        end(Bytes(value))
+    }
+
+    /// Adds fields that were flattened before; a `nil` value becomes an empty one (U9).
+    package mutating func addFields(_ fields: [(name: String, value: String?)]) {
+        for field in fields { addField(field.name, field.value ?? "") }
+    }
+
+    /// Adds bytes: as a file, if there is a name for it, else as a field.
+    ///
+    /// - Parameters:
+    ///   - contentType: `nil` (default) is guessed from the file name; a field without one gets none.
+    ///   - headers: further fields of the part.
+    ///
+    /// Fails with `bad_header` for a type or field that would break the head of the part.
+    package mutating func addBytes(
+        _ name: String, _ bytes: Bytes, fileName: String? = nil, contentType: String? = nil,
+        headers: [Headers.Field] = []
+    ) throws(WherryError) {
+        let type = contentType ?? fileName.map { FileTypes.type(of: $0) }
+        try Self.check(type, headers)
+        begin(name, fileName: fileName, type: type, headers: headers)
+        end(bytes)
+    }
+
+    /// Adds a file, which is opened when the body is made.
+    ///
+    /// - Parameters:
+    ///   - fileName: `nil` (default) is the last component of the path; "" sends none.
+    ///   - contentType: `nil` (default) is guessed from the extension of the file name, else of the
+    ///     path; `application/octet-stream` where neither is known.
+    ///
+    /// Fails as `addBytes` does.
+    package mutating func addFile(
+        _ name: String, path: String, fileName: String? = nil, contentType: String? = nil,
+        headers: [Headers.Field] = []
+    ) throws(WherryError) {
+        var type = contentType ?? FileTypes.type(of: fileName ?? path)
+        if contentType == nil && type == FileTypes.unknown { type = FileTypes.type(of: path) }
+        let shown = fileName ?? FileTypes.name(of: path)
+        try Self.check(type, headers)
+        begin(name, fileName: shown.isEmpty ? nil : shown, type: type, headers: headers)
+        flush()
+        segments.append(.file(path: path))
+        pending += "\r\n".utf8
+    }
+
+    /// The whole body, closed. A form without parts is the closing line alone.
+    package func finished() -> [BodySegment] {
+        var copy = self
+        copy.pending += "--\(boundary)--\r\n".utf8
+        copy.flush()
+        return copy.segments
+    }
+
+    // MARK: Writing
+
+    private static func check(
+        _ type: String?, _ headers: [Headers.Field]
+    ) throws(WherryError) {
+        if let type, let violation = FieldRules.violation(mediaType: type.utf8) {
+            throw WherryError(.badHeader, violation.message)
+        }
+        for field in headers {
+            try Headers.check(field.name, field.value)
+            for taken in ["content-disposition", "content-type"]
+            where Headers.areEqual(field.name, taken) {
+                throw WherryError(.badHeader, "A part's \(taken) is not given as a further field.")
+            }
+        }
+    }
+
+    private mutating func begin(
+        _ name: String, fileName: String?, type: String? = nil, headers: [Headers.Field] = []
+    ) {
+        count += 1
+        pending += "--\(boundary)\r\nContent-Disposition: form-data; name=\"".utf8
+        Self.escape(name, to: &pending)
+        pending.append(0x22)
+        if let fileName {
+            pending += "; filename=\"".utf8
+            Self.escape(fileName, to: &pending)
+            pending.append(0x22)
+            if usesExtendedNames && !fileName.utf8.allSatisfy({ $0 < 0x80 }) {
+                pending += "; filename*=UTF-8''".utf8
+                Self.escapeExtended(fileName, to: &pending)
+            }
+        }
+        if let type { pending += "\r\nContent-Type: \(type)".utf8 }
+        for field in headers { pending += "\r\n\(field.name): \(field.value ?? "")".utf8 }
+        pending += "\r\n\r\n".utf8
+    }
+
+    private mutating func end(_ bytes: Bytes) {
+        if bytes.count <= Self.copied {
+            pending += bytes
+        } else {
+            flush()
+            segments.append(.bytes(bytes))
+        }
+        pending += "\r\n".utf8
+    }
+
+    private mutating func flush() {
+        guard !pending.isEmpty else { return }
+        segments.append(.bytes(Bytes(pending)))
+        pending = []
+    }
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    private static func append(escaped byte: UInt8, to bytes: inout [UInt8]) {
+        bytes.append(0x25)
+        bytes.append(digits[Int(byte >> 4)])
+        bytes.append(digits[Int(byte & 15)])
+    }
+
+    /// Quotes and line ends escaped as browsers do it (WHATWG HTML, multipart form data), NUL too;
+    /// everything else as UTF-8.
+    private static func escape(_ text: String, to bytes: inout [UInt8]) {
+        for byte in text.utf8 {
+            switch byte {
+            case 0x00, 0x0A, 0x0D, 0x22: append(escaped: byte, to: &bytes)
+            default: bytes.append(byte)
+            }
+        }
+    }
+
+    /// All but `attr-char` escaped (RFC 8187 section 3.2.1).
+    private static func escapeExtended(_ text: String, to bytes: inout [UInt8]) {
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x21, 0x23, 0x24, 0x26, 0x2B, 0x2D, 0x2E,
+                0x5E, 0x5F, 0x60, 0x7C, 0x7E:
+                bytes.append(byte)
+            default: append(escaped: byte, to: &bytes)
+            }
+        }
+    }
+}

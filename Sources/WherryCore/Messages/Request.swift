@@ -1,0 +1,286 @@
+// Wherry: what is to be asked, before a client has joined its own settings to it.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherryImaging
+@_exported import struct WherrySystem.Bytes
+import WherrySystem
+
+/// A request: a plain value. Sending takes a snapshot, so it may be changed and sent again.
+///
+/// Nothing is judged before the send, where the client's base URL and settings are known.
+public struct Request: Sendable {
+    /// A name and its value in a query or a form; the same name may come again.
+    public struct Pair: Sendable, Hashable {
+        /// Unescaped.
+        public var name: String
+        /// Unescaped.
+        public var value: String
+
+        /// A pair of unescaped texts.
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Any token; `nil` is GET without parameters and body, else POST (R2).
+    public var method: String?
+    /// Absolute, or relative to the client's base URL.
+    public var url: String
+    /// The name of one of the client's further base URLs; `nil` takes the one without a name. An
+    /// unknown name fails at the send.
+    public var base: String?
+    /// Fields of this request, which win over the client's; a `nil` value suppresses one.
+    public var headers = Headers()
+    /// Goes where the method wants it: GET, HEAD and DELETE into the query, others into a JSON
+    /// body, or form fields beside parts. Counts for the identifier.
+    public var parameters = JSONObject()
+    /// Always into the query, after what the URL has.
+    public var query: [Pair] = []
+    /// None by default; setting one replaces the one before.
+    public var body = Body.none
+    /// A name for a group of transfers, to find and cancel them by.
+    public var tag: String?
+    /// Status codes that count as success beside the accepted range.
+    public var acceptedStatus: [Int] = []
+    /// The body of the answer is handed over in pieces and not collected.
+    package var isStreamed = false
+    /// Of a streamed answer: a body with a status that is no success is collected all the same.
+    package var collectsRefusals = false
+    package var bearerToken: String?
+    package var imageNames: String?
+    package var jpegType: String?
+    package var expectedDigest: ExpectedDigest?
+    package var overrides: [OptionValue] = []
+    package var decisions: DecisionSet?
+
+    /// The body of a request. Setting one replaces the one before.
+    public enum Body: Sendable {
+        case none
+        /// JSON text, sent as it is, with `application/json`.
+        case json(Bytes)
+        /// URL-encoded fields.
+        case form([Pair])
+        case bytes(Bytes, contentType: String?)
+        /// A file, opened at the send and streamed.
+        case file(path: String, contentType: String?)
+        /// Bytes that the caller hands over while it is sent; `nil` length is sent chunked.
+        case stream(length: Int64?, contentType: String?)
+        /// Fields, parts and pictures of a multipart/form-data body.
+        case multipart([Part])
+    }
+
+    /// One part of a multipart body.
+    public struct Part: Sendable {
+        package enum Content: Sendable {
+            case bytes(Bytes)
+            case file(String)
+            case image(ImageSource, Compression)
+        }
+        package var name: String
+        package var content: Content
+        package var fileName: String?
+        package var contentType: String?
+
+        package init(
+            name: String, content: Content, fileName: String? = nil, contentType: String? = nil
+        ) {
+            self.name = name
+            self.content = content
+            self.fileName = fileName
+            self.contentType = contentType
+        }
+
+        /// A plain field.
+        public static func field(_ name: String, _ value: String) -> Part {
+            Part(name: name, content: .bytes(Bytes(value)))
+        }
+
+        /// Bytes as a file; without a type it is guessed from the name.
+        public static func bytes(
+            _ name: String, _ bytes: Bytes, fileName: String? = nil, contentType: String? = nil
+        ) -> Part {
+            Part(name: name, content: .bytes(bytes), fileName: fileName, contentType: contentType)
+        }
+
+        /// A file, streamed from disk.
+        public static func file(
+            _ name: String, path: String, fileName: String? = nil, contentType: String? = nil
+        ) -> Part {
+            Part(name: name, content: .file(path), fileName: fileName, contentType: contentType)
+        }
+    }
+
+    /// A request for a URL, absolute or relative to a base URL; `nil` as the method decides by R2.
+    public init(_ url: String, method: String? = nil) {
+        self.url = url
+        self.method = method
+    }
+
+    package mutating func set(_ option: Option, _ value: Int64) {
+        if let index = overrides.firstIndex(where: { $0.option == option }) {
+            overrides[index].value = value
+        } else {
+            overrides.append(OptionValue(option: option, value: value))
+        }
+    }
+
+    /// Adds a field to the body: urlencoded, or beside parts one of them.
+    package mutating func addField(_ name: String, _ value: String) {
+        switch body {
+        case .form(var pairs):
+            body = .none
+            pairs.append(Pair(name, value))
+            body = .form(pairs)
+        case .multipart: addPart(.field(name, value))
+        default: body = .form([Pair(name, value)])
+        }
+    }
+
+    /// Adds a part to the body, which becomes a multipart one; fields that are there become parts.
+    package mutating func addPart(_ part: Part) {
+        var parts: [Part] = []
+        switch body {
+        case .multipart(let known): parts = known
+        case .form(let pairs): parts = pairs.map { .field($0.name, $0.value) }
+        default: break
+        }
+        body = .none
+        parts.append(part)
+        body = .multipart(parts)
+    }
+
+    package func value(of option: Option) -> Int64? {
+        overrides.first { $0.option == option }?.value
+    }
+
+    /// The method, decided by R2 where none was given.
+    package var effectiveMethod: String {
+        if let method { return method }
+        if case .none = body, parameters.isEmpty { return "GET" }
+        return "POST"
+    }
+
+    /// The identifier against a base URL, which counts unless the request ignores it (K3).
+    package func identifier(base: String?) throws(WherryError) -> String {
+        do {
+            return try RequestIdentity.request(
+                base: ignoresBase ? nil : base, url: url, method: effectiveMethod,
+                parameters: parameters.isEmpty ? nil : .object(parameters))
+        } catch {
+            throw WherryError(.badParameters, error.message)
+        }
+    }
+
+    package var hasImages: Bool {
+        guard case .multipart(let parts) = body else { return false }
+        return parts.contains { if case .image = $0.content { true } else { false } }
+    }
+}
+
+/// A digest that the finished download must have.
+package struct ExpectedDigest: Sendable, Hashable {
+    package var algorithm: DigestAlgorithm
+    package var value: [UInt8]
+
+    package init(algorithm: DigestAlgorithm, value: [UInt8]) {
+        self.algorithm = algorithm
+        self.value = value
+    }
+
+    /// Reads a digest in hexadecimal or Base64.
+    package init(_ algorithm: DigestAlgorithm, text: String) throws(WherryError) {
+        let read = [Hex.decode(text), Base64.decode(text)].compactMap { $0 }
+        guard let value = read.first(where: { $0.count == algorithm.byteCount }) else {
+            throw WherryError(
+                .badDigest,
+                "The digest is not \(algorithm.byteCount) bytes in hexadecimal or Base64")
+        }
+        self.init(algorithm: algorithm, value: value)
+    }
+}
+
+extension Request {
+    /// Time without a byte in either direction; `nil` takes the client's, zero is none.
+    public var idleTimeout: Duration? {
+        get { duration(.idleTimeout) }
+        set { set(.idleTimeout, newValue) }
+    }
+    /// Lookup, connection and handshake together; `nil` takes the client's.
+    public var connectTimeout: Duration? {
+        get { duration(.connectTimeout) }
+        set { set(.connectTimeout, newValue) }
+    }
+    /// From the last byte sent to the first received; `nil` takes the client's.
+    public var firstByteTimeout: Duration? {
+        get { duration(.firstByteTimeout) }
+        set { set(.firstByteTimeout, newValue) }
+    }
+    /// Everything together, redirects and retries too.
+    public var totalTimeout: Duration? {
+        get { duration(.totalTimeout) }
+        set { set(.totalTimeout, newValue) }
+    }
+    /// 0 makes a redirect the answer.
+    public var maxRedirects: Int? {
+        get { value(of: .maxRedirects).map { Int($0) } }
+        set { set(.maxRedirects, newValue.map { Int64($0) }) }
+    }
+    /// Leaves the client's base URL out, and out of the identifier too (C3).
+    public var ignoresBase: Bool {
+        get { value(of: .ignoreBase) == 1 }
+        set { set(.ignoreBase, newValue ? 1 : 0) }
+    }
+    /// Whether the client's default parameters are merged under these (C5). On by default.
+    public var usesDefaultParameters: Bool {
+        get { value(of: .defaultParameters) != 0 }
+        set { set(.defaultParameters, newValue ? 1 : 0) }
+    }
+    /// Another content type than JSON, or a body that is none, is an error.
+    public var wantsJSON: Bool {
+        get { value(of: .jsonOnly) == 1 }
+        set { set(.jsonOnly, newValue ? 1 : 0) }
+    }
+    /// The largest body collected in memory, decoded.
+    public var maxBodyBytes: Int64? {
+        get { value(of: .maxBodyBytes) }
+        set { set(.maxBodyBytes, newValue) }
+    }
+    /// A download goes on where an earlier one stopped. On by default.
+    public var resumes: Bool {
+        get { value(of: .resume) != 0 }
+        set { set(.resume, newValue ? 1 : 0) }
+    }
+    /// A download replaces an existing file, at its end and in one step.
+    public var overwrites: Bool {
+        get { value(of: .targetExists) == 1 }
+        set { set(.targetExists, newValue ? 1 : 0) }
+    }
+
+    private func duration(_ option: Option) -> Duration? {
+        value(of: option).map { .milliseconds($0) }
+    }
+
+    private mutating func set(_ option: Option, _ value: Duration?) {
+        set(option, value.map { $0.wholeMilliseconds })
+    }
+
+    private mutating func set(_ option: Option, _ value: Int64?) {
+        if let value {
+            set(option, value)
+        } else {
+            overrides.removeAll { $0.option == option }
+        }
+    }
+}
+
+extension Duration {
+    /// Milliseconds, rounded up, at least 0; saturates.
+    package var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        if overflow { return .max }
+        return product.addingSaturating((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}

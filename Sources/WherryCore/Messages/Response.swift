@@ -1,0 +1,145 @@
+// Wherry: an answer, whole.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// An answer with its status, fields, body and measurements. Copies share everything.
+public struct Response: Sendable {
+    /// A redirect that was followed on the way.
+    public struct Redirect: Sendable, Hashable {
+        /// The URL that redirected.
+        public let url: String
+        /// Its status.
+        public let status: Int
+    }
+
+    /// How long each step took, and what moved. Lengths, not running sums; zero where a step did
+    /// not happen.
+    public struct Metrics: Sendable, Hashable {
+        /// Waiting for a free connection.
+        public var queued = Duration.zero
+        /// Looking the host's name up.
+        public var lookup = Duration.zero
+        /// Connecting, after the lookup.
+        public var connect = Duration.zero
+        /// The TLS handshake, after connecting.
+        public var tls = Duration.zero
+        /// From the start to the first byte of the answer.
+        public var firstByte = Duration.zero
+        /// From the start to the last byte.
+        public var total = Duration.zero
+        /// Bytes on the wire, heads included, over all hops.
+        public var sentBytes: Int64 = 0
+        /// Bytes received on the wire, heads included, over all hops.
+        public var receivedBytes: Int64 = 0
+        /// 10, 11 or 20; 0 where none was spoken.
+        public var httpVersion = 0
+        /// How many redirects were followed.
+        public var redirects = 0
+        /// How many attempts failed before the one that brought the answer.
+        public var retries = 0
+        /// No new connection was needed.
+        public var isReused = false
+    }
+
+    private final class Storage: Sendable {
+        let head: ResponseHead
+        let url: String
+        let redirects: [Redirect]
+        let metrics: ExchangeMetrics
+        let retries: Int
+        let isLengthUnverified: Bool
+
+        init(
+            head: ResponseHead, url: String, redirects: [Redirect], metrics: ExchangeMetrics,
+            retries: Int, isLengthUnverified: Bool
+        ) {
+            self.head = head
+            self.url = url
+            self.redirects = redirects
+            self.metrics = metrics
+            self.retries = retries
+            self.isLengthUnverified = isLengthUnverified
+        }
+    }
+
+    private let storage: Storage
+    /// The decoded body; empty if it was streamed or written to a file.
+    public let body: Bytes
+
+    package init(
+        head: ResponseHead, body: Bytes, url: String, redirects: [Redirect] = [],
+        metrics: ExchangeMetrics = ExchangeMetrics(), retries: Int = 0,
+        isLengthUnverified: Bool = false
+    ) {
+        storage = Storage(
+            head: head, url: url, redirects: redirects, metrics: metrics, retries: retries,
+            isLengthUnverified: isLengthUnverified)
+        self.body = body
+    }
+
+    package var head: ResponseHead { storage.head }
+    package var remoteAddress: String { storage.metrics.remoteAddress }
+
+    /// The HTTP status.
+    public var status: Int { storage.head.status }
+    /// Where the answer came from, after redirects.
+    public var url: String { storage.url }
+    /// The redirects that were followed, first one first.
+    public var redirects: [Redirect] { storage.redirects }
+    /// Whether a cache gave the answer.
+    public var isFromCache: Bool { false }
+    /// A TLS body without a length, whose end could not be told from a cut (SEC-R4).
+    public var isLengthUnverified: Bool { storage.isLengthUnverified }
+
+    /// All fields in order.
+    public var headers: Headers {
+        Headers(fields: storage.head.fields.map { Headers.Field(name: $0.name, value: $0.value) })
+    }
+
+    /// The value of the first field of that name, whatever its case.
+    public func header(_ name: String) -> String? { storage.head[name] }
+
+    /// The body as text: UTF-8, with U+FFFD for what is not.
+    public var text: String { body.text }
+
+    /// The body as JSON. An empty body, or one space, is a null (R12).
+    public func json() throws(WherryError) -> JSON {
+        do {
+            return try JSON.parse(body: body)
+        } catch {
+            throw WherryError(
+                .badJSONBody, "The answer of \(url) is not JSON: \(error.message)"
+            ).with {
+                $0.httpStatus = status
+                $0.response = self
+            }
+        }
+    }
+
+    /// A file name for the body: from Content-Disposition, else the URL, else "download". Never a
+    /// path (D19).
+    public var suggestedFileName: String {
+        SuggestedFileName.choose(contentDisposition: header("content-disposition"), url: url)
+    }
+
+    /// How long each step took, and what moved.
+    public var metrics: Metrics {
+        let raw = storage.metrics
+        var metrics = Metrics()
+        metrics.queued = .microseconds(raw.queued)
+        metrics.lookup = .microseconds(raw.lookup)
+        metrics.connect = .microseconds(max(0, raw.connect - raw.lookup))
+        metrics.tls = .microseconds(raw.tls == 0 ? 0 : max(0, raw.tls - raw.connect))
+        metrics.firstByte = .microseconds(raw.firstByte)
+        metrics.total = .microseconds(raw.total)
+        metrics.sentBytes = raw.sent
+        metrics.receivedBytes = raw.received
+        metrics.httpVersion = Int(raw.httpVersion)
+        metrics.redirects = storage.redirects.count
+        metrics.retries = storage.retries
+        metrics.isReused = raw.isReused
+        return metrics
+    }
+}

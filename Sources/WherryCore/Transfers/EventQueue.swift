@@ -1,0 +1,186 @@
+// Wherry: events kept until somebody reads them.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// A completion queue: transfers put events in, threads read them, a descriptor tells of them.
+///
+/// The descriptor is readable exactly while events wait: it is written under the lock when the
+/// queue stops being empty, and cleared under the lock when it becomes so. It is made when first
+/// asked for, so that who waits in the queue itself pays no system call for it.
+package final class EventQueue: TransferObserver {
+    /// The one PROGRESS event of a transfer that waits.
+    private struct WaitingProgress {
+        var position: UInt64
+        /// Whether no other event of the transfer came after it.
+        var isLast = true
+    }
+
+    private struct State {
+        var ring = EventRing()
+        var progress: [UInt64: WaitingProgress] = [:]
+        /// Those whose end has not been told yet.
+        var transfers: [UInt64: Transfer] = [:]
+        var signal: EventFD?
+        var waiting = 0
+        var isClosed = false
+    }
+    private let state = Monitor(State())
+
+    package init() {}
+
+    package static let closedError = WherryError(.closed, "The queue was freed")
+
+    // MARK: Writing
+
+    package func willStart(_ transfer: Transfer) throws(WherryError) {
+        let isOpen = state.withLock { state in
+            if !state.isClosed { state.transfers[transfer.id] = transfer }
+            return !state.isClosed
+        }
+        guard isOpen else { throw Self.closedError }
+    }
+
+    package func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        put(QueueEvent(event, of: transfer))
+    }
+
+    /// Ends a wait: puts an event of no transfer in.
+    package func wake(userData: UInt) throws(WherryError) {
+        guard put(QueueEvent(userData: userData)) else { throw Self.closedError }
+    }
+
+    /// `false` if the queue is closed. What is dropped is let go of outside the lock, since that
+    /// may run a transfer's code.
+    @discardableResult
+    private func put(_ event: QueueEvent) -> Bool {
+        let result = state.withLock { state -> (isOpen: Bool, wakes: Bool, dropped: AnyObject?) in
+            guard !state.isClosed else { return (false, false, nil) }
+            let wasEmpty = state.ring.count == 0
+            let dropped = Self.add(event, to: &state)
+            if wasEmpty { state.signal?.signal() }
+            return (true, state.waiting > 0, dropped)
+        }
+        if result.wakes { state.notifyOne() }
+        return result.isOpen
+    }
+
+    /// Returns what has to be let go of.
+    private static func add(_ event: QueueEvent, to state: inout State) -> AnyObject? {
+        guard let id = event.transfer?.id else {
+            state.ring.append(event)
+            return nil
+        }
+        switch event.event {
+        case .progress:
+            guard let old = state.progress[id] else {
+                state.progress[id] = WaitingProgress(position: state.ring.append(event))
+                return nil
+            }
+            if old.isLast { return state.ring.replace(at: old.position, with: event) }
+            // What came in between must stay before it: it moves to the end.
+            let dropped = state.ring.replace(at: old.position, with: nil)
+            state.progress[id] = WaitingProgress(position: state.ring.append(event))
+            return dropped
+        case .done:
+            state.ring.append(event)
+            return state.transfers.removeValue(forKey: id)
+        default:
+            if !state.progress.isEmpty { state.progress[id]?.isLast = false }
+            state.ring.append(event)
+            return nil
+        }
+    }
+
+    // MARK: Reading
+
+    /// A descriptor that is readable while events wait.
+    package func descriptor() throws(WherryError) -> Int32 {
+        do {
+            return try state.withLock { state throws(SystemError) -> Int32 in
+                if state.isClosed { return -1 }
+                if let signal = state.signal { return signal.descriptor }
+                let signal = try EventFD()
+                if state.ring.count > 0 { signal.signal() }
+                state.signal = signal
+                return signal.descriptor
+            }
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    /// How many events wait.
+    package var count: Int { state.withLock { $0.ring.count } }
+
+    /// Takes up to `limit` events; waits for the first of them.
+    ///
+    /// - Parameter timeout: in nanoseconds of real time; 0 only looks, `nil` waits for ever.
+    /// - Returns: none if the time ran out.
+    /// - Throws: `state` once the queue is closed, also to those who wait in it.
+    package func read(_ limit: Int, timeout: Int64?) throws(WherryError) -> [QueueEvent] {
+        var events: [QueueEvent] = []
+        try wait(timeout) { state in
+            let count = min(limit, state.ring.count)
+            events.reserveCapacity(count)
+            for _ in 0..<count {
+                if let event = Self.take(from: &state) { events.append(event) }
+            }
+        }
+        return events
+    }
+
+    /// Takes one event; `nil` if the time ran out.
+    package func next(timeout: Int64?) throws(WherryError) -> QueueEvent? {
+        var event: QueueEvent?
+        try wait(timeout) { event = Self.take(from: &$0) }
+        return event
+    }
+
+    /// Runs `take` once there is something to take; not at all when the time ran out.
+    private func wait(_ timeout: Int64?, _ take: (inout State) -> Void) throws(WherryError) {
+        func attempt(_ state: inout State) -> Bool? {
+            if state.isClosed { return false }
+            guard state.ring.count > 0 else { return nil }
+            take(&state)
+            if state.ring.count == 0 { state.signal?.clear() }
+            return true
+        }
+        var found = state.withLock { state -> Bool? in
+            let found = attempt(&state)
+            if found == nil && timeout != 0 { state.waiting += 1 }
+            return found
+        }
+        if found == nil && timeout != 0 {
+            found = state.wait(timeout: timeout, until: attempt)
+            state.withLock { $0.waiting -= 1 }
+        }
+        if found == false { throw Self.closedError }
+    }
+
+    private static func take(from state: inout State) -> QueueEvent? {
+        let event = state.ring.popFirst()
+        if let event, case .progress = event.event, let id = event.transfer?.id {
+            state.progress[id] = nil
+        }
+        return event
+    }
+
+    // MARK: Closing
+
+    /// Cancels the transfers bound to it and drops what waits; those who wait in it are told.
+    package func close() {
+        let (transfers, waiting) = state.update { state in
+            state.isClosed = true
+            let rest = (state.transfers, state.ring)
+            state.transfers = [:]
+            state.ring = EventRing()
+            state.progress = [:]
+            state.signal = nil
+            return rest
+        }
+        // First the verdict, so that a question that is dropped does not carry its transfer on.
+        for transfer in transfers.values { transfer.cancel() }
+        withExtendedLifetime(waiting) {}
+    }
+}

@@ -1,0 +1,39 @@
+// Wherry: bytes per second over the last five seconds.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Turns counts and times into a speed (DR28). Pauses are left out by starting anew.
+package struct SpeedMeter: Sendable {
+    private static let window: Int64 = 5_000_000_000
+    private var samples: [(time: Instant, bytes: Int64)] = []
+
+    package init() {}
+
+    package mutating func add(_ bytes: Int64, at time: Instant) {
+        if let last = samples.last, bytes < last.bytes { samples.removeAll() }
+        samples.append((time, bytes))
+        while samples.count > 2, time.since(samples[1].time) >= Self.window {
+            samples.removeFirst()
+        }
+    }
+
+    package mutating func restart() { samples.removeAll() }
+
+    /// `nil` before there are two samples.
+    package var bytesPerSecond: Int64? {
+        guard let first = samples.first, let last = samples.last else { return nil }
+        let span = last.time.since(first.time)
+        guard span > 0 else { return nil }
+        return Int64(Double(last.bytes - first.bytes) / (Double(span) / 1e9))
+    }
+
+    /// Time for the rest, once two seconds have been measured; `nil` if nothing moves.
+    package func remaining(_ bytes: Int64) -> Duration? {
+        guard let first = samples.first, let last = samples.last,
+            last.time.since(first.time) >= 2_000_000_000,
+            let speed = bytesPerSecond, speed > 0
+        else { return nil }
+        return .milliseconds(Int64(Double(bytes) / Double(speed) * 1000))
+    }
+}

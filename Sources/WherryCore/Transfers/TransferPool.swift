@@ -1,0 +1,89 @@
+// Wherry: every transfer of a client that has not ended.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Which transfers are meant.
+public enum TransferMatch: Sendable {
+    /// A snapshot: what starts later is not touched.
+    case all
+    /// Any method and parameters; joined with the base as a request's URL is.
+    case url(String)
+    case tag(String)
+    /// The exact request, by `Client.identifier(of:)`.
+    case identifier(String)
+    /// A download's destination.
+    case path(String)
+    case id(UInt64)
+}
+
+/// The transfers of one client, by id (M1).
+package final class TransferPool: Sendable {
+    private struct State {
+        /// In no order; each knows its place, so that a busy client pays for no hashing. Those
+        /// that have ended stay until they are through with telling so.
+        var transfers: [Transfer] = []
+        var waiters = 0
+        var isClosed = false
+    }
+    private let state = Monitor(State())
+
+    package init() {}
+
+    /// `false` if the client takes nothing new.
+    package func add(_ transfer: Transfer) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed else { return false }
+            transfer.poolIndex = state.transfers.count
+            state.transfers.append(transfer)
+            return true
+        }
+    }
+
+    /// Takes one out that has told of its end, or never started.
+    package func remove(_ transfer: Transfer) {
+        let mustTell = state.withLock { state in
+            let index = transfer.poolIndex
+            guard index < state.transfers.count, state.transfers[index] === transfer else {
+                return false
+            }
+            let last = state.transfers.removeLast()
+            if last !== transfer {
+                state.transfers[index] = last
+                last.poolIndex = index
+            }
+            return state.waiters > 0
+        }
+        if mustTell { state.notify() }
+    }
+
+    /// Nothing new from now on.
+    package func close() { state.withLock { $0.isClosed = true } }
+
+    package var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// How many have not ended.
+    package var count: Int { matching { _ in true }.count }
+
+    /// Those that have not ended, by id.
+    package func matching(_ matches: (Transfer) -> Bool) -> [Transfer] {
+        let all = state.withLock { $0.transfers }
+        return all.filter { !$0.isFinal && matches($0) }.sorted { $0.id < $1.id }
+    }
+
+    package subscript(id: UInt64) -> Transfer? {
+        matching { $0.id == id }.first
+    }
+
+    /// Waits until none that matches is left, its final event told.
+    ///
+    /// - Parameter timeout: nanoseconds of real time; `nil` waits for ever.
+    /// - Returns: `false` when the time ran out.
+    package func wait(timeout: Int64?, _ matches: (Transfer) -> Bool) -> Bool {
+        state.withLock { $0.waiters += 1 }
+        defer { state.withLock { $0.waiters -= 1 } }
+        return state.wait(timeout: timeout) { state in
+            state.transfers.contains(where: matches) ? nil : true
+        } ?? false
+    }
+}

@@ -1,0 +1,4 @@
+// Wherry
+// SPDX-License-Identifier: Apache-2.0
+
+@_exported import WherryABI

@@ -1,0 +1,306 @@
+// Wherry: the C codecs as objects that throw.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CImageCodecs
+import Glibc
+internal import WherrySystem
+
+/// What bounds the work on one picture.
+struct Limits {
+    let maxPixels: Int
+    let maxMemory: Int
+    /// In the system's monotonic nanoseconds.
+    let deadline: Int64
+
+    static let maxScans: UInt32 = 100
+
+    init(_ compression: Compression) {
+        maxPixels = compression.maxPixels
+        maxMemory = compression.maxMemory
+        if let time = compression.deadline?.components {
+            let whole = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+            let span = whole.overflow ? Int64.max : whole.partialValue
+            deadline =
+                SystemClock.shared.now().advanced(by: span)
+                .advanced(by: time.attoseconds / 1_000_000_000).nanoseconds
+        } else {
+            deadline = .max
+        }
+    }
+
+    var codec: cimage_limits {
+        cimage_limits(
+            max_pixels: UInt64(maxPixels), max_side: UInt32(PixelBuffer.longestSide),
+            max_scans: Self.maxScans, max_memory: UInt64(maxMemory), deadline_ns: deadline)
+    }
+
+    func judge(_ width: Int, _ height: Int) throws(ImagingError) {
+        let (pixels, overflow) = width.multipliedReportingOverflow(by: height)
+        let side = PixelBuffer.longestSide
+        guard width <= side, height <= side, !overflow, pixels <= maxPixels else {
+            throw ImagingError(
+                .limit, "too_large",
+                "The picture says \(width)x\(height); at most \(maxPixels) pixels and "
+                    + "\(side) a side are allowed.")
+        }
+    }
+
+    func checkDeadline() throws(ImagingError) {
+        guard deadline == .max || SystemClock.shared.now().nanoseconds < deadline else {
+            throw Self.late
+        }
+    }
+
+    static var late: ImagingError {
+        ImagingError(.limit, "deadline", "The time given for this picture is over.")
+    }
+}
+
+/// A picture's rows, from top to bottom, a band at a time.
+protocol RowSource: AnyObject {
+    var pixels: cimage_pixels { get }
+    var width: Int { get }
+    var height: Int { get }
+    /// Writes the next rows, at most `count`, and answers how many; 0 only after the last.
+    func read(
+        into rows: UnsafeMutableRawPointer, stride: Int, count: Int
+    ) throws(ImagingError) -> Int
+}
+
+extension RowSource {
+    var bytesPerPixel: Int { cimage_pixel_bytes(pixels) }
+    var rowBytes: Int { width * bytesPerPixel }
+    var hasAlpha: Bool { pixels == CIMAGE_RGBA8 || pixels == CIMAGE_BGRA8 }
+
+    /// Fills `rows` from the next rows; `false` if the picture has no more that many.
+    func readAll(
+        into rows: UnsafeMutableRawPointer, stride: Int, count: Int
+    ) throws(ImagingError) -> Bool {
+        var done = 0
+        while done < count {
+            let got = try read(into: rows + done * stride, stride: stride, count: count - done)
+            if got == 0 { return false }
+            done += got
+        }
+        return true
+    }
+}
+
+/// Memory from malloc for a few rows.
+final class RowMemory {
+    let base: UnsafeMutableRawPointer
+    let count: Int
+
+    init(_ count: Int) throws(ImagingError) {
+        guard let base = malloc(max(count, 1)) else { throw .noMemory }
+        self.base = base
+        self.count = count
+    }
+
+    deinit { free(base) }
+}
+
+/// Calls into the codecs with room for their words, and throws what they answer.
+func callCodec(
+    _ input: ImageInput? = nil, errno code: () -> Int32 = { 0 },
+    _ body: (cimage_message) -> cimage_status
+) throws(ImagingError) {
+    var status = CIMAGE_OK
+    let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { room -> String in
+        room.initialize(repeating: 0)
+        status = body(cimage_message(text: room.baseAddress, capacity: room.count))
+        return status == CIMAGE_OK ? "" : String(cString: room.baseAddress!)
+    }
+    guard status != CIMAGE_OK else { return }
+    let words = text.isEmpty ? "" : ": " + text
+    switch status {
+    case CIMAGE_TRUNCATED: throw .truncated("The picture is cut short\(words).")
+    case CIMAGE_UNSUPPORTED:
+        throw ImagingError(
+            .image, "unsupported_image", "This kind of picture cannot be read\(words).")
+    case CIMAGE_TOO_LARGE:
+        throw ImagingError(.limit, "too_large", "The picture is too large\(words).")
+    case CIMAGE_MEMORY_LIMIT:
+        throw ImagingError(
+            .limit, "memory_limit",
+            "The picture would need more memory than its limit allows\(words).")
+    case CIMAGE_NO_MEMORY: throw .noMemory
+    case CIMAGE_SCANS:
+        throw ImagingError(
+            .limit, "too_many_scans", "The JPEG comes in more than \(Limits.maxScans) scans.")
+    case CIMAGE_DEADLINE: throw Limits.late
+    case CIMAGE_READ_FAILED: throw ImageInput.unreadable(code())
+    case CIMAGE_OUTPUT_LIMIT:
+        throw ImagingError(.limit, "does_not_fit", "The encoded picture is too long.")
+    case CIMAGE_ARGUMENT:
+        throw .badParameters("The codec was given what it cannot follow\(words).")
+    default: throw .badImage("The picture is damaged\(words).")
+    }
+}
+
+/// Rows out of an encoded picture.
+final class Decoder: RowSource {
+    let header: cimage_header
+    private(set) var pixels: cimage_pixels
+    private(set) var width: Int
+    private(set) var height: Int
+    private let handle: OpaquePointer
+    private let input: ImageInput  // owns what the handle reads
+
+    init(_ image: OpenImage, _ limits: Limits) throws(ImagingError) {
+        input = image.input
+        var source = image.input.codecInput
+        var bounds = limits.codec
+        var opened: OpaquePointer?
+        let isJPEG = image.info.format == .jpeg
+        try callCodec { message in
+            isJPEG
+                ? cimage_jpeg_open(&source, &bounds, &opened, message)
+                : cimage_png_open(&source, &bounds, &opened, message)
+        }
+        guard let opened else { throw .noMemory }
+        handle = opened
+        header = cimage_decoder_header(opened)
+        pixels = cimage_pixels(UInt32(bitPattern: header.natural))
+        width = Int(header.width)
+        height = Int(header.height)
+    }
+
+    deinit { cimage_decoder_free(handle) }
+
+    /// Begins the pixels in the header's natural format, or in `wanted`.
+    func start(_ wanted: cimage_pixels? = nil, eighths: Int = 8) throws(ImagingError) {
+        if let wanted { pixels = wanted }
+        var columns: UInt32 = 0
+        var lines: UInt32 = 0
+        try callCodec(errno: { cimage_decoder_errno(handle) }) { message in
+            cimage_decoder_start(handle, pixels, Int32(eighths), &columns, &lines, message)
+        }
+        width = Int(columns)
+        height = Int(lines)
+    }
+
+    func read(
+        into rows: UnsafeMutableRawPointer, stride: Int, count: Int
+    ) throws(ImagingError) -> Int {
+        var got: UInt32 = 0
+        try callCodec(errno: { cimage_decoder_errno(handle) }) { message in
+            cimage_decoder_read(
+                handle, rows.assumingMemoryBound(to: UInt8.self), stride,
+                UInt32(clamping: count), &got, message)
+        }
+        return Int(got)
+    }
+
+    /// A PNG's colour profile.
+    var pngProfile: [UInt8]? {
+        var count = 0
+        guard let bytes = cimage_png_profile(handle, &count) else { return nil }
+        return Array(UnsafeBufferPointer(start: bytes, count: count))
+    }
+
+    /// How a JPEG becomes another JPEG without colours in between.
+    enum Recoding {
+        case planes
+        case requantised
+        case turned(orientation: Int)
+    }
+
+    /// The same picture, coded anew.
+    func recode(
+        _ recoding: Recoding, _ options: cimage_jpeg_options, segments: [UInt8]
+    ) throws(ImagingError) -> Bytes {
+        var options = options
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        try segments.withUnsafeBufferPointer { lent throws(ImagingError) in
+            options.segments = lent.baseAddress
+            options.segments_count = lent.count
+            try callCodec(errno: { cimage_decoder_errno(handle) }) { message in
+                switch recoding {
+                case .planes:
+                    cimage_jpeg_recode_planes(handle, &options, &bytes, &count, message)
+                case .requantised:
+                    cimage_jpeg_requantise(handle, &options, &bytes, &count, message)
+                case .turned(let orientation):
+                    cimage_jpeg_turn(
+                        handle, Int32(orientation), &options, &bytes, &count, message)
+                }
+            }
+        }
+        return Bytes(ByteStorage(taking: bytes, count: count))
+    }
+
+    /// Whether the coefficients can be turned: the picture ends on whole blocks where needed.
+    func canTurn(_ orientation: Int) -> Bool { cimage_jpeg_can_turn(handle, Int32(orientation)) }
+
+    /// Makes `options` take over a begun JPEG's quantisation. Lives as long as this decoder.
+    func lendTables(to options: inout cimage_jpeg_options, transposed: Bool) {
+        options.tables_from = handle
+        options.transpose_tables = transposed
+    }
+}
+
+/// Rows into an encoded picture.
+enum Encoder {
+    enum Target {
+        case jpeg(cimage_jpeg_options, segments: [UInt8])
+        case png(cimage_png_options, profile: [UInt8], chunks: [UInt8])
+    }
+
+    /// Encodes all rows of `source`, a band at a time.
+    static func encode(_ source: some RowSource, _ target: Target) throws(ImagingError) -> Bytes {
+        switch target {
+        case .jpeg(var options, let segments):
+            return try segments.withUnsafeBufferPointer { lent throws(ImagingError) in
+                options.segments = lent.baseAddress
+                options.segments_count = lent.count
+                return try run(source) { handle, message in
+                    cimage_jpeg_begin(
+                        UInt32(source.width), UInt32(source.height), source.pixels, &options,
+                        &handle, message)
+                }
+            }
+        case .png(var options, let profile, let chunks):
+            return try profile.withUnsafeBufferPointer { icc throws(ImagingError) in
+                try chunks.withUnsafeBufferPointer { more throws(ImagingError) in
+                    options.profile = icc.baseAddress
+                    options.profile_count = icc.count
+                    options.chunks = more.baseAddress
+                    options.chunks_count = more.count
+                    return try run(source) { handle, message in
+                        cimage_png_begin(
+                            UInt32(source.width), UInt32(source.height), source.pixels, &options,
+                            &handle, message)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func run(
+        _ source: some RowSource,
+        begin: (inout OpaquePointer?, cimage_message) -> cimage_status
+    ) throws(ImagingError) -> Bytes {
+        var opened: OpaquePointer?
+        try callCodec { begin(&opened, $0) }
+        guard let handle = opened else { throw .noMemory }
+        defer { cimage_encoder_free(handle) }
+        let stride = source.rowBytes
+        let band = 16
+        let memory = try RowMemory(stride * band)
+        while true {
+            let got = try source.read(into: memory.base, stride: stride, count: band)
+            if got == 0 { break }
+            try callCodec { message in
+                cimage_encoder_write(
+                    handle, memory.base.assumingMemoryBound(to: UInt8.self), stride,
+                    UInt32(got), message)
+            }
+        }
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        try callCodec { cimage_encoder_finish(handle, &bytes, &count, $0) }
+        return Bytes(ByteStorage(taking: bytes, count: count))
+    }
+}

@@ -1,0 +1,143 @@
+// Wherry: the few things of EXIF that matter for sending a picture.
+// SPDX-License-Identifier: Apache-2.0
+
+/// An EXIF block: a TIFF structure, without JPEG's "Exif\0\0" before it.
+///
+/// Read with suspicion: offsets point where they like, directories into themselves.
+struct EXIF {
+    private(set) var bytes: [UInt8]
+    private let isLittle: Bool
+
+    private enum Tag {
+        static let orientation = 0x0112
+        static let exifDirectory = 0x8769
+        static let gpsDirectory = 0x8825
+    }
+
+    /// `nil` if the bytes do not begin like TIFF.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count >= 8 else { return nil }
+        switch (bytes[0], bytes[1]) {
+        case (0x49, 0x49): isLittle = true
+        case (0x4D, 0x4D): isLittle = false
+        default: return nil
+        }
+        self.bytes = bytes
+        guard u16(2) == 42 else { return nil }
+    }
+
+    /// The smallest block that says an orientation.
+    static func minimal(orientation: Int) -> [UInt8] {
+        [
+            0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 1,
+            0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, UInt8(clamping: orientation), 0, 0,
+            0, 0, 0, 0,
+        ]
+    }
+
+    /// 1...8; 1 where there is none, or one that is not defined.
+    var orientation: Int {
+        guard let entry = orientationEntry, let value = u16(entry + 8), (1...8).contains(value)
+        else { return 1 }
+        return value
+    }
+
+    var hasGPS: Bool {
+        directories.contains { entries($0).contains { u16($0) == Tag.gpsDirectory } }
+    }
+
+    mutating func setOrientation(_ value: Int) {
+        guard let entry = orientationEntry else { return }
+        let low = entry + 8 + (isLittle ? 0 : 1)
+        bytes[low] = UInt8(clamping: value)
+        bytes[entry + 8 + (isLittle ? 1 : 0)] = 0
+    }
+
+    /// Takes the GPS directories out and writes zeros over what they held.
+    mutating func removeGPS() {
+        for directory in directories {
+            while let entry = entries(directory).first(where: { u16($0) == Tag.gpsDirectory }) {
+                if let target = u32(entry + 8) { wipe(target) }
+                remove(entry, of: directory)
+            }
+        }
+    }
+
+    // MARK: Directories
+
+    /// The main directory, the thumbnail's and the EXIF one, each once.
+    private var directories: [Int] {
+        var found: [Int] = []
+        var next = u32(4)
+        while let directory = next, found.count < 4, !found.contains(directory),
+            let count = u16(directory)
+        {
+            found.append(directory)
+            for entry in entries(directory) where u16(entry) == Tag.exifDirectory {
+                if let inner = u32(entry + 8), !found.contains(inner), found.count < 4 {
+                    found.append(inner)
+                }
+            }
+            next = u32(directory + 2 + count * 12)
+            if next == 0 { break }
+        }
+        return found
+    }
+
+    /// The offsets of a directory's entries, as far as they lie within the block.
+    private func entries(_ directory: Int) -> StrideTo<Int> {
+        let first = directory + 2
+        let room = max(0, (bytes.count - first) / 12)
+        let count = min(u16(directory) ?? 0, room)
+        return stride(from: first, to: first + count * 12, by: 12)
+    }
+
+    private var orientationEntry: Int? {
+        guard let main = u32(4) else { return nil }
+        return entries(main).first { u16($0) == Tag.orientation && u16($0 + 2) == 3 }
+    }
+
+    /// Zeros over a directory and the values its entries point to.
+    private mutating func wipe(_ directory: Int) {
+        let sizes = [1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8]
+        for entry in entries(directory) {
+            guard let type = u16(entry + 2), let count = u32(entry + 4) else { continue }
+            let length = count * (sizes[type] ?? 1)
+            if length > 4, let target = u32(entry + 8) { zero(target, length) }
+            zero(entry, 12)
+        }
+        zero(directory, 2)
+    }
+
+    private mutating func zero(_ offset: Int, _ length: Int) {
+        // The TIFF header and what an entry claims beyond the block stay out of reach.
+        let start = max(8, offset)
+        let end = min(bytes.count, offset + length)
+        if start < end { for at in start..<end { bytes[at] = 0 } }
+    }
+
+    /// Moves the later entries and the link to the next directory up by one entry.
+    private mutating func remove(_ entry: Int, of directory: Int) {
+        guard let count = u16(directory), count > 0 else { return }
+        let end = min(bytes.count, directory + 2 + count * 12 + 4)
+        for at in entry..<max(entry, end - 12) { bytes[at] = bytes[at + 12] }
+        zero(end - 12, 12)
+        let fewer = count - 1
+        bytes[directory] = UInt8(isLittle ? fewer & 0xFF : fewer >> 8)
+        bytes[directory + 1] = UInt8(isLittle ? fewer >> 8 : fewer & 0xFF)
+    }
+
+    // MARK: Numbers
+
+    private func u16(_ offset: Int) -> Int? {
+        guard offset >= 0, offset + 2 <= bytes.count else { return nil }
+        let a = Int(bytes[offset])
+        let b = Int(bytes[offset + 1])
+        return isLittle ? b << 8 | a : a << 8 | b
+    }
+
+    private func u32(_ offset: Int) -> Int? {
+        guard let a = u16(offset), let b = u16(offset + 2) else { return nil }
+        return isLittle ? b << 16 | a : a << 16 | b
+    }
+}

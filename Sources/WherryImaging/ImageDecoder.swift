@@ -1,0 +1,107 @@
+// Wherry: pixels out of any picture.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CImageCodecs
+
+/// Decodes pictures. Every call stands alone: any number of threads may call.
+package enum ImageDecoder {
+    /// The upright pixels of a picture.
+    ///
+    /// - Parameters:
+    ///   - format: `nil` for what loses nothing but depth over 8 bits: gray8, rgb8 or rgba8.
+    ///     Where alpha goes, the picture is laid over the compression's background; where colour
+    ///     goes, gray is 0.299 red + 0.587 green + 0.114 blue.
+    ///   - compression: its `background`, `orientation`, `maxPixels`, `maxMemory` and `deadline`
+    ///     count, the rest does not.
+    package static func decode(
+        _ source: ImageSource, as format: PixelFormat? = nil,
+        _ compression: Compression = Compression()
+    ) throws(ImagingError) -> PixelBuffer {
+        try compression.validate()
+        let limits = Limits(compression)
+        var rows: any RowSource
+        switch source {
+        case .pixels(let pixels):
+            rows = BufferedRows(pixels)
+        case .file(let path):
+            rows = try open(ImageInput(path: path), compression, limits)
+        case .bytes(let bytes):
+            rows = try open(ImageInput(bytes), compression, limits)
+        }
+        let natural = PixelFormat(rawValue: UInt8(truncatingIfNeeded: rows.pixels.rawValue))
+        let wanted = format ?? natural ?? .rgb8
+        if rows.hasAlpha, !wanted.hasAlpha {
+            rows = try FlattenedRows(rows, background: compression.background)
+        }
+        let buffer = try PixelBuffer(
+            format: wanted, width: rows.width, height: rows.height, maxMemory: limits.maxMemory)
+        if rows.pixels != wanted.codec { rows = try ConvertedRows(rows, wanted) }
+        guard try rows.readAll(into: buffer.base, stride: buffer.stride, count: buffer.height)
+        else { throw .truncated("The picture has fewer rows than it says.") }
+        return buffer
+    }
+
+    private static func open(
+        _ input: ImageInput, _ compression: Compression, _ limits: Limits
+    ) throws(ImagingError) -> any RowSource {
+        let image = try OpenImage(input, whole: false)
+        try limits.judge(image.info.width, image.info.height)
+        guard !image.info.isAnimated else {
+            throw ImagingError(.image, "animated", "Only one frame of an animated PNG can be read.")
+        }
+        let decoder = try Decoder(image, limits)
+        try decoder.start()
+        guard compression.orientation == .apply else { return decoder }
+        return try Turning.upright(
+            decoder, orientation: image.info.orientation, maxMemory: limits.maxMemory)
+    }
+}
+
+/// Rows in another pixel format. What has alpha is flattened before it loses it.
+final class ConvertedRows: RowSource {
+    let pixels: cimage_pixels
+    var width: Int { source.width }
+    var height: Int { source.height }
+    private let source: any RowSource
+    private let memory: RowMemory
+    private static let band = 16
+
+    init(_ source: any RowSource, _ format: PixelFormat) throws(ImagingError) {
+        self.source = source
+        pixels = format.codec
+        memory = try RowMemory(source.rowBytes * Self.band)
+    }
+
+    func read(
+        into rows: UnsafeMutableRawPointer, stride: Int, count: Int
+    ) throws(ImagingError) -> Int {
+        let step = source.rowBytes
+        let got = try source.read(into: memory.base, stride: step, count: min(count, Self.band))
+        let size = source.bytesPerPixel
+        let outSize = bytesPerPixel
+        let fromRed = source.pixels == CIMAGE_BGRA8 ? 2 : 0
+        let toRed = pixels == CIMAGE_BGRA8 ? 2 : 0
+        for y in 0..<got {
+            let from = (memory.base + y * step).assumingMemoryBound(to: UInt8.self)
+            let to = (rows + y * stride).assumingMemoryBound(to: UInt8.self)
+            for x in 0..<width {
+                let pixel = from + x * size
+                let out = to + x * outSize
+                let isGray = size == 1
+                let red = pixel[isGray ? 0 : fromRed]
+                let green = pixel[isGray ? 0 : 1]
+                let blue = pixel[isGray ? 0 : 2 - fromRed]
+                if outSize == 1 {
+                    let light = 19_595 * Int(red) + 38_470 * Int(green) + 7_471 * Int(blue)
+                    out[0] = isGray ? red : UInt8(truncatingIfNeeded: (light + 32_768) >> 16)
+                    continue
+                }
+                out[toRed] = red
+                out[1] = green
+                out[2 - toRed] = blue
+                if outSize == 4 { out[3] = size == 4 ? pixel[3] : 255 }
+            }
+        }
+        return got
+    }
+}

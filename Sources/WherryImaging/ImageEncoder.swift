@@ -1,0 +1,222 @@
+// Wherry: the picture that an upload sends.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CImageCodecs
+internal import WherrySystem
+
+/// Makes pictures ready for sending. Every call stands alone: any number of threads may call.
+package enum ImageEncoder {
+    /// The picture that an upload with `compression` sends.
+    ///
+    /// Where quality, size, format and direction already fit, nothing is decoded. Blocks for the
+    /// time of the work, tens of milliseconds for a photograph: not for the network thread.
+    package static func encode(
+        _ source: ImageSource, _ compression: Compression
+    ) throws(ImagingError) -> EncodedImage {
+        try compression.validate()
+        let limits = Limits(compression)
+        switch source {
+        case .file(let path):
+            return try EncodedJob(ImageInput(path: path), compression, limits).run()
+        case .bytes(let bytes):
+            return try EncodedJob(ImageInput(bytes), compression, limits).run()
+        case .pixels(let pixels):
+            return try encode(pixels, compression, limits)
+        }
+    }
+
+    private static func encode(
+        _ pixels: PixelBuffer, _ compression: Compression, _ limits: Limits
+    ) throws(ImagingError) -> EncodedImage {
+        try limits.judge(pixels.width, pixels.height)
+        var target = compression.format
+        if target == .keep { target = pixels.format.hasAlpha ? .png : .jpeg }
+        let pipeline = Pipeline(
+            compression: compression, limits: limits, format: target,
+            width: pixels.width, height: pixels.height)
+        let made = try pipeline.encode(BufferedRows(pixels))
+        return EncodedImage(
+            bytes: made.bytes, format: target, width: made.width, height: made.height,
+            quality: made.quality, originalByteCount: nil, way: made.way)
+    }
+}
+
+/// The work on one encoded picture.
+struct EncodedJob {
+    let image: OpenImage
+    let compression: Compression
+    let limits: Limits
+    private let target: ImageFormat
+    private var info: ImageInfo { image.info }
+    private var turns: Bool { compression.orientation == .apply && info.orientation != 1 }
+
+    init(
+        _ input: ImageInput, _ compression: Compression, _ limits: Limits
+    ) throws(ImagingError) {
+        image = try OpenImage(input, whole: false)
+        self.compression = compression
+        self.limits = limits
+        target = compression.format == .keep ? image.info.format : compression.format
+        try limits.judge(image.info.width, image.info.height)
+    }
+
+    /// What EXIF shall say afterwards; `nil` where it says nothing worth telling.
+    private var orientationAfter: Int? {
+        info.orientation == 1 ? nil : (turns ? 1 : info.orientation)
+    }
+
+    func run() throws(ImagingError) -> EncodedImage {
+        let pipeline = Pipeline(
+            compression: compression, limits: limits, format: target,
+            width: info.uprightSize.width, height: info.uprightSize.height)
+        let staysAsItIs = target == info.format && !turns && !pipeline.resizes
+        if staysAsItIs, target == .png || compression.effectiveQuality == 1 {
+            let original = try rewrite()
+            if original.count <= compression.maxBytes ?? .max { return try passThrough(original) }
+        }
+        guard !info.isAnimated else {
+            throw ImagingError(
+                .image, "animated",
+                "An animated PNG can only be sent as it is: coding it anew would keep one frame.")
+        }
+        let result: Pipeline.Result
+        if isTurnedOnly(pipeline), let turned = try turn(pipeline),
+            turned.bytes.count <= compression.maxBytes ?? .max
+        {
+            result = turned
+        } else {
+            result = try encode(pipeline, staysAsItIs: staysAsItIs)
+        }
+        if staysAsItIs, compression.neverLarger,
+            let original = originalIfSmaller(result.bytes.count)
+        {
+            return try passThrough(original)
+        }
+        return EncodedImage(
+            bytes: result.bytes, format: target, width: result.width, height: result.height,
+            quality: result.quality, originalByteCount: image.input.count, way: result.way)
+    }
+
+    // MARK: Without coding
+
+    private func rewrite() throws(ImagingError) -> LosslessRewrite {
+        let whole = try OpenImage(image.input, whole: true)
+        return try LosslessRewrite(whole, compression.metadata, orientation: orientationAfter)
+    }
+
+    private func originalIfSmaller(_ count: Int) -> LosslessRewrite? {
+        do throws(ImagingError) {
+            let original = try rewrite()
+            return original.count <= count ? original : nil
+        } catch {
+            return nil  // what cannot be rewritten cannot be sent: ours stands
+        }
+    }
+
+    private func passThrough(_ rewrite: LosslessRewrite) throws(ImagingError) -> EncodedImage {
+        let bytes =
+            rewrite.isUntouched
+            ? try image.input.all(maxMemory: limits.maxMemory)
+            : try image.input.assemble(rewrite.pieces, maxMemory: limits.maxMemory)
+        return EncodedImage(
+            bytes: bytes, format: target, width: info.width, height: info.height, quality: nil,
+            originalByteCount: image.input.count, way: rewrite.isUntouched ? .untouched : .stripped)
+    }
+
+    // MARK: With coding
+
+    /// A JPEG at ratio 1 that only has to be turned.
+    private func isTurnedOnly(_ pipeline: Pipeline) -> Bool {
+        info.format == .jpeg && target == .jpeg && turns && !pipeline.resizes
+            && compression.effectiveQuality == 1
+    }
+
+    private func turn(_ pipeline: Pipeline) throws(ImagingError) -> Pipeline.Result? {
+        let decoder = try Decoder(image, limits)
+        var pipeline = pipeline
+        pipeline.orientation = info.orientation
+        pipeline.takeOver(decoder.header)
+        guard case .jpeg(let layout) = image.layout else { return nil }
+        let filter = try JPEGMetadataFilter(
+            layout, image.input, compression.metadata, orientationAfter)
+        pipeline.segments = try filter.segmentsForRecoding(
+            keepsProfile: compression.metadata != .none)
+        return try pipeline.turn(decoder, isProgressive: info.isProgressive)
+    }
+
+    private func encode(
+        _ pipeline: Pipeline, staysAsItIs: Bool
+    ) throws(ImagingError) -> Pipeline.Result {
+        let decoder = try Decoder(image, limits)
+        var pipeline = pipeline
+        pipeline.orientation = turns ? info.orientation : 1
+        pipeline.swapsSides = !turns && info.orientation >= 5
+        pipeline.holdsWhole = decoder.header.needs_whole
+        try collectMetadata(decoder, &pipeline)
+        guard info.format == .jpeg else {
+            try decoder.start()
+            return try pipeline.encode(decoder)
+        }
+        if target == .jpeg {
+            pipeline.takeOver(decoder.header)
+            if staysAsItIs, compression.maxBytes == nil,
+                pipeline.keepsSampling(of: decoder.header)
+            {
+                return try pipeline.recode(decoder)
+            }
+        }
+        let staysYCbCr = target == .jpeg && decoder.header.is_ycbcr
+        // What cannot be turned without loss loses little if its quantisation stays.
+        if isTurnedOnly(pipeline), staysYCbCr, compression.maxBytes == nil {
+            pipeline.tablesFrom = decoder
+        }
+        try decoder.start(
+            staysYCbCr ? CIMAGE_YCBCR8 : nil, eighths: pipeline.eighths(of: decoder.header))
+        return try pipeline.encode(decoder)
+    }
+
+    /// What of the metadata goes into the new file.
+    private func collectMetadata(
+        _ decoder: Decoder, _ pipeline: inout Pipeline
+    ) throws(ImagingError) {
+        let metadata = compression.metadata
+        let isGray = decoder.pixels == CIMAGE_GRAY8
+        switch image.layout {
+        case .jpeg(let layout):
+            let profile = metadata == .none ? nil : try layout.profile(image.input)
+            let fitting = Self.fitting(profile, isGray: isGray, header: decoder.header)
+            if target == .jpeg {
+                let filter = try JPEGMetadataFilter(
+                    layout, image.input, metadata, orientationAfter)
+                pipeline.segments = try filter.segmentsForRecoding(keepsProfile: fitting != nil)
+            } else {
+                let exif = LosslessRewrite.exif(
+                    try layout.exif(image.input), metadata, orientationAfter)
+                pipeline.profile = fitting ?? []
+                pipeline.chunks = exif.map { PNGLayout.chunk("eXIf", $0) } ?? []
+            }
+        case .png(let layout):
+            let profile = metadata == .none ? nil : decoder.pngProfile
+            let fitting = Self.fitting(profile, isGray: isGray, header: decoder.header) ?? []
+            let exif = LosslessRewrite.exif(
+                try layout.exif(image.input), metadata, orientationAfter)
+            if target == .jpeg {
+                pipeline.segments = exif.map { JPEGMetadataFilter.exifSegment($0) } ?? []
+                pipeline.segments += JPEGMetadataFilter.profileSegments(fitting)
+            } else {
+                pipeline.profile = fitting
+                pipeline.chunks =
+                    try LosslessRewrite.chunksForRecoding(layout, image.input, metadata)
+                    + (exif.map { PNGLayout.chunk("eXIf", $0) } ?? [])
+            }
+        }
+    }
+
+    /// The profile, where it speaks of the colours the pixels are decoded to.
+    private static func fitting(
+        _ profile: [UInt8]?, isGray: Bool, header: cimage_header
+    ) -> [UInt8]? {
+        guard let profile, profile.count >= 128, !header.is_cmyk else { return nil }
+        return profile[16..<20].elementsEqual((isGray ? "GRAY" : "RGB ").utf8) ? profile : nil
+    }
+}

@@ -1,0 +1,85 @@
+// Wherry: the picture formats, by name and by their first bytes.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A picture format. JPEG and PNG are read and written, the others only recognised.
+package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
+    /// As it came; raw pixels become PNG with alpha, else JPEG.
+    case keep = 0
+    case jpeg = 1
+    case png = 2
+    case gif = 3
+    case tiff = 4
+    case webp = 5
+
+    /// What the first bytes say: FF jpeg, 89 png, 47 gif, 49 or 4D tiff, RIFF....WEBP webp.
+    /// `nil` for anything else and for no bytes. Twelve bytes are enough.
+    package static func recognise(_ bytes: some Collection<UInt8>) -> ImageFormat? {
+        switch bytes.first {
+        case 0xFF: return .jpeg
+        case 0x89: return .png
+        case 0x47: return .gif
+        case 0x49, 0x4D: return .tiff
+        case 0x52:
+            let head = Array(bytes.prefix(12))
+            guard head.count == 12, head[0..<4].elementsEqual("RIFF".utf8),
+                head[8..<12].elementsEqual("WEBP".utf8)
+            else { return nil }
+            return .webp
+        default: return nil
+        }
+    }
+
+    /// The registered media type; `application/octet-stream` for `keep`.
+    package var mediaType: String {
+        switch self {
+        case .keep: "application/octet-stream"
+        case .jpeg: "image/jpeg"
+        case .png: "image/png"
+        case .gif: "image/gif"
+        case .tiff: "image/tiff"
+        case .webp: "image/webp"
+        }
+    }
+
+    /// The usual file name extension without a dot; empty for `keep`.
+    package var fileExtension: String {
+        switch self {
+        case .keep: ""
+        case .jpeg: "jpg"
+        case .png: "png"
+        case .gif: "gif"
+        case .tiff: "tiff"
+        case .webp: "webp"
+        }
+    }
+}
+
+/// A picture type as SJNetwork's callers spell it, and what follows from it.
+package struct ImageTypeName: Hashable, Sendable {
+    package let format: ImageFormat
+    package let fileExtension: String
+    /// The registered type.
+    package let mediaType: String
+    /// What SJNetwork sent: `image/jpg`, which is not registered, for all but png and jpeg.
+    package let compatibleMediaType: String
+
+    /// png and PNG; jpg and JPG; jpeg and JPEG. Anything else, other cases and `nil` included,
+    /// is jpg.
+    package init(_ word: String?) {
+        switch word {
+        case "png", "PNG":
+            self.init(format: .png, fileExtension: "png", compatible: "image/png")
+        case "jpeg", "JPEG":
+            self.init(format: .jpeg, fileExtension: "jpeg", compatible: "image/jpeg")
+        default:
+            self.init(format: .jpeg, fileExtension: "jpg", compatible: "image/jpg")
+        }
+    }
+
+    private init(format: ImageFormat, fileExtension: String, compatible: String) {
+        self.format = format
+        self.fileExtension = fileExtension
+        mediaType = format.mediaType
+        compatibleMediaType = compatible
+    }
+}

@@ -1,0 +1,128 @@
+// Wherry: what a picture's header says.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import WherrySystem
+
+/// What is known of a picture without decoding it.
+package struct ImageInfo: Hashable, Sendable {
+    /// `jpeg` or `png`; `keep` for raw pixels.
+    package let format: ImageFormat
+    /// As stored, before turning.
+    package let width: Int
+    package let height: Int
+    /// EXIF's 1...8; 1 is upright and the default.
+    package let orientation: Int
+    /// As stored: 1 gray or palette, 2 gray and alpha, 3 colour, 4 colour and alpha, or CMYK.
+    package let components: Int
+    /// Of one sample.
+    package let bitDepth: Int
+    package let hasAlpha: Bool
+    package let hasICC: Bool
+    package let hasEXIF: Bool
+    package let hasGPS: Bool
+    package let isAnimated: Bool
+    /// A progressive JPEG or an interlaced PNG: has to be held in memory as a whole.
+    package let isProgressive: Bool
+    /// The encoded length; `nil` for raw pixels.
+    package let byteCount: Int?
+
+    /// Width and height as a viewer shows them.
+    package var uprightSize: (width: Int, height: Int) {
+        orientation >= 5 ? (height, width) : (width, height)
+    }
+
+    /// Reads the header of a picture; no pixel is decoded and no pixel memory asked for.
+    ///
+    /// Dimensions are not judged here.
+    package init(inspecting source: ImageSource) throws(ImagingError) {
+        switch source {
+        case .file(let path): self = try OpenImage(ImageInput(path: path), whole: false).info
+        case .bytes(let bytes): self = try OpenImage(ImageInput(bytes), whole: false).info
+        case .pixels(let pixels): self.init(pixels)
+        }
+    }
+
+    init(_ pixels: PixelBuffer) {
+        format = .keep
+        width = pixels.width
+        height = pixels.height
+        orientation = 1
+        components = pixels.format.bytesPerPixel
+        bitDepth = 8
+        hasAlpha = pixels.format.hasAlpha
+        hasICC = false
+        hasEXIF = false
+        hasGPS = false
+        isAnimated = false
+        isProgressive = false
+        byteCount = nil
+    }
+
+    init(_ layout: JPEGLayout, _ input: ImageInput) throws(ImagingError) {
+        let exif = try layout.exif(input)
+        format = .jpeg
+        width = layout.width
+        height = layout.height
+        orientation = exif?.orientation ?? 1
+        components = layout.components
+        bitDepth = layout.bits
+        hasAlpha = false
+        hasICC = layout.segments.contains { $0.kind == .icc }
+        hasEXIF = layout.segments.contains { $0.kind == .exif }
+        hasGPS = exif?.hasGPS ?? false
+        isAnimated = false
+        isProgressive = layout.isProgressive
+        byteCount = input.count
+    }
+
+    init(_ layout: PNGLayout, _ input: ImageInput) throws(ImagingError) {
+        let exif = try layout.exif(input)
+        format = .png
+        width = layout.width
+        height = layout.height
+        orientation = exif?.orientation ?? 1
+        components = layout.components
+        bitDepth = layout.bits
+        hasAlpha = layout.hasAlpha
+        hasICC = layout.first("iCCP") != nil
+        hasEXIF = layout.first("eXIf") != nil
+        hasGPS = exif?.hasGPS ?? false
+        isAnimated = layout.isAnimated
+        isProgressive = layout.isInterlaced
+        byteCount = input.count
+    }
+}
+
+/// An encoded picture whose layout is known.
+struct OpenImage {
+    enum Layout {
+        case jpeg(JPEGLayout)
+        case png(PNGLayout)
+    }
+
+    let input: ImageInput
+    let layout: Layout
+    let info: ImageInfo
+
+    /// - Parameter whole: reads a JPEG's layout to its end and not only to the first scan.
+    init(_ input: ImageInput, whole: Bool) throws(ImagingError) {
+        self.input = input
+        guard input.count > 0 else { throw .truncated("There are no bytes.") }
+        let format = ImageFormat.recognise(try input.copy(0..<min(12, input.count)))
+        switch format {
+        case .jpeg:
+            let found = try JPEGLayout(input, whole: whole)
+            layout = .jpeg(found)
+            info = try ImageInfo(found, input)
+        case .png:
+            let found = try PNGLayout(input)
+            layout = .png(found)
+            info = try ImageInfo(found, input)
+        case .gif, .tiff, .webp:
+            throw ImagingError(
+                .image, "unsupported_image", "GIF, TIFF and WebP pictures cannot be read.")
+        case .keep, nil:
+            throw .badImage("The bytes are no picture that is known here.")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// Wherry: where the chunks of a PNG file lie.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The chunks of a PNG file, found without inflating anything.
+struct PNGLayout {
+    struct Chunk {
+        let type: String
+        /// From the length to the end of the CRC; neighbouring IDAT chunks are one.
+        var range: Range<Int>
+        /// The data of one chunk.
+        var data: Range<Int> { range.lowerBound + 8..<range.upperBound - 4 }
+    }
+
+    private(set) var chunks: [Chunk] = []
+    private(set) var width = 0
+    private(set) var height = 0
+    private(set) var bits = 0
+    private(set) var colorType = 0
+    private(set) var isInterlaced = false
+    /// Behind IEND; `nil` if the file ends before it.
+    private(set) var end: Int?
+
+    static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    private static let mostChunks = 20_000
+
+    /// Reads the chunk heads as far as the file goes. The header must be there, and sound.
+    init(_ input: ImageInput) throws(ImagingError) {
+        guard input.count >= 33 else { throw ImageInput.ended }
+        guard try input.copy(0..<8) == Self.signature, try input.u32(at: 8) == 13,
+            try Self.name(input, 12) == "IHDR"
+        else { throw .badImage("It does not begin as PNG does.") }
+        width = try input.u32(at: 16)
+        height = try input.u32(at: 20)
+        bits = Int(try input.byte(at: 24))
+        colorType = Int(try input.byte(at: 25))
+        isInterlaced = try input.byte(at: 28) != 0
+        guard width > 0, height > 0, width <= 0x7FFF_FFFF, height <= 0x7FFF_FFFF else {
+            throw .badImage("The PNG header says \(width)x\(height) pixels.")
+        }
+        var at = 8
+        while end == nil, at + 12 <= input.count {
+            let length = try input.u32(at: at)
+            let type = try Self.name(input, at + 4)
+            guard length <= 0x7FFF_FFFF else { throw .badImage("A PNG chunk is too long.") }
+            let next = at + 12 + length
+            guard next <= input.count else { return }
+            if type == "IDAT", chunks.last?.type == "IDAT" {
+                chunks[chunks.count - 1].range = chunks[chunks.count - 1].range.lowerBound..<next
+            } else {
+                guard chunks.count < Self.mostChunks else {
+                    throw .badImage("The PNG file has more than \(Self.mostChunks) chunks.")
+                }
+                chunks.append(Chunk(type: type, range: at..<next))
+            }
+            if type == "IEND" { end = next }
+            at = next
+        }
+    }
+
+    func first(_ type: String) -> Chunk? { chunks.first { $0.type == type } }
+
+    var hasPicture: Bool { first("IDAT") != nil }
+    var isAnimated: Bool { first("acTL") != nil }
+    var hasAlpha: Bool { colorType & 4 != 0 || first("tRNS") != nil }
+
+    var components: Int {
+        switch colorType {
+        case 0, 3: 1
+        case 4: 2
+        case 6: 4
+        default: 3
+        }
+    }
+
+    func exif(_ input: ImageInput) throws(ImagingError) -> EXIF? {
+        guard let chunk = first("eXIf"), chunk.data.count <= 1 << 20 else { return nil }
+        return EXIF(try input.copy(chunk.data))
+    }
+
+    /// A complete chunk.
+    static func chunk(_ type: String, _ data: [UInt8]) -> [UInt8] {
+        let body = Array(type.utf8) + data
+        let crc = crc32(body)
+        return bigEndian(UInt32(truncatingIfNeeded: data.count)) + body + bigEndian(crc)
+    }
+
+    private static func bigEndian(_ value: UInt32) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+    }
+
+    private static let crcTable: [UInt32] = (0..<256).map { byte in
+        (0..<8).reduce(UInt32(byte)) { value, _ in
+            value & 1 == 1 ? 0xEDB8_8320 ^ value >> 1 : value >> 1
+        }
+    }
+
+    private static func crc32(_ bytes: [UInt8]) -> UInt32 {
+        ~bytes.reduce(0xFFFF_FFFF) { crcTable[Int(($0 ^ UInt32($1)) & 0xFF)] ^ $0 >> 8 }
+    }
+
+    private static func name(_ input: ImageInput, _ at: Int) throws(ImagingError) -> String {
+        let bytes = try input.copy(at..<at + 4)
+        let isLetter: (UInt8) -> Bool = { (65...90).contains($0) || (97...122).contains($0) }
+        guard bytes.allSatisfy(isLetter) else { throw .badImage("A PNG chunk has no name.") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,269 @@
+// Wherry: rows through resizing, turning and flattening into an encoder.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CImageCodecs
+internal import WherrySystem
+
+/// What happens between a picture's rows and the encoded bytes.
+struct Pipeline {
+    struct Result {
+        let bytes: Bytes
+        let width: Int
+        let height: Int
+        let quality: Int?
+        let way: EncodedImage.Way
+    }
+
+    let compression: Compression
+    let limits: Limits
+    /// `jpeg` or `png`.
+    let format: ImageFormat
+    /// The picture's upright size, and what it becomes.
+    let width: Int
+    let height: Int
+    let targetWidth: Int
+    let targetHeight: Int
+
+    /// The EXIF orientation to turn upright from.
+    var orientation = 1
+    /// Whether the stored rows lie across the upright picture and stay so.
+    var swapsSides = false
+    /// Whether the source is held in memory as a whole anyway.
+    var holdsWhole = false
+    /// APPn and COM segments of a JPEG to be.
+    var segments: [UInt8] = []
+    /// Profile and chunks of a PNG to be.
+    var profile: [UInt8] = []
+    var chunks: [UInt8] = []
+    /// The begun decoder whose quantisation the new JPEG takes over.
+    var tablesFrom: Decoder?
+    private var density: (unit: UInt8, x: UInt16, y: UInt16) = (0, 0, 0)
+    private var sourceSampling: (h: Int32, v: Int32) = (1, 1)
+
+    init(
+        compression: Compression, limits: Limits, format: ImageFormat, width: Int, height: Int
+    ) {
+        self.compression = compression
+        self.limits = limits
+        self.format = format
+        self.width = width
+        self.height = height
+        (targetWidth, targetHeight) = Self.fit(
+            width, height, compression.maxWidth ?? .max, compression.maxHeight ?? .max)
+    }
+
+    var resizes: Bool { targetWidth != width || targetHeight != height }
+
+    /// The largest size within the limits and with the same aspect; never larger than it was.
+    static func fit(
+        _ width: Int, _ height: Int, _ maxWidth: Int, _ maxHeight: Int
+    ) -> (Int, Int) {
+        guard width > maxWidth || height > maxHeight else { return (width, height) }
+        // width/height against maxWidth/maxHeight, without division.
+        let byWidth = width.multipliedFullWidth(by: maxHeight)
+        let byHeight = height.multipliedFullWidth(by: maxWidth)
+        if (byWidth.high, byWidth.low) >= (byHeight.high, byHeight.low) {
+            return (maxWidth, max(1, (height * maxWidth + width / 2) / width))
+        }
+        return (max(1, (width * maxHeight + height / 2) / height), maxHeight)
+    }
+
+    // MARK: JPEG settings
+
+    /// Density and sampling of the JPEG that is coded anew.
+    mutating func takeOver(_ header: cimage_header) {
+        density = (header.density_unit, header.density_x, header.density_y)
+        if orientation >= 5 { swap(&density.x, &density.y) }
+        if header.is_ycbcr, header.luma_h > 0 {
+            sourceSampling = (header.luma_h, header.luma_v)
+            if orientation >= 5 { sourceSampling = (header.luma_v, header.luma_h) }
+        }
+    }
+
+    private func sampling(_ quality: Int) -> (h: Int32, v: Int32) {
+        switch compression.subsampling {
+        case .s444: return (1, 1)
+        case .s422: return (2, 1)
+        case .s420: return (2, 2)
+        case .automatic:
+            let least: Int32 = quality >= 90 ? 1 : 2
+            // A picture made smaller has its colours at full resolution again.
+            return resizes
+                ? (least, least) : (max(least, sourceSampling.h), max(least, sourceSampling.v))
+        }
+    }
+
+    /// Whether the stored planes can be coded anew as they are.
+    func keepsSampling(of header: cimage_header) -> Bool {
+        guard header.luma_h > 0 else { return false }
+        return !header.is_ycbcr
+            || sampling(compression.jpegQuality) == (header.luma_h, header.luma_v)
+    }
+
+    /// Optimised tables hold all coefficients: by default only for what becomes smaller, and fits.
+    private var optimizes: Bool {
+        let shrinks = resizes || compression.maxBytes != nil
+        return compression.optimize
+            ?? (shrinks && targetWidth * targetHeight * 6 <= compression.maxMemory)
+    }
+
+    private func jpegOptions(quality: Int) -> cimage_jpeg_options {
+        let sampling = sampling(quality)
+        return cimage_jpeg_options(
+            quality: Int32(quality), luma_h: sampling.h, luma_v: sampling.v,
+            optimize: optimizes, progressive: compression.progressive,
+            max_memory: UInt64(limits.maxMemory), max_output: 0, deadline_ns: limits.deadline,
+            density_unit: density.unit, density_x: density.x, density_y: density.y,
+            tables_from: nil, transpose_tables: false, segments: nil, segments_count: 0)
+    }
+
+    // MARK: Ways
+
+    /// A JPEG of the same size, coded anew without going through colours.
+    ///
+    /// From the planes, which takes the memory of a few rows; or from the coefficients where they
+    /// are in memory anyway.
+    func recode(_ decoder: Decoder) throws(ImagingError) -> Result {
+        let quality = compression.jpegQuality
+        let holdsCoefficients = optimizes || compression.progressive || decoder.header.needs_whole
+        let bytes = try decoder.recode(
+            holdsCoefficients ? .requantised : .planes, jpegOptions(quality: quality),
+            segments: segments)
+        return Result(
+            bytes: bytes, width: decoder.width, height: decoder.height, quality: quality,
+            way: .recoded)
+    }
+
+    /// A JPEG turned upright without loss; `nil` if its edges lie inside of blocks.
+    func turn(_ decoder: Decoder, isProgressive: Bool) throws(ImagingError) -> Result? {
+        guard decoder.canTurn(orientation) else { return nil }
+        var options = jpegOptions(quality: 100)
+        // The tables of an optimised file do not fit the turned one, the standard ones are longer.
+        options.optimize = true
+        options.progressive = isProgressive || compression.progressive
+        let bytes = try decoder.recode(
+            .turned(orientation: orientation), options, segments: segments)
+        return Result(bytes: bytes, width: width, height: height, quality: nil, way: .turned)
+    }
+
+    /// The rows of `source`, flattened, made smaller, turned and encoded.
+    func encode(_ source: any RowSource) throws(ImagingError) -> Result {
+        var rows = source
+        if format == .jpeg, rows.hasAlpha {
+            rows = try FlattenedRows(rows, background: compression.background)
+        }
+        rows = try sized(rows)
+        rows = try Turning.upright(rows, orientation: orientation, maxMemory: limits.maxMemory)
+        if let most = compression.maxBytes { return try fit(rows, into: most) }
+        let bytes = try write(rows, quality: compression.jpegQuality, most: 0)
+        let holdsCoefficients = format == .jpeg && (optimizes || compression.progressive)
+        let isWhole = holdsWhole || orientation > 2 || holdsCoefficients
+        return Result(
+            bytes: bytes, width: rows.width, height: rows.height,
+            quality: format == .jpeg && tablesFrom == nil ? compression.jpegQuality : nil,
+            way: isWhole ? .whole : .streamed)
+    }
+
+    /// The size that `source` has to have before it is turned to become the target's.
+    var storedTarget: (width: Int, height: Int) {
+        orientation >= 5 || swapsSides
+            ? (targetHeight, targetWidth) : (targetWidth, targetHeight)
+    }
+
+    /// The smallest N for which N/8 of a JPEG's size, which its decoder makes cheaply, is enough.
+    func eighths(of header: cimage_header) -> Int {
+        guard resizes else { return 8 }
+        let stored = storedTarget
+        return (1...8).first { eighths in
+            (Int(header.width) * eighths + 7) / 8 >= stored.width
+                && (Int(header.height) * eighths + 7) / 8 >= stored.height
+        } ?? 8
+    }
+
+    private func sized(_ rows: any RowSource) throws(ImagingError) -> any RowSource {
+        guard resizes else { return rows }
+        let stored = storedTarget
+        if rows.width == stored.width, rows.height == stored.height { return rows }
+        return try ResampledRows(
+            rows, width: stored.width, height: stored.height, maxMemory: limits.maxMemory)
+    }
+
+    /// - Parameter most: bytes after which the encoder gives up with `does_not_fit`; 0 for none.
+    private func write(
+        _ rows: any RowSource, quality: Int, most: Int
+    ) throws(ImagingError) -> Bytes {
+        if format == .png {
+            let options = cimage_png_options(
+                best: compression.pngEffort == .best, max_output: UInt64(most),
+                deadline_ns: limits.deadline, profile: nil, profile_count: 0, chunks: nil,
+                chunks_count: 0)
+            return try Encoder.encode(rows, .png(options, profile: profile, chunks: chunks))
+        }
+        var options = jpegOptions(quality: quality)
+        options.max_output = UInt64(most)
+        tablesFrom?.lendTables(to: &options, transposed: orientation >= 5)
+        return try Encoder.encode(rows, .jpeg(options, segments: segments))
+    }
+
+    // MARK: A number of bytes
+
+    /// Below this quality a smaller picture looks better than a coarser one.
+    private static let leastQuality = 30
+    /// Each round takes at least a tenth off, so this reaches any size there is.
+    private static let mostRounds = 120
+
+    /// The best quality that fits into `most` bytes; then ever smaller pictures.
+    private func fit(_ rows: any RowSource, into most: Int) throws(ImagingError) -> Result {
+        let kept = try KeptRows(rows, maxMemory: limits.maxMemory)
+        let ceiling = compression.jpegQuality
+        let floor = min(ceiling, Self.leastQuality)
+        var (width, height) = (kept.width, kept.height)
+        for _ in 0..<Self.mostRounds {
+            let current =
+                width == kept.width && height == kept.height
+                ? kept
+                : try KeptRows(
+                    ResampledRows(
+                        kept.reader(), width: width, height: height, maxMemory: limits.maxMemory),
+                    maxMemory: limits.maxMemory)
+            let coarsest = try write(current.reader(), quality: floor, most: 0)
+            if coarsest.count <= most {
+                let best = try refine(current, coarsest, floor, ceiling, most)
+                return Result(
+                    bytes: best.bytes, width: width, height: height,
+                    quality: format == .jpeg ? best.quality : nil, way: .whole)
+            }
+            if width == 1, height == 1 { break }
+            let ratio = (Double(most) / Double(coarsest.count)).squareRoot()
+            let factor = min(0.9, max(0.1, ratio))
+            width = max(1, Int(Double(width) * factor))
+            height = max(
+                1, Int((Double(kept.height) * Double(width) / Double(kept.width)).rounded()))
+            height = min(height, kept.height)
+        }
+        throw ImagingError(
+            .limit, "does_not_fit", "No picture fits into \(most) bytes, metadata included.")
+    }
+
+    /// The highest quality in floor...ceiling whose picture fits.
+    private func refine(
+        _ kept: KeptRows, _ coarsest: Bytes, _ floor: Int, _ ceiling: Int, _ most: Int
+    ) throws(ImagingError) -> (bytes: Bytes, quality: Int) {
+        var best = (bytes: coarsest, quality: floor)
+        guard format == .jpeg else { return best }
+        var low = floor + 1
+        var high = ceiling
+        var middle = high  // the wanted quality first: it often fits
+        while low <= high {
+            do throws(ImagingError) {
+                best = (try write(kept.reader(), quality: middle, most: most), middle)
+                low = middle + 1
+            } catch {
+                guard error.reason == "does_not_fit" else { throw error }
+                high = middle - 1
+            }
+            middle = (low + high) / 2
+        }
+        return best
+    }
+}

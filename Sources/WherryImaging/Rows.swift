@@ -1,0 +1,232 @@
+// Wherry: rows on their way from a decoder to an encoder.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CImageCodecs
+import Glibc
+
+/// The rows of pixels in memory.
+final class BufferedRows: RowSource {
+    private let buffer: PixelBuffer
+    private var next = 0
+
+    init(_ buffer: PixelBuffer) { self.buffer = buffer }
+
+    var pixels: cimage_pixels { buffer.format.codec }
+    var width: Int { buffer.width }
+    var height: Int { buffer.height }
+
+    func read(
+        into rows: UnsafeMutableRawPointer, stride: Int, count: Int
+    ) throws(ImagingError) -> Int {
+        let end = min(height, next + count)
+        for y in next..<end {
+            memcpy(rows + (y - next) * stride, buffer.row(y), buffer.rowBytes)
+        }
+        defer { next = end }
+        return end - next
+    }
+}
+
+/// All rows of a picture, to be read more than once.
+final class KeptRows {
+    let width: Int
+    let height: Int
+    private let pixels: cimage_pixels
+    private let rowBytes: Int
+    private let memory: RowMemory
+
+    init(_ source: any RowSource, maxMemory: Int) throws(ImagingError) {
+        let needed = source.rowBytes * source.height
+        guard needed <= maxMemory else { throw .memoryLimit(needed: needed, allowed: maxMemory) }
+        memory = try RowMemory(needed)
+        width = source.width
+        height = source.height
+        pixels = source.pixels
+        rowBytes = source.rowBytes
+        guard try source.readAll(into: memory.base, stride: rowBytes, count: height) else {
+            throw .truncated("The picture has fewer rows than it says.")
+        }
+    }
+
+    /// The rows from the first.
+    func reader() -> any RowSource { Reader(self) }
+
+    private final class Reader: RowSource {
+        var pixels: cimage_pixels { kept.pixels }
+        var width: Int { kept.width }
+        var height: Int { kept.height }
+        private let kept: KeptRows
+        private var next = 0
+
+        init(_ kept: KeptRows) { self.kept = kept }
+
+        func read(
+            into rows: UnsafeMutableRawPointer, stride: Int, count: Int
+        ) throws(ImagingError) -> Int {
+            let end = min(height, next + count)
+            for y in next..<end {
+                memcpy(
+                    rows + (y - next) * stride, kept.memory.base + y * kept.rowBytes,
+                    kept.rowBytes)
+            }
+            defer { next = end }
+            return end - next
+        }
+    }
+}
+
+/// Rows with alpha, laid over a colour. What alpha hides does not show through.
+final class FlattenedRows: RowSource {
+    let pixels = CIMAGE_RGB8
+    var width: Int { source.width }
+    var height: Int { source.height }
+    private let source: any RowSource
+    private let background: (Int, Int, Int)
+    private let memory: RowMemory
+    private static let band = 16
+
+    init(_ source: any RowSource, background: UInt32) throws(ImagingError) {
+        self.source = source
+        self.background = (
+            Int(background >> 16 & 255), Int(background >> 8 & 255), Int(background & 255)
+        )
+        memory = try RowMemory(source.rowBytes * Self.band)
+    }
+
+    func read(
+        into rows: UnsafeMutableRawPointer, stride: Int, count: Int
+    ) throws(ImagingError) -> Int {
+        let step = source.rowBytes
+        let got = try source.read(into: memory.base, stride: step, count: min(count, Self.band))
+        let isBGR = source.pixels == CIMAGE_BGRA8
+        for y in 0..<got {
+            flatten(memory.base + y * step, rows + y * stride, isBGR)
+        }
+        return got
+    }
+
+    private func flatten(
+        _ from: UnsafeMutableRawPointer, _ to: UnsafeMutableRawPointer, _ isBGR: Bool
+    ) {
+        let from = from.assumingMemoryBound(to: UInt8.self)
+        let to = to.assumingMemoryBound(to: UInt8.self)
+        let red = isBGR ? 2 : 0
+        let blue = 2 - red
+        for x in 0..<width {
+            let pixel = from + x &* 4
+            let out = to + x &* 3
+            let alpha = Int(pixel[3])
+            out[0] = Self.mix(Int(pixel[red]), background.0, alpha)
+            out[1] = Self.mix(Int(pixel[1]), background.1, alpha)
+            out[2] = Self.mix(Int(pixel[blue]), background.2, alpha)
+        }
+    }
+
+    @inline(__always)
+    private static func mix(_ over: Int, _ under: Int, _ alpha: Int) -> UInt8 {
+        UInt8(truncatingIfNeeded: (over &* alpha &+ under &* (255 &- alpha) &+ 127) / 255)
+    }
+}
+
+/// Rows turned upright from an EXIF orientation.
+enum Turning {
+    /// The rows of `source` turned; 2 streams, 3...8 hold the picture.
+    static func upright(
+        _ source: any RowSource, orientation: Int, maxMemory: Int
+    ) throws(ImagingError) -> any RowSource {
+        switch orientation {
+        case 2: return MirroredRows(source)
+        case 3...8: return try TurnedRows(source, orientation, maxMemory)
+        default: return source
+        }
+    }
+}
+
+/// Each row from right to left.
+final class MirroredRows: RowSource {
+    var pixels: cimage_pixels { source.pixels }
+    var width: Int { source.width }
+    var height: Int { source.height }
+    private let source: any RowSource
+
+    init(_ source: any RowSource) { self.source = source }
+
+    func read(
+        into rows: UnsafeMutableRawPointer, stride: Int, count: Int
+    ) throws(ImagingError) -> Int {
+        let got = try source.read(into: rows, stride: stride, count: count)
+        let size = bytesPerPixel
+        for y in 0..<got {
+            let row = (rows + y * stride).assumingMemoryBound(to: UInt8.self)
+            var left = 0
+            var right = (width - 1) * size
+            while left < right {
+                for i in 0..<size { swap(&row[left + i], &row[right + i]) }
+                left += size
+                right -= size
+            }
+        }
+        return got
+    }
+}
+
+/// A picture held as a whole and read in another order.
+final class TurnedRows: RowSource {
+    let pixels: cimage_pixels
+    let width: Int
+    let height: Int
+    private let memory: RowMemory
+    private let size: Int
+    /// Bytes from one output pixel's source to the next one's, along a row and down a column.
+    private let along: Int
+    private let down: Int
+    private let origin: Int
+    private var next = 0
+
+    init(_ source: any RowSource, _ orientation: Int, _ maxMemory: Int) throws(ImagingError) {
+        let row = source.rowBytes
+        let columns = source.width
+        let lines = source.height
+        guard row * lines <= maxMemory else {
+            throw .memoryLimit(needed: row * lines, allowed: maxMemory)
+        }
+        memory = try RowMemory(row * lines)
+        pixels = source.pixels
+        size = source.bytesPerPixel
+        width = orientation >= 5 ? lines : columns
+        height = orientation >= 5 ? columns : lines
+        let right = (columns - 1) * size
+        let bottom = (lines - 1) * row
+        switch orientation {
+        case 3: (origin, along, down) = (bottom + right, -size, -row)
+        case 4: (origin, along, down) = (bottom, size, -row)
+        case 5: (origin, along, down) = (0, row, size)
+        case 6: (origin, along, down) = (bottom, -row, size)
+        case 7: (origin, along, down) = (bottom + right, -row, -size)
+        default: (origin, along, down) = (right, row, -size)
+        }
+        guard try source.readAll(into: memory.base, stride: row, count: lines) else {
+            throw .truncated("The picture has fewer rows than it says.")
+        }
+    }
+
+    func read(
+        into rows: UnsafeMutableRawPointer, stride: Int, count: Int
+    ) throws(ImagingError) -> Int {
+        let end = min(height, next + count)
+        // Columns outside, so that the few rows of a band share the cache lines they come from.
+        for x in 0..<width {
+            for y in next..<end {
+                let from = memory.base + (origin + x * along + y * down)
+                let to = rows + ((y - next) * stride + x * size)
+                switch size {
+                case 1: to.copyMemory(from: from, byteCount: 1)
+                case 3: to.copyMemory(from: from, byteCount: 3)
+                default: to.copyMemory(from: from, byteCount: 4)
+                }
+            }
+        }
+        defer { next = end }
+        return end - next
+    }
+}

@@ -1,0 +1,176 @@
+// Wherry: bytes that are received once and lent many times.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// An immutable run of bytes on the heap, shared by reference.
+@usableFromInline
+package final class ByteStorage: @unchecked Sendable {  // never changes after init
+    @usableFromInline package let base: UnsafeMutableRawPointer?
+    @usableFromInline package let count: Int
+
+    /// Takes over memory from malloc; it is given back to free.
+    package init(taking base: UnsafeMutableRawPointer?, count: Int) {
+        self.base = base
+        self.count = base == nil ? 0 : count
+    }
+
+    deinit { free(base) }
+}
+
+/// An immutable sequence of bytes. Copies share the memory.
+public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral {
+    @usableFromInline package let storage: ByteStorage?
+
+    /// No bytes.
+    public init() { storage = nil }
+
+    package init(_ storage: ByteStorage) { self.storage = storage.count == 0 ? nil : storage }
+
+    /// A copy of the bytes of `buffer`; empty if no memory can be had.
+    public init(copying buffer: UnsafeRawBufferPointer) {
+        guard buffer.count > 0, let source = buffer.baseAddress, let base = malloc(buffer.count)
+        else {
+            storage = nil
+            return
+        }
+        memcpy(base, source, buffer.count)
+        storage = ByteStorage(taking: base, count: buffer.count)
+    }
+
+    /// A copy of the elements of `bytes`.
+    public init(_ bytes: some Sequence<UInt8>) {
+        if let copied = bytes.withContiguousStorageIfAvailable({
+            Bytes(copying: UnsafeRawBufferPointer($0))
+        }) {
+            self = copied
+        } else {
+            self = Array(bytes).withUnsafeBytes { Bytes(copying: $0) }
+        }
+    }
+
+    /// The UTF-8 form of `text`.
+    public init(_ text: String) {
+        var text = text
+        self = text.withUTF8 { Bytes(copying: UnsafeRawBufferPointer($0)) }
+    }
+
+    public init(arrayLiteral elements: UInt8...) { self.init(elements) }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { storage?.count ?? 0 }
+
+    public subscript(position: Int) -> UInt8 {
+        precondition(position >= 0 && position < count, "an index outside of the bytes")
+        return storage!.base!.load(fromByteOffset: position, as: UInt8.self)
+    }
+
+    /// Calls `body` with the bytes in place. The pointer is good inside `body` only.
+    @inlinable
+    public func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(UnsafeRawBufferPointer(start: storage?.base, count: storage?.count ?? 0))
+    }
+
+    public func withContiguousStorageIfAvailable<Result>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
+    ) rethrows -> Result? {
+        let buffer = UnsafeRawBufferPointer(start: storage?.base, count: storage?.count ?? 0)
+        return try body(buffer.bindMemory(to: UInt8.self))
+    }
+
+    /// Where the bytes lie, good as long as these bytes or a copy of them live; `nil` for none.
+    package var lent: UnsafeMutableRawPointer? { storage?.base }
+
+    /// The bytes as text; sequences that are not UTF-8 become U+FFFD.
+    public var text: String {
+        withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// A copy as an array.
+    public var array: [UInt8] { withUnsafeBytes { Array($0) } }
+}
+
+extension Bytes: Equatable {
+    public static func == (a: Bytes, b: Bytes) -> Bool {
+        guard a.count == b.count else { return false }
+        guard a.count > 0, a.storage !== b.storage else { return true }
+        return memcmp(a.storage!.base!, b.storage!.base!, a.count) == 0
+    }
+}
+
+extension Bytes: CustomStringConvertible {
+    public var description: String { "\(count) bytes" }
+}
+
+/// A growing run of bytes whose memory is handed over, not copied, at the end.
+///
+/// Growth is checked: where no memory can be had, `append` answers `false` and nothing changes,
+/// since sizes here are chosen by the peer.
+package struct ByteBuffer: ~Copyable {
+    @usableFromInline var base: UnsafeMutableRawPointer?
+    @usableFromInline var filled = 0
+    @usableFromInline var capacity = 0
+
+    @inlinable package var count: Int { filled }
+
+    @inlinable
+    package init() {}
+
+    deinit { free(base) }
+
+    /// Makes room for `total` bytes in all. `false` if there is no memory.
+    @inlinable
+    package mutating func reserve(_ total: Int) -> Bool {
+        guard total > capacity else { return true }
+        guard let grown = realloc(base, total) else { return false }
+        base = grown
+        capacity = total
+        return true
+    }
+
+    @inlinable
+    package mutating func append(_ source: UnsafeRawPointer, _ length: Int) -> Bool {
+        guard length > 0 else { return true }
+        let (total, overflow) = count.addingReportingOverflow(length)
+        if overflow { return false }
+        if total > capacity && !reserve(Swift.max(total, 2 &* capacity, 256)) { return false }
+        memcpy(base! + count, source, length)
+        filled = total
+        return true
+    }
+
+    @inlinable
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = bytes.baseAddress else { return true }
+        return append(start, bytes.count)
+    }
+
+    @inlinable
+    package mutating func removeAll() { filled = 0 }
+
+    /// Takes the last byte away, if there is one.
+    package mutating func dropLast() { filled = Swift.max(0, count - 1) }
+
+    @inlinable
+    package mutating func append(_ text: StaticString, _ length: Int) -> Bool {
+        append(UnsafeRawPointer(text.utf8Start), length)
+    }
+
+    /// The bytes in place, until the next change.
+    @inlinable
+    package var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: base, count: count)
+    }
+
+    /// Hands the bytes over and is empty afterwards.
+    package mutating func take() -> Bytes {
+        guard count > 0, let memory = base else { return Bytes() }
+        let storage = ByteStorage(taking: memory, count: count)
+        base = nil
+        filled = 0
+        capacity = 0
+        return Bytes(storage)
+    }
+}

@@ -1,0 +1,131 @@
+// Wherry: the monotonic clock, and one that moves by hand.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A point in monotonic time, in nanoseconds since some fixed moment.
+package struct Instant: Hashable, Comparable, Sendable {
+    package var nanoseconds: Int64
+
+    @inlinable package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// Later than every other instant: the deadline of what has none.
+    package static let never = Instant(nanoseconds: .max)
+
+    @inlinable package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+
+    /// The instant so many nanoseconds later; saturates.
+    @inlinable package func advanced(by nanoseconds: Int64) -> Instant {
+        Instant(nanoseconds: self.nanoseconds.addingSaturating(nanoseconds))
+    }
+
+    /// Nanoseconds from `earlier` to this instant; negative if it is later.
+    @inlinable package func since(_ earlier: Instant) -> Int64 {
+        nanoseconds.subtractingReportingOverflow(earlier.nanoseconds).partialValue
+    }
+}
+
+/// Where every deadline, age and speed takes its time from. Tests hand in a `ManualClock`.
+package protocol Clock: AnyObject, Sendable {
+    func now() -> Instant
+    /// Seconds since 1970, for dates that servers and files speak of.
+    func wallSeconds() -> Double
+    /// The longest real time, in nanoseconds, that may be slept for this span of clock time;
+    /// `nil` if only a move by hand can bring its end.
+    func realDelay(for nanoseconds: Int64) -> Int64?
+    /// Calls `body` after each move by hand until the observer is gone.
+    func observe(_ body: @escaping @Sendable () -> Void) -> ClockObservation?
+}
+
+/// Keeps a clock observation alive; letting go of it ends it.
+package final class ClockObservation: Sendable {
+    private let cancel: @Sendable () -> Void
+    init(cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
+    deinit { cancel() }
+}
+
+/// The system's clock: CLOCK_MONOTONIC and the wall clock.
+package final class SystemClock: Clock {
+    package static let shared = SystemClock()
+
+    package init() {}
+
+    package func now() -> Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+    }
+
+    package func wallSeconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    package func realDelay(for nanoseconds: Int64) -> Int64? { nanoseconds }
+    package func observe(_ body: @escaping @Sendable () -> Void) -> ClockObservation? { nil }
+}
+
+/// A clock that stands still until it is moved. Until the first move it runs with the system.
+package final class ManualClock: Clock {
+    private struct State {
+        var manual: Bool
+        var now: Instant
+        var wall: Double
+        var nextObserver = 0
+        var observers: [Int: @Sendable () -> Void] = [:]
+    }
+    private let state: Lock<State>
+
+    /// - Parameter manual: `false` lets the system's time pass until `advance` is first called.
+    package init(manual: Bool = true) {
+        let system = SystemClock.shared
+        state = Lock(State(manual: manual, now: system.now(), wall: system.wallSeconds()))
+    }
+
+    package func now() -> Instant {
+        state.withLock { $0.manual ? $0.now : SystemClock.shared.now() }
+    }
+
+    package func wallSeconds() -> Double {
+        state.withLock { $0.manual ? $0.wall : SystemClock.shared.wallSeconds() }
+    }
+
+    package func realDelay(for nanoseconds: Int64) -> Int64? {
+        state.withLock { $0.manual ? nil : nanoseconds }
+    }
+
+    package func observe(_ body: @escaping @Sendable () -> Void) -> ClockObservation? {
+        let key = state.withLock { state in
+            state.nextObserver += 1
+            state.observers[state.nextObserver] = body
+            return state.nextObserver
+        }
+        return ClockObservation { [weak self] in
+            self?.state.withLock { _ = $0.observers.removeValue(forKey: key) }
+        }
+    }
+
+    /// Moves the clock on and tells whoever sleeps by it.
+    package func advance(by nanoseconds: Int64) {
+        let observers = state.withLock { state in
+            if !state.manual {
+                state.manual = true
+                state.now = SystemClock.shared.now()
+                state.wall = SystemClock.shared.wallSeconds()
+            }
+            state.now = state.now.advanced(by: max(0, nanoseconds))
+            state.wall += Double(max(0, nanoseconds)) / 1e9
+            return Array(state.observers.values)
+        }
+        for observer in observers { observer() }
+    }
+}
+
+extension Int64 {
+    /// Milliseconds as nanoseconds; saturates.
+    package static func milliseconds(_ count: Int64) -> Int64 {
+        let (product, overflow) = count.multipliedReportingOverflow(by: 1_000_000)
+        return overflow ? (count < 0 ? .min : .max) : product
+    }
+}

@@ -1,0 +1,110 @@
+// Wherry: digests by OpenSSL's libcrypto.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The functions of libcrypto that digests need, found at run time: libcurl has loaded the library
+/// already, but its headers and its link name are not promised by the packages we depend on.
+private struct Libcrypto: @unchecked Sendable {  // written once; the functions are thread-safe
+    typealias Fetch =
+        @convention(c) (
+            OpaquePointer?, UnsafePointer<CChar>, UnsafePointer<CChar>?
+        ) -> OpaquePointer?
+    typealias New = @convention(c) () -> OpaquePointer?
+    typealias Free = @convention(c) (OpaquePointer?) -> Void
+    typealias Start = @convention(c) (OpaquePointer, OpaquePointer, OpaquePointer?) -> Int32
+    typealias Update = @convention(c) (OpaquePointer, UnsafeRawPointer, Int) -> Int32
+    typealias Finish =
+        @convention(c) (
+            OpaquePointer, UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt32>?
+        ) -> Int32
+    typealias Copy = @convention(c) (OpaquePointer, OpaquePointer) -> Int32
+
+    let newContext: New
+    let freeContext: Free
+    let start: Start
+    let update: Update
+    let finish: Finish
+    let copy: Copy
+    /// Fetched once: looking an algorithm up for each digest costs more than hashing a short text.
+    let algorithms: [DigestAlgorithm: OpaquePointer]
+
+    /// `nil` where the library is missing or too old.
+    static let shared: Libcrypto? = load()
+
+    private static func load() -> Libcrypto? {
+        guard let library = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_LOCAL) else { return nil }
+        func find<Function>(_ name: String, as type: Function.Type) -> Function? {
+            dlsym(library, name).map { unsafeBitCast($0, to: type) }
+        }
+        guard let fetch = find("EVP_MD_fetch", as: Fetch.self),
+            let newContext = find("EVP_MD_CTX_new", as: New.self),
+            let freeContext = find("EVP_MD_CTX_free", as: Free.self),
+            let start = find("EVP_DigestInit_ex", as: Start.self),
+            let update = find("EVP_DigestUpdate", as: Update.self),
+            let finish = find("EVP_DigestFinal_ex", as: Finish.self),
+            let copy = find("EVP_MD_CTX_copy_ex", as: Copy.self)
+        else { return nil }
+        var algorithms: [DigestAlgorithm: OpaquePointer] = [:]
+        for algorithm in DigestAlgorithm.allCases {
+            // A library in FIPS mode has no MD5: that one is ours then.
+            algorithms[algorithm] = fetch(nil, algorithm.rawValue, nil)
+        }
+        return Libcrypto(
+            newContext: newContext, freeContext: freeContext, start: start, update: update,
+            finish: finish, copy: copy, algorithms: algorithms)
+    }
+}
+
+/// A digest computed by libcrypto.
+struct LibcryptoDigest: DigestEngine {
+    /// Owns one EVP_MD_CTX. Not shared between threads while it changes: `update` copies it first
+    /// where another value holds it too.
+    private final class Context: @unchecked Sendable {
+        let library: Libcrypto
+        let pointer: OpaquePointer
+
+        init?(_ library: Libcrypto) {
+            guard let pointer = library.newContext() else { return nil }
+            self.library = library
+            self.pointer = pointer
+        }
+
+        deinit { library.freeContext(pointer) }
+
+        func copy() -> Context? {
+            guard let other = Context(library), library.copy(other.pointer, pointer) == 1 else {
+                return nil
+            }
+            return other
+        }
+    }
+
+    private let byteCount: Int
+    /// `nil` after libcrypto has failed.
+    private var context: Context?
+
+    /// `nil` where libcrypto cannot be loaded or does not offer the algorithm.
+    init?(_ algorithm: DigestAlgorithm) {
+        guard let library = Libcrypto.shared, let kind = library.algorithms[algorithm],
+            let context = Context(library), library.start(context.pointer, kind, nil) == 1
+        else { return nil }
+        byteCount = algorithm.byteCount
+        self.context = context
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        guard let base = bytes.baseAddress else { return }
+        if !isKnownUniquelyReferenced(&context) { context = context?.copy() }
+        guard let context else { return }
+        if context.library.update(context.pointer, base, bytes.count) != 1 { self.context = nil }
+    }
+
+    func finalize() -> [UInt8] {
+        guard let last = context?.copy() else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, filled in
+            guard let base = buffer.baseAddress else { return }
+            filled = last.library.finish(last.pointer, base, nil) == 1 ? byteCount : 0
+        }
+    }
+}

@@ -1,0 +1,232 @@
+// Wherry: a directory held open, and the names in it
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+import Glibc
+
+/// An open directory. Every call is relative to it, so a renamed or replaced path cannot lead
+/// elsewhere meanwhile. Names are single components.
+package final class Directory: Sendable {
+    package let file: File
+    /// The path it was opened by; for messages and for results.
+    package var path: String { file.path }
+
+    private init(_ file: File) { self.file = file }
+
+    /// Opens an existing directory.
+    ///
+    /// - Parameter following: whether a symbolic link at the last component is followed. Default
+    ///   true, as for a directory named by a person.
+    package static func open(
+        _ path: String, following: Bool = true, in directory: Directory? = nil
+    ) throws(SystemError) -> Directory {
+        let options: File.Options =
+            following ? [.read, .directory, .following] : [.read, .directory]
+        return Directory(try File.open(path, options, in: directory))
+    }
+
+    /// Makes the directory and the missing ones above it; fine if it is there.
+    ///
+    /// - Parameter permissions: of each one made, before the umask. Default 0777.
+    package static func create(_ path: String, permissions: UInt32 = 0o777) throws(SystemError) {
+        guard File.isWhole(path) else { throw SystemError(EINVAL, "make", path: path) }
+        if mkdir(path, mode_t(permissions & 0o7777)) == 0 { return }
+        switch errno {
+        case EEXIST:
+            // Something has the name; a link to a directory will do.
+            _ = try Directory.open(path)
+        case ENOENT:
+            let parent = Directory.split(path).parent
+            guard parent != path, parent.utf8.count < path.utf8.count else {
+                throw .last("make", path: path)
+            }
+            try create(parent, permissions: permissions)
+            if mkdir(path, mode_t(permissions & 0o7777)) != 0, errno != EEXIST {
+                throw .last("make", path: path)
+            }
+        default:
+            throw .last("make", path: path)
+        }
+    }
+
+    /// Makes a directory inside this one; fine if it is there. The caller judges what is there by
+    /// opening it.
+    package func makeDirectory(_ name: String, permissions: UInt32 = 0o700) throws(SystemError) {
+        guard File.isWhole(name) else { throw SystemError(EINVAL, "make", path: path(of: name)) }
+        if mkdirat(file.descriptor, name, mode_t(permissions & 0o7777)) != 0, errno != EEXIST {
+            throw .last("make", path: path(of: name))
+        }
+    }
+
+    /// A path split at its last slash: "/a/b" is ("/a", "b"), "b" is (".", "b"), "/" is ("/", "").
+    /// Slashes at the end do not count.
+    package static func split(_ path: String) -> (parent: String, name: String) {
+        let slash = UInt8(ascii: "/")
+        var bytes = Array(path.utf8)
+        while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
+        guard let cut = bytes.lastIndex(of: slash) else {
+            return (".", String(decoding: bytes, as: UTF8.self))
+        }
+        var parent = bytes[..<cut]
+        while parent.count > 1, parent.last == slash { parent.removeLast() }
+        let name = String(decoding: bytes[(cut + 1)...], as: UTF8.self)
+        return (parent.isEmpty ? "/" : String(decoding: parent, as: UTF8.self), name)
+    }
+
+    /// The path with the working directory before it, unless it is absolute already. Nothing is
+    /// resolved: no links, no "..".
+    package static func absolute(_ path: String) throws(SystemError) -> String {
+        if path.utf8.first == UInt8(ascii: "/") { return path }
+        guard let current = getcwd(nil, 0) else { throw .last("find the working directory") }
+        defer { free(current) }
+        let base = String(cString: current)
+        return base == "/" ? "/" + path : base + "/" + path
+    }
+
+    /// The path of a name in this directory.
+    package func path(of name: String) -> String {
+        path.utf8.last == UInt8(ascii: "/") ? path + name : path + "/" + name
+    }
+
+    // MARK: Names
+
+    /// What a name stands for, a link itself and not its target; nil if there is no such name.
+    package func status(of name: String, following: Bool = false) throws(SystemError)
+        -> FileStatus?
+    {
+        guard File.isWhole(name) else { throw SystemError(EINVAL, "examine", path: path(of: name)) }
+        var status = stat()
+        if fstatat(file.descriptor, name, &status, following ? 0 : AT_SYMLINK_NOFOLLOW) == 0 {
+            return FileStatus(status)
+        }
+        if errno == ENOENT { return nil }
+        throw .last("examine", path: path(of: name))
+    }
+
+    /// Removes a name.
+    ///
+    /// - Returns: false if there was none.
+    @discardableResult
+    package func remove(_ name: String) throws(SystemError) -> Bool {
+        guard File.isWhole(name) else { throw SystemError(EINVAL, "remove", path: path(of: name)) }
+        if unlinkat(file.descriptor, name, 0) == 0 { return true }
+        if errno == ENOENT { return false }
+        throw .last("remove", path: path(of: name))
+    }
+
+    /// Removes an empty directory in this one.
+    ///
+    /// - Returns: false if there was none.
+    @discardableResult
+    package func removeDirectory(_ name: String) throws(SystemError) -> Bool {
+        guard File.isWhole(name) else { throw SystemError(EINVAL, "remove", path: path(of: name)) }
+        if unlinkat(file.descriptor, name, AT_REMOVEDIR) == 0 { return true }
+        if errno == ENOENT { return false }
+        throw .last("remove", path: path(of: name))
+    }
+
+    /// Gives a file another name in this directory, or in `other`, in one step.
+    ///
+    /// - Parameter replacing: whether a file of the new name goes; else `EEXIST`.
+    package func rename(
+        _ name: String, to newName: String, in other: Directory? = nil, replacing: Bool
+    ) throws(SystemError) {
+        let target = other ?? self
+        let shown = target.path(of: newName)
+        guard File.isWhole(name), File.isWhole(newName) else {
+            throw SystemError(EINVAL, "rename to", path: shown)
+        }
+        let from = file.descriptor
+        let into = target.file.descriptor
+        if replacing {
+            guard renameat(from, name, into, newName) == 0 else {
+                throw .last("rename to", path: shown)
+            }
+        } else {
+            let failure = clinux_rename_exclusive(from, name, into, newName)
+            if failure != 0 { throw SystemError(failure, "rename to", path: shown) }
+        }
+    }
+
+    /// The names in the directory, without "." and "..", in no order. Names that are not UTF-8 are
+    /// left out.
+    package func names() throws(SystemError) -> [String] {
+        // fdopendir takes its descriptor over, and shares the position with duplicates of it.
+        let own = try File.open(".", [.read, .directory], in: self)
+        let copy = fcntl(own.descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw .last("list", path: path) }
+        guard let stream = fdopendir(copy) else {
+            let error = SystemError.last("list", path: path)
+            close(copy)
+            throw error
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { throw .last("list", path: path) }
+                return names
+            }
+            // The name may be longer than the array it is declared as: read it where it lies.
+            let offset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 19
+            let bytes = UnsafeRawPointer(entry).advanced(by: offset)
+                .assumingMemoryBound(to: CChar.self)
+            guard let name = String(validatingCString: bytes), name != ".", name != ".." else {
+                continue
+            }
+            names.append(name)
+        }
+    }
+
+    // MARK: The file system below
+
+    /// Waits until names made, changed and removed here are on the device.
+    package func synchronize() throws(SystemError) { try file.synchronize() }
+
+    /// Bytes this user may still write here.
+    package func freeSpace() throws(SystemError) -> Int64 {
+        var status = statvfs()
+        guard fstatvfs(file.descriptor, &status) == 0 else { throw .last("examine", path: path) }
+        let (bytes, overflow) = UInt64(status.f_bavail)
+            .multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow ? Int64.max : Int64(clamping: bytes)
+    }
+
+    /// Whether this user may make names here: false on a read-only mount or without permission.
+    package func isWritable() -> Bool {
+        faccessat(file.descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0
+    }
+
+    /// False on network file systems whose locks are known to be granted to several at once, or to
+    /// none: NFS, Lustre, GPFS, SMB.
+    package func locksAreReliable() throws(SystemError) -> Bool {
+        var magic: UInt64 = 0
+        let failure = clinux_file_system(file.descriptor, &magic)
+        if failure != 0 { throw SystemError(failure, "examine", path: path) }
+        let unreliable: [UInt64] = [0x6969, 0x0BD0_0BD0, 0x4750_4653, 0xFF53_4D42, 0xFE53_4D42]
+        return !unreliable.contains(magic)
+    }
+
+    /// The largest file this process may write (`RLIMIT_FSIZE`), `Int64.max` without a limit.
+    package static func fileSizeLimit() -> Int64 {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else {
+            return Int64.max
+        }
+        return Int64(clamping: limit.rlim_cur)
+    }
+
+    /// The process's umask, read without changing it; nil where /proc does not tell.
+    package static func umask() -> UInt32? {
+        guard let file = try? File.open("/proc/self/status", [.read]),
+            let bytes = try? file.read(512, at: 0)
+        else { return nil }
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let text = String(decoding: line, as: UTF8.self)
+            guard text.hasPrefix("Umask:") else { continue }
+            return UInt32(text.dropFirst(6).drop { $0 == "\t" || $0 == " " }, radix: 8)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,245 @@
+// Wherry: an owned file descriptor
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+import Glibc
+import Synchronization
+
+/// An open file, closed when the last reference goes.
+///
+/// All calls name their offset, so there is no shared position; any thread may use it. Interrupted
+/// calls are repeated and short ones continued. A path with a NUL byte is refused with `EINVAL`
+/// instead of naming another file.
+package final class File: Sendable {
+    /// How a file is opened. `O_CLOEXEC` is always set, symbolic links at the last component are
+    /// never followed unless `.following` is given, and opening never blocks on a FIFO.
+    package struct Options: OptionSet, Sendable {
+        package let rawValue: Int
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        package static let read = Options(rawValue: 1)
+        package static let write = Options(rawValue: 2)
+        /// Makes the file if it is missing.
+        package static let create = Options(rawValue: 4)
+        /// With `create`: `EEXIST` if anything has that name, a dangling link included.
+        package static let exclusive = Options(rawValue: 8)
+        package static let truncate = Options(rawValue: 16)
+        /// Every write goes to the end, whatever its offset.
+        package static let append = Options(rawValue: 32)
+        /// `ENOTDIR` unless it is a directory.
+        package static let directory = Options(rawValue: 64)
+        /// Follows a symbolic link at the last component.
+        package static let following = Options(rawValue: 128)
+
+        var flags: Int32 {
+            var flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+            if contains(.write) { flags |= contains(.read) ? O_RDWR : O_WRONLY }
+            if contains(.create) { flags |= O_CREAT }
+            if contains(.exclusive) { flags |= O_EXCL }
+            if contains(.truncate) { flags |= O_TRUNC }
+            if contains(.append) { flags |= O_APPEND }
+            if contains(.directory) { flags |= O_DIRECTORY }
+            if !contains(.following) { flags |= O_NOFOLLOW }
+            return flags
+        }
+    }
+
+    /// The descriptor, good as long as this object lives.
+    package let descriptor: Int32
+    /// What errors call it.
+    package let path: String
+
+    /// Takes over a descriptor, which is closed with this object.
+    package init(adopting descriptor: Int32, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    /// Whether a lock was taken through this object.
+    let holdsLock = Atomic(false)
+
+    deinit {
+        // A child that is just being started has a copy of the descriptor until it executes its
+        // program; the lock would live on in it for that moment.
+        if holdsLock.load(ordering: .relaxed) { _ = clinux_unlock(descriptor) }
+        close(descriptor)
+    }
+
+    /// Opens a path, relative to `directory` if one is given, else to the working directory.
+    ///
+    /// - Parameter permissions: of a file made by this call, before the umask. Default 0600.
+    package static func open(
+        _ path: String, _ options: Options, permissions: UInt32 = 0o600,
+        in directory: Directory? = nil
+    ) throws(SystemError) -> File {
+        let shown = directory.map { $0.path(of: path) } ?? path
+        let base = directory?.file.descriptor ?? AT_FDCWD
+        guard isWhole(path) else { throw SystemError(EINVAL, "open", path: shown) }
+        while true {
+            let descriptor = openat(base, path, options.flags, mode_t(permissions & 0o7777))
+            if descriptor >= 0 { return File(adopting: descriptor, path: shown) }
+            guard errno == EINTR else { throw .last("open", path: shown) }
+        }
+    }
+
+    /// Whether a path reaches the kernel as it is: not empty, no NUL.
+    static func isWhole(_ path: String) -> Bool {
+        !path.isEmpty && !path.utf8.contains(0)
+    }
+
+    // MARK: Bytes
+
+    /// Writes all bytes at the offset. On failure an unknown part of them is on disk.
+    @inline(__always)
+    package func write(_ bytes: RawSpan, at offset: Int64) throws(SystemError) {
+        let failure = bytes.withUnsafeBytes { writeAll($0, at: offset) }
+        if failure != 0 { throw SystemError(failure, "write to", path: path) }
+    }
+
+    /// Writes all bytes at the offset.
+    package func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
+        try write(bytes.span.bytes, at: offset)
+    }
+
+    /// Writes the bytes of a range at the offset; what lies outside of `bytes` is left out.
+    package func write(_ bytes: Bytes, _ range: Range<Int>, at offset: Int64)
+        throws(SystemError)
+    {
+        let failure = bytes.withUnsafeBytes { all in
+            let part = range.clamped(to: 0..<all.count)
+            return writeAll(UnsafeRawBufferPointer(rebasing: all[part]), at: offset)
+        }
+        if failure != 0 { throw SystemError(failure, "write to", path: path) }
+    }
+
+    private func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+        guard offset >= 0, offset <= Int64.max - Int64(bytes.count) else { return EINVAL }
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(
+                descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done,
+                Int(offset) + done)
+            if count > 0 {
+                done += count
+            } else if count == 0 {
+                return EIO
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return 0
+    }
+
+    /// Reads what lies in the page cache, without waiting for the disk.
+    ///
+    /// - Returns: fewer bytes than there is room for where only those are at hand; 0 where none
+    ///   are, at the end of the file, and on file systems that cannot tell.
+    package func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+        guard let base = buffer.baseAddress else { return 0 }
+        let count = clinux_read_now(descriptor, base, UInt64(buffer.count), offset)
+        return max(0, Int(count))
+    }
+
+    /// Fills the buffer from the offset; fewer bytes than it holds only at the end of the file.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
+        throws(SystemError) -> Int
+    {
+        guard offset >= 0, offset <= Int64.max - Int64(buffer.count) else {
+            throw SystemError(EINVAL, "read", path: path)
+        }
+        var done = 0
+        while done < buffer.count {
+            let count = pread(
+                descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done,
+                Int(offset) + done)
+            if count > 0 {
+                done += count
+            } else if count == 0 {
+                break
+            } else if errno != EINTR {
+                throw .last("read", path: path)
+            }
+        }
+        return done
+    }
+
+    /// Fills the array from the offset and returns how many bytes there were: fewer than it holds
+    /// only at the end of the file. The rest of the array is left as it was.
+    package func read(into buffer: inout [UInt8], at offset: Int64) throws(SystemError) -> Int {
+        // withUnsafeMutableBytes rethrows untyped errors: hence the result in between.
+        let result = buffer.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
+            do throws(SystemError) {
+                return .success(try read(into: bytes, at: offset))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// At most `count` bytes from the offset; fewer only at the end of the file.
+    package func read(_ count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: max(0, count))
+        let done = try read(into: &bytes, at: offset)
+        bytes.removeLast(bytes.count - done)
+        return bytes
+    }
+
+    // MARK: Size and durability
+
+    /// Cuts or extends (with zeros) to the length.
+    package func truncate(to length: Int64) throws(SystemError) {
+        while ftruncate(descriptor, Int(length)) != 0 {
+            guard errno == EINTR else { throw .last("change the length of", path: path) }
+        }
+    }
+
+    /// Reserves blocks for a range without changing the length.
+    ///
+    /// - Returns: false where the file system cannot: writing then finds out by itself.
+    @discardableResult
+    package func reserve(from offset: Int64, count: Int64) throws(SystemError) -> Bool {
+        guard count > 0 else { return true }
+        let failure = clinux_reserve(descriptor, offset, count)
+        if failure == EOPNOTSUPP { return false }
+        if failure != 0 { throw SystemError(failure, "reserve space for", path: path) }
+        return true
+    }
+
+    /// Waits until the bytes, and the length if it grew, are on the device (fdatasync).
+    package func synchronizeData() throws(SystemError) {
+        while fdatasync(descriptor) != 0 {
+            guard errno == EINTR else { throw .last("flush", path: path) }
+        }
+    }
+
+    /// Waits until bytes and metadata are on the device (fsync).
+    package func synchronize() throws(SystemError) {
+        while fsync(descriptor) != 0 {
+            guard errno == EINTR else { throw .last("flush", path: path) }
+        }
+    }
+
+    // MARK: Metadata
+
+    /// Kind, owner, size, times.
+    package func status() throws(SystemError) -> FileStatus {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .last("examine", path: path) }
+        return FileStatus(status)
+    }
+
+    /// Sets the permission bits exactly, whatever the umask.
+    package func setPermissions(_ permissions: UInt32) throws(SystemError) {
+        guard fchmod(descriptor, mode_t(permissions & 0o7777)) == 0 else {
+            throw .last("change the permissions of", path: path)
+        }
+    }
+
+    /// Sets the time of the last change, in whole seconds since 1970; the time of the last reading
+    /// stays.
+    package func setModificationTime(secondsSince1970 seconds: Int64) throws(SystemError) {
+        let failure = clinux_set_modified(descriptor, seconds)
+        if failure != 0 { throw SystemError(failure, "set the time of", path: path) }
+    }
+}

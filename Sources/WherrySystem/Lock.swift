@@ -1,0 +1,137 @@
+// Wherry: a mutex that owns what it guards.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A mutual-exclusion lock around a value: the value is reachable only while the lock is held.
+///
+/// Built on `pthread_mutex_t` on the heap: `Synchronization.Mutex` spins on a futex that
+/// ThreadSanitizer cannot see and so reports races that are none.
+///
+/// Public, as the rest of this file, only so that other modules compile it into their own code;
+/// no product shows this module.
+///
+/// Not recursive. Hold it for a few instructions only: no I/O, no foreign code, no resumption.
+public struct Lock<State>: @unchecked Sendable {  // guarded by the mutex in `storage`
+    /// State and mutex in one piece of memory, whose address is stable.
+    @usableFromInline
+    final class Storage: ManagedBuffer<State, pthread_mutex_t> {
+        @inlinable deinit { _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) } }
+    }
+
+    @usableFromInline
+    let storage: ManagedBuffer<State, pthread_mutex_t>
+
+    @inlinable
+    public init(_ state: State) {
+        storage = Storage.create(minimumCapacity: 1) { buffer in
+            buffer.withUnsafeMutablePointerToElements { mutex in
+                mutex.initialize(to: pthread_mutex_t())
+                pthread_mutex_init(mutex, nil)
+            }
+            return state
+        }
+    }
+
+    /// Runs `body` with the lock held, and returns what it returns.
+    @inlinable
+    @inline(__always)
+    public func withLock<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (state, mutex) = storage.withUnsafeMutablePointers { ($0, $1) }
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body(&state.pointee)
+    }
+}
+
+/// A lock with a condition: threads wait in it until another one changes the state.
+public final class Monitor<State>: @unchecked Sendable {  // guarded by `mutex`
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
+    // The mutex excludes overlapping accesses; checking each would cost as much as the lock.
+    @exclusivity(unchecked) @usableFromInline var state: State
+
+    package init(_ state: State) {
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        condition = .allocate(capacity: 1)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+        self.state = state
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        condition.deallocate()
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    @inlinable
+    @inline(__always)
+    public func withLock<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body(&state)
+    }
+
+    /// Runs `body` with the lock held and wakes every waiting thread afterwards.
+    @inlinable
+    public func update<Result>(_ body: (inout State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer {
+            pthread_cond_broadcast(condition)
+            pthread_mutex_unlock(mutex)
+        }
+        return body(&state)
+    }
+
+    /// Wakes every waiting thread; allowed with the lock held.
+    @inlinable
+    public func notify() { pthread_cond_broadcast(condition) }
+
+    /// Wakes one waiting thread; for states in which any of them will do.
+    package func notifyOne() { pthread_cond_signal(condition) }
+
+    /// Waits until `body` returns something, which is returned; `nil` when `timeout` ran out.
+    ///
+    /// - Parameter timeout: in nanoseconds of real time; `nil` waits for ever.
+    package func wait<Result>(
+        timeout: Int64? = nil, until body: (inout State) -> Result?
+    ) -> Result? {
+        var deadline = timespec()
+        if let timeout {
+            clock_gettime(CLOCK_MONOTONIC, &deadline)
+            let nanoseconds = Int64(deadline.tv_nsec) + max(0, timeout) % 1_000_000_000
+            deadline.tv_sec = deadline.tv_sec.addingSaturating(
+                Int(max(0, timeout) / 1_000_000_000) + Int(nanoseconds / 1_000_000_000))
+            deadline.tv_nsec = Int(nanoseconds % 1_000_000_000)
+        }
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = body(&state) { return result }
+            if timeout == nil {
+                pthread_cond_wait(condition, mutex)
+            } else if pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT {
+                return body(&state)
+            }
+        }
+    }
+}
+
+extension FixedWidthInteger {
+    /// The sum, held at the largest or smallest value instead of overflowing.
+    @inlinable
+    package func addingSaturating(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+}

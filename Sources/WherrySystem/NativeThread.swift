@@ -1,0 +1,61 @@
+// Wherry: threads of our own, and the mark that a fork leaves.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+import Glibc
+import Synchronization
+
+/// A thread that blocks every signal, so that handlers of the program run on its own threads.
+package final class NativeThread: @unchecked Sendable {  // `handle` is written once, in init
+    private var handle = pthread_t()
+
+    private final class Start {
+        let name: String
+        let body: @Sendable () -> Void
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    /// Starts a thread; `join` must be called once.
+    package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        var all = sigset_t()
+        var old = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &old)
+        let result = pthread_create(&handle, nil, { argument in
+            guard let argument else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+            clinux_name_thread(start.name)
+            start.body()
+            return nil
+        }, start.toOpaque())
+        pthread_sigmask(SIG_SETMASK, &old, nil)
+        if result != 0 {
+            start.release()
+            throw SystemError(result, "start a thread")
+        }
+    }
+
+    package var isCurrent: Bool { pthread_equal(handle, pthread_self()) != 0 }
+
+    package func join() { pthread_join(handle, nil) }
+    package func detach() { pthread_detach(handle) }
+}
+
+/// Tells a forked child from its parent: in the child no thread of ours exists.
+package enum ForkGuard {
+    private static let generation = Atomic<Int>(0)
+    private static let installed: Bool = {
+        pthread_atfork(nil, nil, { ForkGuard.generation.wrappingAdd(1, ordering: .relaxed) })
+        return true
+    }()
+
+    /// A number that changes in a forked child. Objects keep the one they were made in.
+    package static var current: Int {
+        _ = installed
+        return generation.load(ordering: .relaxed)
+    }
+}

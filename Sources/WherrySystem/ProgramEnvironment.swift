@@ -1,0 +1,35 @@
+// Wherry: the process's environment, name and standard error.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Environment variables of the process.
+package enum Environment {
+    /// The value of a variable; `nil` if it is not set or empty.
+    package static subscript(name: String) -> String? {
+        guard let value = getenv(name), value[0] != 0 else { return nil }
+        return String(cString: value)
+    }
+}
+
+/// The name of the running program.
+package enum ProgramName {
+    /// The last component of what was executed; "wherry" if that cannot be told.
+    package static let current: String = {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0 else { return "wherry" }
+        let name = buffer[..<count].split(separator: 0x2F).last ?? []
+        return name.isEmpty ? "wherry" : String(decoding: name, as: UTF8.self)
+    }()
+}
+
+package enum StandardError {
+    /// Writes text in one call, so that lines of several threads do not mix.
+    package static func write(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            while Glibc.write(2, bytes.baseAddress, bytes.count) < 0 && errno == EINTR {}
+        }
+    }
+}

@@ -1,0 +1,56 @@
+// Wherry: jobs in order, one at a time, on a pool's threads.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Runs the jobs of one owner on a pool's threads: first in, first out, one at a time, not always
+/// on the same thread. What they touch needs no lock of its own.
+package final class SerialQueue: Sendable {
+    private struct State {
+        /// In the order of submission; those before `head` were taken.
+        var jobs: [(@Sendable () -> Void)?] = []
+        var head = 0
+        var isRunning = false
+    }
+    private let state = Lock(State())
+    private let pool: WorkerPool
+
+    package init(on pool: WorkerPool) { self.pool = pool }
+
+    /// Queues a job. May be called from a job.
+    package func submit(_ job: @escaping @Sendable () -> Void) {
+        let mustStart = state.withLock { state -> Bool in
+            state.jobs.append(job)
+            guard !state.isRunning else { return false }
+            state.isRunning = true
+            return true
+        }
+        if mustStart { pool.submit { [self] in run() } }
+    }
+
+    /// Some jobs, then to the pool's end: other queues want the thread too.
+    private func run() {
+        for _ in 0..<16 {
+            guard let job = next() else { return }
+            job()
+        }
+        pool.submit { [self] in run() }
+    }
+
+    private func next() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            guard state.head < state.jobs.count else {
+                state.jobs.removeAll(keepingCapacity: true)
+                state.head = 0
+                state.isRunning = false
+                return nil
+            }
+            let job = state.jobs[state.head]
+            state.jobs[state.head] = nil
+            state.head += 1
+            if state.head >= 64 {
+                state.jobs.removeFirst(state.head)
+                state.head = 0
+            }
+            return job
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// Wherry: random bytes from the kernel.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Unpredictable bytes, for multipart boundaries, nonces and identifiers.
+package enum SystemRandom {
+    /// `count` random bytes from getrandom(2), which blocks only until the kernel's pool has been seeded
+    /// after boot. None for a count of zero or less.
+    ///
+    /// Fails only where the system call is forbidden, by a seccomp filter for instance.
+    package static func bytes(_ count: Int) throws(SystemError) -> [UInt8] {
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(0, count)) { buffer, filled in
+            while filled < count {
+                // getentropy is getrandom(2) with its interruptions dealt with, 256 bytes at most.
+                let piece = min(256, count - filled)
+                guard getentropy(buffer.baseAddress! + filled, piece) == 0 else {
+                    failure = errno
+                    return
+                }
+                filled += piece
+            }
+        }
+        if failure != 0 { throw SystemError(failure, "read random bytes") }
+        return bytes
+    }
+
+    /// `2 * byteCount` random hexadecimal digits in lower case.
+    package static func hex(byteCount: Int) throws(SystemError) -> String {
+        Hex.encode(try bytes(byteCount))
+    }
+}

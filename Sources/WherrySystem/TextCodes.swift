@@ -1,0 +1,112 @@
+// Wherry: bytes written as hexadecimal digits and as Base64.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Bytes as hexadecimal digits, two for each.
+package enum Hex {
+    /// The digits of `bytes`, in lower case.
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.underestimatedCount * 2)
+        for byte in bytes {
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 15))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The bytes that `text` spells in either case; `nil` for an odd count or any other character.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[index]), let low = value(digits[index + 1]) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    /// The ASCII digit for a value below 16, in lower case.
+    package static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? 0x30 &+ value : 0x57 &+ value
+    }
+
+    /// The value of one ASCII digit in either case, or `nil`.
+    package static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit &- 0x30
+        case 0x41...0x46: digit &- 0x37
+        case 0x61...0x66: digit &- 0x57
+        default: nil
+        }
+    }
+}
+
+/// Base64 by RFC 4648, section 4, with padding and no line breaks.
+package enum Base64 {
+    private static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    /// The Base64 text of `bytes`; empty for none.
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count / 3 * 4 + 4)
+        var group: UInt32 = 0
+        var held = 0
+        for byte in bytes {
+            group = group << 8 | UInt32(byte)
+            held += 1
+            guard held == 3 else { continue }
+            for shift: UInt32 in [18, 12, 6, 0] { text.append(alphabet[Int(group >> shift & 63)]) }
+            (group, held) = (0, 0)
+        }
+        if held > 0 {
+            group <<= held == 1 ? 16 : 8
+            text.append(alphabet[Int(group >> 18 & 63)])
+            text.append(alphabet[Int(group >> 12 & 63)])
+            text.append(held == 2 ? alphabet[Int(group >> 6 & 63)] : 0x3D)
+            text.append(0x3D)
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The bytes that `text` spells; `nil` unless it is exactly what ``encode(_:)`` writes: whole
+    /// groups, padding, no other characters, unused bits zero.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 4) else { return nil }
+        var padding = 0
+        while padding < 2, digits.last == 0x3D {
+            digits.removeLast()
+            padding += 1
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 4 * 3 + 3)
+        var group: UInt32 = 0
+        var bits = 0
+        for digit in digits {
+            guard let six = value(digit) else { return nil }
+            group = (group << 6 | six) & 0xFFFF
+            bits += 6
+            guard bits >= 8 else { continue }
+            bits -= 8
+            bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(bits)))
+        }
+        let unused = group & ((1 << UInt32(bits)) - 1)
+        return unused == 0 ? bytes : nil
+    }
+
+    private static func value(_ digit: UInt8) -> UInt32? {
+        switch digit {
+        case 0x41...0x5A: UInt32(digit) - 0x41
+        case 0x61...0x7A: UInt32(digit) - 0x47
+        case 0x30...0x39: UInt32(digit) + 4
+        case 0x2B: 62
+        case 0x2F: 63
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// Wherry: libcurl's results as kinds that callers tell apart.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+import WherrySystem
+
+extension CurlEasy {
+    /// The error behind a result code, with libcurl's own words.
+    func error(_ code: CURLcode) -> TransportError {
+        let detail = errorText[0] != 0 ? String(cString: errorText) : Self.text(code)
+        let host = exchange?.request.url.origin.text ?? "the server"
+        if code == CURLE_OUT_OF_MEMORY, exchange?.state.isInHead == true {
+            // What libcurl says of a line that it gave up to gather.
+            return TransportError(
+                .headerTooLarge, "A line in the head of the answer of \(host) is too long",
+                curlCode: Int32(code.rawValue))
+        }
+        let (kind, what) = classify(code, detail)
+        let osCode = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
+        return TransportError(
+            kind, "\(what) \(host): \(detail)", curlCode: Int32(code.rawValue), osCode: osCode)
+    }
+
+    private func classify(
+        _ code: CURLcode, _ detail: String
+    ) -> (TransportError.Kind, String) {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST: return (.resolve, "Could not look up the host of")
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: return (.proxy, "The proxy failed for")
+        case CURLE_COULDNT_CONNECT: return (.connect, "Could not connect to")
+        case CURLE_OPERATION_TIMEDOUT:
+            // Only the connection has a time limit inside libcurl.
+            return (.connectTimeout, "Could not connect in time to")
+        case CURLE_PEER_FAILED_VERIFICATION: return (certificateKind(detail), "Could not trust")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
+            return (.tls, "No secure connection could be agreed with")
+        case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR:
+            return (.tls, "A certificate file cannot be used for")
+        case CURLE_PARTIAL_FILE: return (.truncated, "The answer was cut short by")
+        case CURLE_GOT_NOTHING: return (.reset, "No answer came from")
+        case CURLE_RECV_ERROR, CURLE_SEND_ERROR:
+            return (.reset, "The connection broke with")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2,
+            CURLE_HTTP2_STREAM:
+            return (.badProtocol, "The answer is not valid HTTP from")
+        case CURLE_BAD_CONTENT_ENCODING: return (.badEncoding, "The body is damaged from")
+        case CURLE_URL_MALFORMAT: return (.badURL, "The URL cannot be used for")
+        case CURLE_OUT_OF_MEMORY: return (.noMemory, "No memory for the transfer with")
+        case CURLE_SEND_FAIL_REWIND:
+            return (.bodySource, "The body cannot be sent again to")
+        case CURLE_FILESIZE_EXCEEDED:
+            return (.tooLarge, "The answer is too large from")
+        default: return (.internal, "libcurl failed with")
+        }
+    }
+
+    /// OpenSSL's words for what is wrong with a certificate.
+    private func certificateKind(_ detail: String) -> TransportError.Kind {
+        if detail.contains("expired") || detail.contains("not yet valid") { return .expired }
+        if detail.contains("does not match") || detail.contains("no alternative certificate") {
+            return .wrongName
+        }
+        return .untrusted
+    }
+}

@@ -1,0 +1,274 @@
+// Wherry: easy handles, pooled, and set up for an exchange.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+import Glibc
+import WherrySystem
+
+/// A libcurl easy handle with the exchange it carries.
+///
+/// Handles are reused, since a new one costs a fifth of a small request. Options that every
+/// exchange sets are set again; a handle on which a rarer one was set is reset before reuse.
+final class CurlEasy {
+    let handle: UnsafeMutableRawPointer
+    let errorText: UnsafeMutablePointer<CChar>
+    @exclusivity(unchecked) var exchange: Exchange?
+    /// The owner of the pool this handle is in, or of the exchange it carries.
+    unowned(unsafe) let loop: CurlLoop
+    /// No option is set that `prepare` would not set again.
+    @exclusivity(unchecked) private var isPlain = true
+    /// The method is GET without a body, as after a reset.
+    @exclusivity(unchecked) private var isGet = true
+    /// What was set last of the options that rarely differ.
+    @exclusivity(unchecked) private var userAgent = ""
+    @exclusivity(unchecked) private var lastAddress = ""
+    @exclusivity(unchecked) private var decoding: ContentDecoding?
+
+    init?(loop: CurlLoop) {
+        guard let handle = curl_easy_init() else { return nil }
+        self.handle = handle
+        self.loop = loop
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText[0] = 0
+        setUp()
+    }
+
+    deinit {
+        curl_easy_cleanup(handle)
+        errorText.deallocate()
+    }
+
+    /// What holds for every exchange of the pool.
+    private func setUp() {
+        let configuration = loop.configuration
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_NOPROGRESS, 1)
+        set(CURLOPT_FOLLOWLOCATION, 0)
+        set(CURLOPT_HTTP_TRANSFER_DECODING, 1)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(CURLOPT_TCP_NODELAY, 1)
+        // A cancelled lookup is left to its thread: waiting for it would hold up everybody.
+        set(CURLOPT_QUICK_EXIT, 1)
+        set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        set(CURLOPT_DNS_CACHE_TIMEOUT, 60)
+        ccurl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
+        ccurl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
+        ccurl_set_pointer(handle, CURLOPT_PRIVATE, context)
+        ccurl_set_write(handle, { bytes, _, count, context in
+            CurlEasy.from(context).receive(bytes, count)
+        }, context)
+        ccurl_set_header(handle, { bytes, _, count, context in
+            CurlEasy.from(context).receiveHeader(bytes, count)
+        }, context)
+        ccurl_set_read(handle, { bytes, size, count, context in
+            CurlEasy.from(context).send(bytes, size * count)
+        }, context)
+        ccurl_set_seek(handle, { context, offset, origin in
+            CurlEasy.from(context).seek(offset, origin)
+        }, context)
+        ccurl_set_sockopt(handle, { context, socket, _ in
+            guard let context else { return 0 }
+            Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().sockets.opened(socket)
+            return 0
+        }, Unmanaged.passUnretained(loop).toOpaque())
+        ccurl_set_close(handle, { context, socket in
+            guard let context else { return 0 }
+            let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue()
+            loop.sockets.closed(socket)
+            return close(socket)
+        }, Unmanaged.passUnretained(loop).toOpaque())
+        ccurl_set_share(handle, loop.share)
+        if configuration.insecure {
+            set(CURLOPT_SSL_VERIFYPEER, 0)
+            set(CURLOPT_SSL_VERIFYHOST, 0)
+        } else {
+            set(CURLOPT_SSL_VERIFYPEER, 1)
+            set(CURLOPT_SSL_VERIFYHOST, 2)
+        }
+        // Debian's libcurl has a file and a directory of roots; with both it reads all 140
+        // certificates anew for each connection (20 ms). One of them alone is 2 ms or less.
+        if let file = configuration.caFile {
+            ccurl_set_text(handle, CURLOPT_CAINFO, file)
+            ccurl_set_text(handle, CURLOPT_CAPATH, nil)
+        } else if loop.systemRoots {
+            ccurl_set_text(handle, CURLOPT_CAINFO, nil)
+            ccurl_set_text(handle, CURLOPT_CAPATH, "/etc/ssl/certs")
+        }
+        if let proxy = loop.proxy { ccurl_set_text(handle, CURLOPT_PROXY, proxy) }
+    }
+
+    static func from(_ context: UnsafeMutableRawPointer?) -> CurlEasy {
+        // Set by us in `setUp`, never nil.
+        Unmanaged<CurlEasy>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    /// Prepares the handle for its exchange; `nil`, or why that cannot be.
+    func prepare(_ exchange: Exchange) -> TransportError? {
+        if !isPlain {
+            curl_easy_reset(handle)
+            setUp()
+            isPlain = true
+            isGet = true
+            userAgent = ""
+            decoding = nil
+        }
+        self.exchange = exchange
+        errorText[0] = 0
+        let request = exchange.request
+        var code = ccurl_set_text(handle, CURLOPT_URL, request.url.text)
+        set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.timeouts.connect))
+        // Over TLS the handshake tells whether requests can share a connection. Without it only the
+        // first answer does, and a slow one would hold up everything else for its host.
+        set(CURLOPT_PIPEWAIT, request.url.origin.isSecure ? 1 : 0)
+        ccurl_set_headers(handle, request.headers.head)
+        if request.httpVersion != 0 {
+            isPlain = false
+            set(
+                CURLOPT_HTTP_VERSION,
+                request.httpVersion == 11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2_0)
+        }
+        if request.userAgent != userAgent {
+            userAgent = request.userAgent
+            ccurl_set_text(handle, CURLOPT_USERAGENT, userAgent.isEmpty ? nil : userAgent)
+        }
+        if request.decoding != decoding { prepareDecoding(request.decoding) }
+        if request.isBulk {
+            isPlain = false
+            set(CURLOPT_BUFFERSIZE, 512 * 1024)
+        }
+        if request.ownConnection {
+            isPlain = false
+            set(CURLOPT_FRESH_CONNECT, 1)
+            set(CURLOPT_FORBID_REUSE, 1)
+        }
+        if request.maxSendSpeed > 0 || request.maxReceiveSpeed > 0 {
+            isPlain = false
+            ccurl_set_offset(handle, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(request.maxSendSpeed))
+            ccurl_set_offset(handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(request.maxReceiveSpeed))
+        }
+        if code == CURLE_OK { code = prepareMethod(request) }
+        guard code == CURLE_OK else {
+            return TransportError(
+                .internal, "libcurl refused the request: \(Self.text(code))",
+                curlCode: Int32(code.rawValue))
+        }
+        return nil
+    }
+
+    /// libcurl writes the field, which costs less than one of the list; and undoes the codings
+    /// only where we do not.
+    private func prepareDecoding(_ decoding: ContentDecoding) {
+        self.decoding = decoding
+        ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, decoding.fieldValue)
+        set(CURLOPT_HTTP_CONTENT_DECODING, decoding == .all ? 1 : 0)
+    }
+
+    private func prepareMethod(_ request: ExchangeRequest) -> CURLcode {
+        if case .none = request.body, request.method == "GET" {
+            guard !isGet else { return CURLE_OK }
+            isGet = true
+            ccurl_set_text(handle, CURLOPT_POSTFIELDS, nil)
+            ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, nil)
+            return ccurl_set_long(handle, CURLOPT_HTTPGET, 1)
+        }
+        isGet = false
+        switch request.body {
+        case .none where request.method == "HEAD":
+            // First a plain GET, since an upload carried before would otherwise stay one.
+            set(CURLOPT_HTTPGET, 1)
+            set(CURLOPT_NOBODY, 1)
+        case .none where ["POST", "PUT", "PATCH"].contains(request.method):
+            // A method that expects content says that there is none (RFC 9110 8.6).
+            prepareBody("", count: 0)
+        case .none:
+            set(CURLOPT_HTTPGET, 1)
+        case .bytes(let bytes) where bytes.count <= CurlEasy.smallBody:
+            // Not copied: the exchange holds the bytes until the handle is done.
+            bytes.withUnsafeBytes { buffer in
+                prepareBody(
+                    buffer.baseAddress?.assumingMemoryBound(to: CChar.self), count: buffer.count)
+            }
+        case .bytes(let bytes):
+            prepareUpload(length: Int64(bytes.count))
+        case .source(let source):
+            prepareUpload(length: source.length)
+        }
+        return ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method)
+    }
+
+    private func prepareBody(_ bytes: UnsafePointer<CChar>?, count: Int) {
+        set(CURLOPT_HTTPGET, 1)
+        set(CURLOPT_POST, 1)
+        ccurl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(count))
+        ccurl_set_pointer(handle, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(mutating: bytes))
+        if bytes == nil { ccurl_set_text(handle, CURLOPT_POSTFIELDS, "") }
+    }
+
+    private func prepareUpload(length: Int64?) {
+        set(CURLOPT_HTTPGET, 1)
+        ccurl_set_text(handle, CURLOPT_POSTFIELDS, nil)
+        set(CURLOPT_UPLOAD, 1)
+        ccurl_set_offset(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(length ?? -1))
+        set(CURLOPT_UPLOAD_BUFFERSIZE, 1 << 20)
+    }
+
+    /// Bodies up to this size go to libcurl as they are; larger ones are read piece by piece, so
+    /// that progress and silence can be told.
+    static let smallBody = 65_536
+
+    /// Lets go of the exchange, so that the handle may be used again.
+    func detach() {
+        exchange = nil
+        ccurl_set_headers(handle, nil)
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) {
+        ccurl_set_long(handle, option, value)
+    }
+
+    private func milliseconds(_ nanoseconds: Int64) -> Int {
+        nanoseconds <= 0 ? 0x7FFF_FFFF : max(1, Int(min(nanoseconds / 1_000_000, 0x7FFF_FFFF)))
+    }
+
+    static func text(_ code: CURLcode) -> String { String(cString: curl_easy_strerror(code)) }
+
+    // MARK: After the end
+
+    func metrics() -> ExchangeMetrics {
+        var metrics = ExchangeMetrics()
+        metrics.lookup = offset(CURLINFO_NAMELOOKUP_TIME_T)
+        metrics.connect = offset(CURLINFO_CONNECT_TIME_T)
+        metrics.tls = offset(CURLINFO_APPCONNECT_TIME_T)
+        metrics.firstByte = offset(CURLINFO_STARTTRANSFER_TIME_T)
+        metrics.total = offset(CURLINFO_TOTAL_TIME_T)
+        metrics.sent = Int64(long(CURLINFO_REQUEST_SIZE)) + offset(CURLINFO_SIZE_UPLOAD_T)
+        metrics.received = Int64(long(CURLINFO_HEADER_SIZE)) + offset(CURLINFO_SIZE_DOWNLOAD_T)
+        metrics.isReused = long(CURLINFO_NUM_CONNECTS) == 0
+        switch long(CURLINFO_HTTP_VERSION) {
+        case CURL_HTTP_VERSION_1_0: metrics.httpVersion = 10
+        case CURL_HTTP_VERSION_2_0: metrics.httpVersion = 20
+        case CURL_HTTP_VERSION_1_1: metrics.httpVersion = 11
+        default: metrics.httpVersion = 0
+        }
+        var address: UnsafeMutablePointer<CChar>?
+        if ccurl_get_text(handle, CURLINFO_PRIMARY_IP, &address) == CURLE_OK, let address {
+            // The same as last time, as a rule: a string less to make.
+            if !lastAddress.withCString({ strcmp($0, address) == 0 }) {
+                lastAddress = String(cString: address)
+            }
+            metrics.remoteAddress = lastAddress
+        }
+        return metrics
+    }
+
+    private func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        return ccurl_get_offset(handle, info, &value) == CURLE_OK ? Int64(value) : 0
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        return ccurl_get_long(handle, info, &value) == CURLE_OK ? value : 0
+    }
+}

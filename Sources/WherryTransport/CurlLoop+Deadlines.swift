@@ -1,0 +1,51 @@
+// Wherry: the times at which the loop has something to do.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+extension CurlLoop {
+    /// Sees to it that a sweep comes in time for an exchange whose deadlines may have come nearer.
+    func noteDeadline(of exchange: Exchange) {
+        nextSweep = min(nextSweep, exchange.nearestDeadline.time)
+    }
+
+    /// Looks at every deadline. Rarely: `nextSweep` is the earliest one when last looked at, and
+    /// activity only moves deadlines away from it.
+    func sweep() {
+        nextSweep = .never
+        var due: [@Sendable () -> Void] = []
+        timers.removeAll { timer in
+            if timer.time <= now {
+                due.append(timer.body)
+                return true
+            }
+            nextSweep = min(nextSweep, timer.time)
+            return false
+        }
+        for exchange in active {
+            if let error = exchange.overdue(at: now) {
+                finish(exchange, error: error)
+            } else {
+                tellOwedProgress(exchange)
+                noteDeadline(of: exchange)
+            }
+        }
+        for exchange in queue.expired(at: now) {
+            finishUnstarted(exchange, exchange.timeoutError(.totalTimeout))
+        }
+        nextSweep = min(nextSweep, queue.nextDeadline)
+        for body in due { body() }
+    }
+
+    /// Progress that came too soon after the one before it.
+    private func tellOwedProgress(_ exchange: Exchange) {
+        guard exchange.state.owesProgress else { return }
+        guard now >= exchange.state.nextProgress else {
+            nextSweep = min(nextSweep, exchange.state.nextProgress)
+            return
+        }
+        exchange.state.owesProgress = false
+        exchange.state.nextProgress = now.advanced(by: .milliseconds(100))
+        exchange.receiver.exchangeDidProgress(exchange)
+    }
+}

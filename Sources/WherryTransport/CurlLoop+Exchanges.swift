@@ -1,0 +1,200 @@
+// Wherry: the loop's dealings with exchanges, from the first message to the result.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+import WherrySystem
+
+extension CurlLoop {
+    func read(_ messages: [Message]) {
+        for message in messages {
+            switch message {
+            case .start(let exchange): submit(exchange)
+            case .cancel(let exchange):
+                let error = TransportError(.cancelled, "The transfer was cancelled")
+                switch exchange.state.phase {
+                case .waiting:
+                    queue.remove(exchange)
+                    finishUnstarted(exchange, error)
+                case .active: finish(exchange, error: error)
+                case .idle, .finished: break
+                }
+            case .setPaused(let exchange, let paused): setPaused(exchange, paused)
+            case .continueReceiving(let exchange):
+                guard exchange.state.phase == .active, exchange.state.holdsReceiving else { break }
+                exchange.state.holdsReceiving = false
+                applyHolds(exchange)
+            case .continueSending(let exchange):
+                guard exchange.state.phase == .active, exchange.state.holdsSending else { break }
+                exchange.state.holdsSending = false
+                applyHolds(exchange)
+            case .schedule(let time, let body):
+                timers.append((time, body))
+                nextSweep = min(nextSweep, time)
+            case .limits(let perHost, let total):
+                queue.setLimits(perHost: perHost, total: total)
+                setConnectionCache()
+                startWaiting()
+            case .clockMoved: now = clock.now()
+            }
+        }
+    }
+
+    func setConnectionCache() {
+        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(64, queue.total))
+        ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, queue.perHost)
+    }
+
+    func submit(_ exchange: Exchange) {
+        guard exchange.state.phase == .idle else { return }
+        exchange.state.submitted = now
+        guard !isRefusing else { return finishUnstarted(exchange, Self.closedError) }
+        guard queue.admit(exchange) else {
+            exchange.state.phase = .waiting
+            nextSweep = min(nextSweep, exchange.request.deadline)
+            return
+        }
+        begin(exchange)
+    }
+
+    func begin(_ exchange: Exchange) {
+        exchange.state.phase = .active
+        exchange.state.index = active.count
+        active.append(exchange)
+        guard let easy = pool.popLast() ?? CurlEasy(loop: self) else {
+            return finish(exchange, error: TransportError(.noMemory, "No memory for a request"))
+        }
+        exchange.state.easy = easy
+        exchange.state.started = now
+        exchange.state.lastActivity = now
+        exchange.state.stallStart = now
+        exchange.receiver.exchangeDidStart(exchange)
+        if let error = easy.prepare(exchange) { return finish(exchange, error: error) }
+        let code = curl_multi_add_handle(multi, easy.handle)
+        guard code == CURLM_OK else {
+            let text = String(cString: curl_multi_strerror(code))
+            return finish(
+                exchange, error: TransportError(.internal, "libcurl took no request: \(text)"))
+        }
+        noteDeadline(of: exchange)
+    }
+
+    func startWaiting() {
+        while let exchange = queue.next() { begin(exchange) }
+    }
+
+    func setPaused(_ exchange: Exchange, _ paused: Bool) {
+        guard exchange.state.isPaused != paused else { return }
+        exchange.state.isPaused = paused
+        switch exchange.state.phase {
+        case .active:
+            if paused { flush(exchange) }
+            applyHolds(exchange)
+        case .waiting: if !paused { startWaiting() }
+        case .idle, .finished: break
+        }
+    }
+
+    /// Tells libcurl which directions stand still.
+    func applyHolds(_ exchange: Exchange) {
+        guard let easy = exchange.state.easy else { return }
+        var mask = CURLPAUSE_CONT
+        if exchange.state.isPaused || exchange.state.holdsReceiving { mask |= CURLPAUSE_RECV }
+        if exchange.state.isPaused || exchange.state.holdsSending { mask |= CURLPAUSE_SEND }
+        exchange.state.lastActivity = now
+        exchange.state.stallStart = now
+        exchange.state.stallBytes = exchange.receivedOnWire
+        noteDeadline(of: exchange)
+        let code = curl_easy_pause(easy.handle, mask)
+        // What libcurl says before it has a connection: the callbacks will hold it then.
+        if code == CURLE_BAD_FUNCTION_ARGUMENT { return }
+        if code != CURLE_OK, exchange.state.phase == .active {
+            finish(exchange, error: exchange.state.failure ?? easy.error(code))
+        }
+    }
+
+    func harvest() {
+        var code = CURLE_OK
+        while let handle = ccurl_multi_next_done(multi, &code) {
+            var context: UnsafeMutableRawPointer?
+            guard ccurl_get_pointer(handle, &context) == CURLE_OK, let context else { continue }
+            let easy = Unmanaged<CurlEasy>.fromOpaque(context).takeUnretainedValue()
+            guard let exchange = easy.exchange else { continue }
+            var error = exchange.state.failure ?? (code == CURLE_OK ? nil : easy.error(code))
+            if error == nil && exchange.state.head == nil {
+                error = TransportError(.badProtocol, "The connection ended without an answer")
+            }
+            finish(exchange, error: error)
+        }
+    }
+
+    /// Hands over the eager pieces that gathered while the sockets were drained.
+    func flush() {
+        guard !eager.isEmpty else { return }
+        let exchanges = eager
+        eager.removeAll(keepingCapacity: true)
+        for exchange in exchanges {
+            exchange.state.isListed = false
+            flush(exchange)
+        }
+    }
+
+    func flush(_ exchange: Exchange) {
+        guard exchange.state.piece.count > 0 else { return }
+        if case .deliver(_, eager: false) = exchange.state.disposition {
+            exchange.state.pieceCapacity -= exchange.state.piece.count
+        }
+        exchange.deliver(exchange.state.piece.take())
+    }
+
+    func finish(_ exchange: Exchange, error: TransportError?) {
+        guard exchange.state.phase == .active else { return }
+        exchange.state.phase = .finished
+        let last = active.removeLast()
+        if last !== exchange {
+            active[exchange.state.index] = last
+            last.state.index = exchange.state.index
+        }
+        var result = ExchangeResult()
+        result.error = error
+        if let easy = exchange.state.easy {
+            result.metrics = easy.metrics()
+            result.metrics.queued =
+                exchange.state.started.since(exchange.state.submitted) / 1000
+            queue.leave(exchange, multiplexed: result.metrics.httpVersion == 20)
+            curl_multi_remove_handle(multi, easy.handle)
+            easy.detach()
+            exchange.state.easy = nil
+            if pool.count < 256 { pool.append(easy) }
+        } else {
+            queue.leave(exchange, multiplexed: false)
+        }
+        complete(exchange, &result)
+        startWaiting()
+    }
+
+    func complete(_ exchange: Exchange, _ result: inout ExchangeResult) {
+        if result.error == nil, let decoder = exchange.state.decoder, decoder.bytesIn > 0 {
+            do { try decoder.finish() } catch {
+                result.error = TransportError(
+                    .badEncoding, "The body's content coding is cut short: \(error.message)")
+            }
+        }
+        flush(exchange)
+        result.head = exchange.state.head
+        result.body = exchange.state.collected.take()
+        if let head = result.head, result.error == nil {
+            result.isLengthUnverified = exchange.request.url.origin.isSecure
+                && head.httpVersion < 20 && exchange.state.length == nil
+                && !exchange.state.isChunked && exchange.receivedOnWire > 0
+        }
+        exchange.state.decoder = nil
+        exchange.receiver.exchange(exchange, didFinish: result)
+    }
+
+    func finishUnstarted(_ exchange: Exchange, _ error: TransportError) {
+        exchange.state.phase = .finished
+        var result = ExchangeResult()
+        result.error = error
+        exchange.receiver.exchange(exchange, didFinish: result)
+    }
+}

@@ -1,0 +1,440 @@
+// Wherry: the one loop that owns a multi handle, and the thread that turns it.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+internal import CLinux
+import Glibc
+import Synchronization
+import WherrySystem
+
+/// Owns a libcurl multi handle and all its easy handles.
+///
+/// One thread at a time turns the loop: as a rule its own, which starts with the first exchange
+/// and sleeps while there is none; or the thread of a caller that waits for its answer anyway
+/// (`drive`), which saves a small request two changes of thread. All members below "Turning" are
+/// touched by that thread only; everything others have to say goes through the mailbox.
+final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the rest as said above
+    enum Message {
+        case start(Exchange)
+        case cancel(Exchange)
+        case setPaused(Exchange, Bool)
+        case continueReceiving(Exchange)
+        case continueSending(Exchange)
+        case schedule(Instant, @Sendable () -> Void)
+        case limits(perHost: Int, total: Int)
+        case clockMoved
+    }
+
+    enum Driver { case nobody, thread, caller }
+
+    private struct Mailbox {
+        var messages: [Message] = []
+        var driver = Driver.nobody
+        var thread: NativeThread?
+        /// The driver is in epoll, or about to be, and has seen every message before.
+        var isAsleep = false
+        var isClosing = false
+        /// Messages are answered no more.
+        var isRefusing = false
+        /// Nothing is left but perhaps the thread, which is about to end.
+        var isClosed = false
+        /// Somebody waits for that.
+        var isJoining = false
+    }
+
+    let configuration: TransportConfiguration
+    let clock: any Clock
+    let proxy: String?
+    let systemRoots: Bool
+    private let mailbox = Monitor(Mailbox())
+    /// Signalled with the mailbox locked; everything else with it is the driver's.
+    private var waker: EventFD?
+    private let wakerDescriptor: Int32
+    private let forkGeneration = ForkGuard.current
+    /// The thread that turns the loop now, so that calls from inside it are told apart.
+    private let drivingThread = Atomic<UInt>(0)
+    private var observation: ClockObservation?
+
+    // Turning: one thread, and callbacks of libcurl inside it, so that the accesses of one another
+    // never overlap and need no check.
+    let multi: UnsafeMutableRawPointer
+    let share: UnsafeMutableRawPointer
+    let sockets: SocketTable
+    @exclusivity(unchecked) var now: Instant
+    @exclusivity(unchecked) private var sawClosing = false
+    @exclusivity(unchecked) private var isTornDown = false
+    @exclusivity(unchecked) var eager: [Exchange] = []
+    @exclusivity(unchecked) var active: [Exchange] = []
+    @exclusivity(unchecked) var pool: [CurlEasy] = []
+    @exclusivity(unchecked) var queue: ConnectionQueue
+    @exclusivity(unchecked) var timers: [(time: Instant, body: @Sendable () -> Void)] = []
+    /// Messages that arose inside the loop itself.
+    @exclusivity(unchecked) private var inner: [Message] = []
+    /// When libcurl wants to be called, in real time.
+    @exclusivity(unchecked) private var curlDeadline = Instant.never
+    /// No deadline of an exchange lies before this.
+    @exclusivity(unchecked) var nextSweep = Instant.never
+    @exclusivity(unchecked) var isRefusing = false
+
+    static let isReady: Bool = ccurl_global_init() == CURLE_OK
+
+    init(_ configuration: TransportConfiguration, clock: any Clock) throws(SystemError) {
+        self.configuration = configuration
+        self.clock = clock
+        let waker = try EventFD()
+        self.waker = waker
+        wakerDescriptor = waker.descriptor
+        sockets = try SocketTable(waker: waker)
+        guard Self.isReady, let multi = curl_multi_init() else {
+            throw SystemError(ENOMEM, "start libcurl")
+        }
+        guard let share = curl_share_init() else {
+            curl_multi_cleanup(multi)
+            throw SystemError(ENOMEM, "start libcurl")
+        }
+        self.multi = multi
+        self.share = share
+        now = clock.now()
+        queue = ConnectionQueue(
+            perHost: configuration.maxPerHost, total: configuration.maxConnections)
+        // Asking the environment costs each request 3,000 instructions: once is enough.
+        proxy = configuration.proxy ?? (Self.environmentHasProxy ? nil : "")
+        systemRoots = access("/etc/ssl/certs", R_OK | X_OK) == 0
+        ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
+        ccurl_share_data(share, CURL_LOCK_DATA_DNS)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_multi_set_socket(multi, { _, socket, what, context, _ in
+            let loop = Unmanaged<CurlLoop>.fromOpaque(context!).takeUnretainedValue()
+            switch what {
+            case CURL_POLL_IN: loop.sockets.want(socket, UInt8(CLINUX_READ))
+            case CURL_POLL_OUT: loop.sockets.want(socket, UInt8(CLINUX_WRITE))
+            case CURL_POLL_INOUT:
+                loop.sockets.want(socket, UInt8(CLINUX_READ | CLINUX_WRITE))
+            default: loop.sockets.want(socket, 0)
+            }
+            return 0
+        }, context)
+        ccurl_multi_set_timer(multi, { _, milliseconds, context in
+            let loop = Unmanaged<CurlLoop>.fromOpaque(context!).takeUnretainedValue()
+            loop.curlDeadline = milliseconds < 0
+                ? .never
+                : SystemClock.shared.now().advanced(by: .milliseconds(Int64(milliseconds)))
+            return 0
+        }, context)
+        setConnectionCache()
+        observation = clock.observe { [weak self] in self?.clockMoved() }
+    }
+
+    deinit {
+        tearDown()
+        // Closed from inside, the thread has been waited for by nobody.
+        if let thread = mailbox.withLock({ $0.thread }) {
+            if thread.isCurrent { thread.detach() } else { thread.join() }
+        }
+    }
+
+    /// Gives back all that libcurl holds, idle connections too.
+    private func tearDown() {
+        guard !isTornDown else { return }
+        isTornDown = true
+        pool.removeAll()
+        curl_multi_cleanup(multi)
+        curl_share_cleanup(share)
+    }
+
+    private static let environmentHasProxy: Bool = {
+        for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        where getenv(name) != nil { return true }
+        return false
+    }()
+
+    // MARK: From any thread
+
+    /// Leaves a message and sees to it that somebody reads it.
+    ///
+    /// - Parameter wake: `false` if the caller is about to `drive`.
+    func post(_ message: Message, wake: Bool = true) {
+        if isDrivenHere {
+            inner.append(message)
+            return
+        }
+        let refusal = mailbox.withLock { mailbox -> TransportError? in
+            guard ForkGuard.current == forkGeneration else {
+                return TransportError(.forked, "The client belongs to the parent of this process")
+            }
+            guard !mailbox.isRefusing else {
+                return TransportError(.shutDown, "The client was closed")
+            }
+            mailbox.messages.append(message)
+            guard wake, !self.wake(&mailbox) else { return nil }
+            mailbox.messages.removeLast()
+            return TransportError(.noMemory, "No thread could be started for the transfer")
+        }
+        if let refusal, case .start(let exchange) = message {
+            var result = ExchangeResult()
+            result.error = refusal
+            exchange.receiver.exchange(exchange, didFinish: result)
+        }
+    }
+
+    /// A clock was moved by hand: whoever sleeps by it looks again.
+    private func clockMoved() {
+        mailbox.withLock { mailbox in
+            guard mailbox.driver != .nobody, !isDrivenHere else { return }
+            mailbox.messages.append(.clockMoved)
+            _ = wake(&mailbox)
+        }
+        if isDrivenHere { inner.append(.clockMoved) }
+    }
+
+    /// `false` if nobody reads the mailbox and no thread can be had.
+    private func wake(_ mailbox: inout Mailbox) -> Bool {
+        if mailbox.driver == .nobody { return handToThread(&mailbox) }
+        if mailbox.isAsleep {
+            mailbox.isAsleep = false
+            waker?.signal()
+        }
+        return true
+    }
+
+    /// Lets the loop's own thread turn it from now on; starts that thread if there is none.
+    private func handToThread(_ mailbox: inout Mailbox) -> Bool {
+        if mailbox.thread == nil {
+            mailbox.thread = try? NativeThread(name: "wherry-network") { [self] in runThread() }
+        }
+        guard mailbox.thread != nil else { return false }
+        mailbox.driver = .thread
+        self.mailbox.notify()
+        return true
+    }
+
+    var isDrivenHere: Bool {
+        drivingThread.load(ordering: .relaxed) == Self.currentThread
+    }
+
+    private static var currentThread: UInt { UInt(pthread_self()) }
+
+    /// Turns the loop on the caller's thread until `isDone`, if nobody else turns it.
+    func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool {
+        guard !isDrivenHere, ForkGuard.current == forkGeneration else { return false }
+        let taken = mailbox.withLock { mailbox -> Bool in
+            guard mailbox.driver == .nobody, !mailbox.isClosed, !mailbox.isClosing else {
+                if !mailbox.messages.isEmpty { _ = wake(&mailbox) }
+                return false
+            }
+            mailbox.driver = .caller
+            return true
+        }
+        guard taken else { return false }
+        let limit = timeout.map { SystemClock.shared.now().advanced(by: max(0, $0)) } ?? .never
+        drivingThread.store(Self.currentThread, ordering: .relaxed)
+        while !isDone() && !sawClosing && SystemClock.shared.now() < limit {
+            turn(until: limit, unless: isDone)
+        }
+        if mailbox.withLock({ $0.isClosing }) { shutDown() }
+        drivingThread.store(0, ordering: .relaxed)
+        mailbox.update { mailbox in
+            mailbox.driver = .nobody
+            if !mailbox.isClosed && (hasWork || !mailbox.messages.isEmpty) {
+                _ = handToThread(&mailbox)
+            }
+        }
+        return true
+    }
+
+    /// Cancels everything, gives back every descriptor and ends the thread.
+    ///
+    /// Whoever turns the loop does the work; the caller does, if nobody turns it.
+    func close() {
+        guard ForkGuard.current == forkGeneration else { return }
+        if isDrivenHere {
+            mailbox.withLock { $0.isClosing = true }
+            return
+        }
+        enum Step {
+            case shutDown, done
+            case join(NativeThread)
+        }
+        while true {
+            let step = mailbox.wait { mailbox -> Step? in
+                if mailbox.isClosed {
+                    if let thread = mailbox.thread {
+                        mailbox.thread = nil
+                        mailbox.isJoining = true
+                        return .join(thread)
+                    }
+                    return mailbox.isJoining ? nil : .done
+                }
+                mailbox.isClosing = true
+                guard mailbox.driver == .nobody else {
+                    _ = wake(&mailbox)
+                    return nil
+                }
+                mailbox.driver = .caller
+                return .shutDown
+            }
+            switch step {
+            case .shutDown:
+                drivingThread.store(Self.currentThread, ordering: .relaxed)
+                shutDown()
+                drivingThread.store(0, ordering: .relaxed)
+            case .join(let thread):
+                thread.join()
+                mailbox.update { $0.isJoining = false }
+                return
+            case .done, nil: return
+            }
+        }
+    }
+
+    // MARK: The thread
+
+    private func runThread() {
+        while true {
+            let isWanted = mailbox.wait { mailbox -> Bool? in
+                mailbox.isClosed ? false : mailbox.driver == .thread ? true : nil
+            }
+            guard isWanted == true else { return }
+            drivingThread.store(Self.currentThread, ordering: .relaxed)
+            while true {
+                turn(until: .never)
+                enum Next { case turn, rest, close }
+                let next = mailbox.withLock { mailbox -> Next in
+                    if mailbox.isClosing { return .close }
+                    guard !hasWork && mailbox.messages.isEmpty else { return .turn }
+                    drivingThread.store(0, ordering: .relaxed)
+                    mailbox.driver = .nobody
+                    return .rest
+                }
+                if next == .turn { continue }
+                if next == .rest { break }
+                shutDown()
+                drivingThread.store(0, ordering: .relaxed)
+                return
+            }
+        }
+    }
+
+    /// The driver's last deed. All receivers have heard and all is given back when others see it.
+    private func shutDown() {
+        isRefusing = true
+        while true {
+            let messages = mailbox.withLock { mailbox in
+                let messages = mailbox.messages
+                mailbox.messages = []
+                return messages
+            }
+            read(messages)
+            readInner()
+            for exchange in queue.removeAll() { finishUnstarted(exchange, Self.closedError) }
+            while let exchange = active.last { finish(exchange, error: Self.closedError) }
+            timers.removeAll()
+            guard inner.isEmpty else { continue }
+            let isOver = mailbox.withLock { mailbox -> Bool in
+                guard mailbox.messages.isEmpty else { return false }
+                mailbox.isRefusing = true
+                return true
+            }
+            if isOver { break }
+        }
+        observation = nil
+        tearDown()
+        sockets.close()
+        mailbox.update { mailbox in
+            waker = nil
+            mailbox.isClosed = true
+            mailbox.driver = .nobody
+        }
+    }
+
+    static let closedError = TransportError(.cancelled, "The client was closed")
+
+    // MARK: Turning
+
+    private var hasWork: Bool {
+        !active.isEmpty || !queue.isEmpty || !timers.isEmpty || !inner.isEmpty
+    }
+
+    /// Reads the mailbox, waits for sockets or time, and carries out what is due.
+    ///
+    /// - Parameter isDone: asked before the wait: an answer may have come while it was sent.
+    private func turn(until limit: Instant, unless isDone: () -> Bool = { false }) {
+        now = clock.now()
+        let messages = mailbox.withLock { mailbox -> [Message] in
+            sawClosing = mailbox.isClosing
+            guard !mailbox.messages.isEmpty else { return [] }
+            let messages = mailbox.messages
+            mailbox.messages = []
+            return messages
+        }
+        read(messages)
+        settle()
+        guard !isDone(), let timeout = sleep(until: limit) else { return }
+        let count = sockets.wait(timeout: timeout)
+        mailbox.withLock { $0.isAsleep = false }
+        // Not before: what arrives after a long sleep is activity of now.
+        now = clock.now()
+        sockets.forEachReady(count) { socket, events in
+            if socket == wakerDescriptor {
+                waker?.clear()
+                return
+            }
+            var mask: Int32 = 0
+            if events & UInt32(CLINUX_READ) != 0 { mask |= CURL_CSELECT_IN }
+            if events & UInt32(CLINUX_WRITE) != 0 { mask |= CURL_CSELECT_OUT }
+            if events & UInt32(CLINUX_HANGUP) != 0 { mask |= CURL_CSELECT_ERR }
+            var running: Int32 = 0
+            curl_multi_socket_action(multi, socket, mask, &running)
+        }
+        settle()
+    }
+
+    private func readInner() {
+        let messages = inner
+        inner.removeAll(keepingCapacity: true)
+        read(messages)
+    }
+
+    /// Timeouts of libcurl, ended transfers, pieces to hand over, deadlines: until nothing is due.
+    private func settle() {
+        repeat {
+            readInner()
+            if curlDeadline != .never && SystemClock.shared.now() >= curlDeadline {
+                curlDeadline = .never
+                var running: Int32 = 0
+                curl_multi_socket_action(multi, CCURL_TIMEOUT_SOCKET, 0, &running)
+            }
+            harvest()
+            flush()
+            if now >= nextSweep { sweep() }
+        } while !inner.isEmpty
+    }
+
+    /// How long to wait, in milliseconds; `nil` if there is something to do at once.
+    private func sleep(until limit: Instant) -> Int32? {
+        var nanoseconds: Int64? = nil
+        func atMost(_ span: Int64) { nanoseconds = min(nanoseconds ?? .max, max(0, span)) }
+        if curlDeadline != .never || limit != .never {
+            let real = SystemClock.shared.now()
+            if curlDeadline != .never { atMost(curlDeadline.since(real)) }
+            if limit != .never { atMost(limit.since(real)) }
+        }
+        if nextSweep != .never, let real = clock.realDelay(for: nextSweep.since(now)) {
+            atMost(real)
+        }
+        guard nanoseconds != 0 else { return 0 }
+        let mayRest = !hasWork
+        let mustRead = mailbox.withLock { mailbox -> Bool in
+            if !mailbox.messages.isEmpty || mailbox.isClosing
+                || (mayRest && mailbox.driver == .thread)
+            {
+                return true
+            }
+            mailbox.isAsleep = true
+            return false
+        }
+        if mustRead { return nil }
+        guard let nanoseconds else { return -1 }
+        return Int32((min(nanoseconds, .milliseconds(3_600_000)) + 999_999) / 1_000_000)
+    }
+}

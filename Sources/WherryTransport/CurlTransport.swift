@@ -1,0 +1,54 @@
+// Wherry: the transport over libcurl.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+import WherrySystem
+
+/// Carries exchanges out over HTTP/1.1 and HTTP/2, with one pool of connections for one security
+/// identity. Makes no thread before the first exchange.
+package final class CurlTransport: Transport, ExchangeCarrier {
+    private let loop: CurlLoop
+
+    package init(
+        _ configuration: TransportConfiguration, clock: any Clock = SystemClock.shared
+    ) throws(SystemError) {
+        loop = try CurlLoop(configuration, clock: clock)
+    }
+
+    deinit { loop.close() }
+
+    package var clock: any Clock { loop.clock }
+
+    package func start(_ exchange: Exchange, wake: Bool) {
+        exchange.carrier = self
+        loop.post(.start(exchange), wake: wake)
+    }
+
+    package func cancel(_ exchange: Exchange) { loop.post(.cancel(exchange)) }
+
+    package func setPaused(_ exchange: Exchange, _ paused: Bool) {
+        loop.post(.setPaused(exchange, paused))
+    }
+
+    package func schedule(at time: Instant, _ body: @escaping @Sendable () -> Void) {
+        loop.post(.schedule(time, body))
+    }
+
+    package func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool {
+        loop.drive(until: isDone, timeout: timeout)
+    }
+
+    package func setConnectionLimits(perHost: Int, total: Int) {
+        loop.post(.limits(perHost: perHost, total: total), wake: false)
+    }
+
+    package func close() { loop.close() }
+
+    func continueReceiving(_ exchange: Exchange) { loop.post(.continueReceiving(exchange)) }
+    func continueSending(_ exchange: Exchange) { loop.post(.continueSending(exchange)) }
+
+    /// "libcurl/7.88.1 OpenSSL/3.0.11 ...".
+    package static var libraryVersion: String {
+        curl_version().map { String(cString: $0) } ?? "libcurl"
+    }
+}

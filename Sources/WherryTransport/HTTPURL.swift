@@ -1,0 +1,211 @@
+// Wherry: absolute http and https URLs, read by one parser.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+import Glibc
+import WherrySystem
+
+/// Scheme, host and port: what a connection, a credential and a limit belong to.
+package final class Origin: Hashable, Sendable {
+    /// "http" or "https".
+    package let scheme: String
+    /// Lower case, as libcurl normalises it; IPv6 in brackets.
+    package let host: String
+    package let port: Int
+    /// "https://host:port".
+    package let text: String
+
+    init(scheme: String, host: String, port: Int) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        text = "\(scheme)://\(host):\(port)"
+    }
+
+    package var isSecure: Bool { scheme == "https" }
+
+    package static func == (a: Origin, b: Origin) -> Bool { a === b || a.text == b.text }
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
+
+/// An absolute URL that libcurl and Wherry read alike: both ask `curl_url` (SEC-U2).
+package struct HTTPURL: Hashable, Sendable {
+    /// The whole URL, normalised, without user information and fragment.
+    package let text: String
+    package let origin: Origin
+
+    /// Why a URL was refused.
+    package struct Invalid: Error, Sendable {
+        package let message: String
+    }
+
+    /// Where the path begins.
+    private let authorityEnd: Int
+
+    private init(text: String, origin: Origin, _ authorityEnd: Int? = nil) {
+        self.text = text
+        self.origin = origin
+        self.authorityEnd = authorityEnd ?? Self.endOfAuthority(text)
+    }
+
+    /// Reads an absolute URL.
+    package init(_ text: String) throws(Invalid) {
+        self = try Self.parse(text, base: nil)
+    }
+
+    /// Resolves a reference against this URL (RFC 3986 section 5).
+    package func resolving(_ reference: String) throws(Invalid) -> HTTPURL {
+        if let quick = quickResolve(reference) { return quick }
+        return try Self.parse(reference, base: self)
+    }
+
+    /// The path, from its first slash to the query.
+    package var path: Substring {
+        let rest = text.utf8.dropFirst(authorityEnd)
+        let end = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
+        return Substring(rest[rest.startIndex..<end])
+    }
+
+    /// What follows the first "?", or `nil`.
+    package var query: Substring? {
+        guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+        return Substring(text.utf8[text.utf8.index(after: mark)...])
+    }
+
+    /// The same URL with `query` appended after "?" or "&"; unchanged if it is empty. The caller
+    /// has escaped it.
+    package func appendingQuery(_ query: String) -> HTTPURL {
+        guard !query.isEmpty else { return self }
+        let mark = self.query == nil ? "?" : text.hasSuffix("?") || text.hasSuffix("&") ? "" : "&"
+        return HTTPURL(text: text + mark + query, origin: origin)
+    }
+
+    /// Reads an absolute URL of this one's origin without the parser, if all of it is plain.
+    package func sibling(_ absolute: String) -> HTTPURL? {
+        var mine = text
+        var theirs = absolute
+        let isSibling = mine.withUTF8 { mine in
+            theirs.withUTF8 { theirs in
+                theirs.count > authorityEnd && mine.count >= authorityEnd
+                    && memcmp(mine.baseAddress!, theirs.baseAddress!, authorityEnd) == 0
+                    && theirs[authorityEnd] == UInt8(ascii: "/")
+                    && Self.arePlain(theirs, from: authorityEnd + 1)
+            }
+        }
+        return isSibling ? HTTPURL(text: absolute, origin: origin, authorityEnd) : nil
+    }
+
+    /// The way for what is plainly a path below this URL: "items/7" on a base that ends in "/".
+    private func quickResolve(_ reference: String) -> HTTPURL? {
+        guard text.utf8.last == UInt8(ascii: "/"), query == nil,
+            let first = reference.utf8.first, Self.isPlain[Int(first)],
+            first != UInt8(ascii: "/"), first != UInt8(ascii: "."), first != UInt8(ascii: "?")
+        else { return nil }
+        var reference = reference
+        guard reference.withUTF8({ Self.arePlain($0, from: 0) }) else { return nil }
+        return HTTPURL(text: text + reference, origin: origin, authorityEnd)
+    }
+
+    /// Whether every byte means only itself, no path segment begins with a dot, and no query is
+    /// empty.
+    private static func arePlain(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Bool {
+        isPlain.withUnsafeBufferPointer { table in
+            var previous: UInt8 = 0
+            for index in start..<bytes.count {
+                let byte = bytes[index]
+                guard table[Int(byte)] else { return false }
+                if byte == UInt8(ascii: ".") && (previous == UInt8(ascii: "/") || index == start) {
+                    return false
+                }
+                previous = byte
+            }
+            // The parser drops the mark of a query that is empty.
+            return previous != UInt8(ascii: "?")
+        }
+    }
+
+    /// Bytes that mean only themselves inside a path or query: no ":" (a scheme), no "%" (which
+    /// would want checking), no "#".
+    private static let isPlain: [Bool] = {
+        var table = [Bool](repeating: false, count: 256)
+        let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/?=&+,;!$()*'"
+        for byte in plain.utf8 { table[Int(byte)] = true }
+        return table
+    }()
+
+    /// Where the third slash is, which begins the path.
+    private static func endOfAuthority(_ text: String) -> Int {
+        var slashes = 0
+        var offset = 0
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "/") {
+                slashes += 1
+                if slashes == 3 { break }
+            }
+            offset += 1
+        }
+        return offset
+    }
+
+    // MARK: curl_url
+
+    private static func parse(_ text: String, base: HTTPURL?) throws(Invalid) -> HTTPURL {
+        for byte in text.utf8 {
+            if byte < 0x20 || byte == 0x7F {
+                throw Invalid(message: "The URL contains the control byte \(byte)")
+            }
+            if byte == UInt8(ascii: "\\") {
+                throw Invalid(message: "The URL \"\(text)\" contains a backslash")
+            }
+        }
+        guard let handle = curl_url() else { throw Invalid(message: "No memory for a URL") }
+        defer { curl_url_cleanup(handle) }
+        let flags = UInt32(CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME)
+        if let base, curl_url_set(handle, CURLUPART_URL, base.text, flags) != CURLUE_OK {
+            throw Invalid(message: "The base URL \"\(base.text)\" cannot be read")
+        }
+        let code = curl_url_set(handle, CURLUPART_URL, text, flags)
+        guard code == CURLUE_OK else {
+            let relative = base == nil && !text.contains("://")
+            throw Invalid(
+                message: relative
+                    ? "The URL \"\(text)\" is not absolute, and there is no base URL"
+                    : "The URL \"\(text)\" cannot be read: \(String(cString: curl_url_strerror(code)))")
+        }
+        func part(_ part: CURLUPart, _ flags: Int32 = 0) -> String? {
+            var value: UnsafeMutablePointer<CChar>?
+            guard curl_url_get(handle, part, &value, UInt32(flags)) == CURLUE_OK, let value else {
+                return nil
+            }
+            defer { curl_free(value) }
+            return String(cString: value)
+        }
+        let scheme = (part(CURLUPART_SCHEME) ?? "").lowercased()
+        guard scheme == "http" || scheme == "https" else {
+            throw Invalid(
+                message: "The URL \"\(text)\" has the scheme \"\(scheme)\"; only http and https are spoken")
+        }
+        if part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil {
+            throw Invalid(
+                message: "The URL of \(part(CURLUPART_HOST) ?? "?") contains a user name or password; give them as credentials")
+        }
+        guard let host = part(CURLUPART_HOST)?.lowercased(), !host.isEmpty else {
+            throw Invalid(message: "The URL \"\(text)\" has no host")
+        }
+        _ = curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
+        guard let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap({ Int($0) }),
+            (1...65_535).contains(port)
+        else { throw Invalid(message: "The URL \"\(text)\" has a port that is none") }
+        guard let whole = part(CURLUPART_URL) else {
+            throw Invalid(message: "The URL \"\(text)\" cannot be written out")
+        }
+        return HTTPURL(text: whole, origin: Origin(scheme: scheme, host: host, port: port))
+    }
+}
+
+extension String {
+    /// ASCII letters in lower case; everything else as it is. No Foundation, no locale.
+    fileprivate func lowercased() -> String {
+        String(decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+}

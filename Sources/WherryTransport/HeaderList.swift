@@ -1,0 +1,82 @@
+// Wherry: request header fields in the form libcurl reads.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+import Glibc
+
+/// An immutable list of request fields, in one block of memory.
+///
+/// It is libcurl's `curl_slist` built in place: the nodes and their text lie together, and the
+/// last node points to the `rest`, which many requests share. The caller has checked names and
+/// values; libcurl does not (SEC-U1).
+package final class HeaderList: @unchecked Sendable {  // never changes after init
+    private let block: UnsafeMutableRawPointer?
+    private let rest: HeaderList?
+    let head: UnsafeMutablePointer<curl_slist>?
+
+    /// - Parameters:
+    ///   - fields: in the order of sending. An empty value is sent as an empty field; a `nil`
+    ///     value keeps libcurl from sending a field of its own of that name.
+    ///   - rest: the fields that follow.
+    package init(_ fields: [(name: String, value: String?)], rest: HeaderList? = nil) {
+        self.rest = rest
+        guard !fields.isEmpty else {
+            block = nil
+            head = rest?.head
+            return
+        }
+        var text = 0
+        for field in fields {
+            text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 3
+        }
+        let nodes = fields.count * MemoryLayout<curl_slist>.stride
+        guard let memory = malloc(nodes + text) else {
+            block = nil
+            head = rest?.head
+            return
+        }
+        block = memory
+        let list = memory.bindMemory(to: curl_slist.self, capacity: fields.count)
+        var cursor = memory + nodes
+        for (index, field) in fields.enumerated() {
+            let start = cursor
+            cursor = Self.copy(field.name, to: cursor)
+            switch field.value {
+            case nil: cursor = Self.copy(":", to: cursor)
+            case "": cursor = Self.copy(";", to: cursor)
+            case let value?:
+                cursor = Self.copy(": ", to: cursor)
+                cursor = Self.copy(value, to: cursor)
+            }
+            cursor.storeBytes(of: 0, as: UInt8.self)
+            cursor += 1
+            let next = index + 1 < fields.count ? list + (index + 1) : rest?.head
+            (list + index).initialize(
+                to: curl_slist(data: start.assumingMemoryBound(to: CChar.self), next: next))
+        }
+        head = list
+    }
+
+    deinit { free(block) }
+
+    /// The lines as they go out, for tests and the stub.
+    package var lines: [String] {
+        var result: [String] = []
+        var node = head
+        while let current = node {
+            if let data = current.pointee.data { result.append(String(cString: data)) }
+            node = current.pointee.next
+        }
+        return result
+    }
+
+    private static func copy(
+        _ text: String, to destination: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer {
+        var text = text
+        return text.withUTF8 { bytes in
+            if let base = bytes.baseAddress { memcpy(destination, base, bytes.count) }
+            return destination + bytes.count
+        }
+    }
+}

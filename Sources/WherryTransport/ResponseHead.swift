@@ -1,0 +1,102 @@
+// Wherry: the status and the fields of an answer.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// The head of a final answer. The fields are kept as one block and parsed when asked for.
+package struct ResponseHead: Sendable {
+    /// The status code, 200 to 599 as a rule; 100 to 199 never come here.
+    package var status: Int
+    /// 10, 11 or 20.
+    package var httpVersion: Int
+    /// "name: value\n" for each field line, in the order of arrival.
+    package var block: Bytes
+
+    package init(status: Int, httpVersion: Int = 11, block: Bytes) {
+        self.status = status
+        self.httpVersion = httpVersion
+        self.block = block
+    }
+
+    /// The value of the first field of that name, whatever its case.
+    package subscript(name: String) -> String? {
+        var found: String?
+        forEachField { fieldName, value in
+            guard Self.matches(fieldName, name) else { return true }
+            found = String(decoding: value, as: UTF8.self)
+            return false
+        }
+        return found
+    }
+
+    /// The values of all fields of that name, in order.
+    package func values(_ name: String) -> [String] {
+        var result: [String] = []
+        forEachField { fieldName, value in
+            if Self.matches(fieldName, name) { result.append(String(decoding: value, as: UTF8.self)) }
+            return true
+        }
+        return result
+    }
+
+    /// Every field in order, names as they came.
+    package var fields: [(name: String, value: String)] {
+        var result: [(name: String, value: String)] = []
+        forEachField { name, value in
+            result.append(
+                (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+            return true
+        }
+        return result
+    }
+
+    /// Content-Length, if there is one that is a number.
+    package var contentLength: Int64? {
+        self["content-length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    }
+
+    /// Calls `body` with each name and trimmed value until it answers `false`.
+    package func forEachField(
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+    ) {
+        block.withUnsafeBytes { bytes in
+            var start = 0
+            while start < bytes.count {
+                var end = start
+                while end < bytes.count && bytes[end] != 0x0A { end += 1 }
+                var colon = start
+                while colon < end && bytes[colon] != 0x3A { colon += 1 }
+                if colon < end && colon > start {
+                    var first = colon + 1
+                    var last = end
+                    while first < last && (bytes[first] == 0x20 || bytes[first] == 0x09) {
+                        first += 1
+                    }
+                    while last > first && (bytes[last - 1] == 0x20 || bytes[last - 1] == 0x09) {
+                        last -= 1
+                    }
+                    let name = UnsafeRawBufferPointer(rebasing: bytes[start..<colon])
+                    let value = UnsafeRawBufferPointer(rebasing: bytes[first..<last])
+                    if !body(name, value) { return }
+                }
+                start = end + 1
+            }
+        }
+    }
+
+    private static func matches(_ bytes: UnsafeRawBufferPointer, _ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { name in
+            guard name.count == bytes.count else { return false }
+            for index in 0..<name.count where lower(bytes[index]) != lower(name[index]) {
+                return false
+            }
+            return true
+        }
+    }
+
+    @inline(__always)
+    private static func lower(_ byte: UInt8) -> UInt8 {
+        byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+    }
+}

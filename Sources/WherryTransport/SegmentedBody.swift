@@ -1,0 +1,341 @@
+// Wherry: a request body made of bytes and files, read ahead off the network thread.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WherrySystem
+
+/// One run of a body.
+package enum BodySegment: Sendable {
+    case bytes(Bytes)
+    /// A file, or from `offset` on a part of it. A `nil` length is all there is from the offset on
+    /// when the body is made.
+    case file(path: String, offset: Int64 = 0, length: Int64? = nil)
+}
+
+/// A body of known length whose files are never in memory as a whole.
+///
+/// Files are opened by `init`, so that a missing one is known before any traffic. What the page
+/// cache holds is read straight into libcurl's buffer, since that waits for nothing. Where it does
+/// not, a job on the workers fills two buffers in turn; `read` then only copies, and answers
+/// `.wait` where the job is behind. A file whose size changes meanwhile fails the transfer.
+package final class SegmentedBody: BodySource {
+    /// The size of each of the two buffers.
+    package static let bufferSize = 524_288
+
+    private enum Part: Sendable {
+        case bytes(Bytes)
+        case file(File, offset: Int64, length: Int64, size: Int64)
+
+        var length: Int64 {
+            switch self {
+            case .bytes(let bytes): Int64(bytes.count)
+            case .file(_, _, let length, _): length
+            }
+        }
+    }
+
+    /// A filled buffer and where its bytes belong.
+    private struct Block {
+        var buffer: Buffer
+        var part: Int
+        var offset: Int64
+        var count: Int
+    }
+
+    private final class Buffer: @unchecked Sendable {  // one side at a time has it
+        let bytes: UnsafeMutableRawBufferPointer
+
+        init?(_ size: Int) {
+            guard let base = malloc(max(1, size)) else { return nil }
+            bytes = UnsafeMutableRawBufferPointer(start: base, count: size)
+        }
+        deinit { free(bytes.baseAddress) }
+    }
+
+    /// A place in the body.
+    private struct Position {
+        var part = 0
+        var offset: Int64 = 0
+    }
+
+    /// What the reading side and the job share.
+    private struct Shared {
+        var free: [Buffer] = []
+        var made = 0
+        var ready: [Block] = []
+        /// Where the job reads next.
+        var next = Position()
+        var isRunning = false
+        /// Counts the rewinds: what was read for an earlier round is thrown away.
+        var round = 0
+        var failure: TransportError?
+        weak var waiting: Exchange?
+    }
+
+    private let parts: [Part]
+    private let workers: WorkerPool
+    private let shared = Lock(Shared())
+    private let size: Int
+    private let total: Int64
+    private let usesPageCache: Bool
+    /// The last part that is a file; -1 without one.
+    private let lastFile: Int
+    /// The reading side's own; `read` and `rewind` are called from one thread at a time.
+    private nonisolated(unsafe) var position = Position()
+    private nonisolated(unsafe) var current: Block?
+
+    /// Opens every file. Symbolic links are followed.
+    ///
+    /// Throws what the system said of a file that is missing or unreadable, `EISDIR` for a
+    /// directory, `EINVAL` for anything else that is no regular file, and `ESTALE` for one that is
+    /// shorter than the part that is wanted.
+    /// - Parameter usesPageCache: `false` leaves all reading to the workers, as a file that is not
+    ///   in the cache does; for tests.
+    package init(
+        _ segments: [BodySegment], workers: WorkerPool, usesPageCache: Bool = true
+    ) throws(SystemError) {
+        self.usesPageCache = usesPageCache
+        var parts: [Part] = []
+        var total: Int64 = 0
+        var largest: Int64 = 0
+        for segment in segments {
+            let part: Part
+            switch segment {
+            case .bytes(let bytes): part = .bytes(bytes)
+            case .file(let path, let offset, let length):
+                part = try Self.open(path, offset, length)
+                largest = max(largest, part.length)
+            }
+            guard part.length > 0 else { continue }
+            let (sum, overflow) = total.addingReportingOverflow(part.length)
+            if overflow { throw SystemError(EOVERFLOW, "add up the lengths of a body") }
+            total = sum
+            parts.append(part)
+        }
+        self.parts = parts
+        self.total = total
+        lastFile = parts.lastIndex { if case .file = $0 { true } else { false } } ?? -1
+        self.workers = workers
+        size = Int(min(largest, Int64(Self.bufferSize)))
+    }
+
+    private static func open(
+        _ path: String, _ offset: Int64, _ length: Int64?
+    ) throws(SystemError) -> Part {
+        let file = try File.open(path, [.read, .following])
+        let status = try file.status()
+        switch status.kind {
+        case .regular: break
+        case .directory: throw SystemError(EISDIR, "send", path: path)
+        default: throw SystemError(EINVAL, "send what is no regular file:", path: path)
+        }
+        guard offset >= 0, length ?? 0 >= 0 else { throw SystemError(EINVAL, "send", path: path) }
+        let rest = status.size - min(offset, status.size)
+        guard offset <= status.size, length ?? rest <= rest else {
+            throw SystemError(ESTALE, "send more than there is of", path: path)
+        }
+        return .file(file, offset: offset, length: length ?? rest, size: status.size)
+    }
+
+    /// The whole length in bytes, always known.
+    package var length: Int64? { total }
+
+    package func rewind() -> Bool {
+        position = Position()
+        let block = current
+        current = nil
+        shared.withLock { shared in
+            shared.round += 1
+            shared.free += shared.ready.map { $0.buffer }
+            if let block { shared.free.append(block.buffer) }
+            shared.ready = []
+            shared.next = Position()
+            shared.failure = nil
+            shared.waiting = nil
+        }
+        return true
+    }
+
+    package func read(
+        into target: UnsafeMutableRawBufferPointer, for exchange: Exchange
+    ) -> BodyRead {
+        var done = 0
+        while done < target.count, position.part < parts.count {
+            let room = UnsafeMutableRawBufferPointer(rebasing: target[done...])
+            let count: Int
+            switch parts[position.part] {
+            case .bytes(let bytes): count = copy(bytes, into: room)
+            case .file:
+                switch copyFile(into: room, for: done == 0 ? exchange : nil) {
+                case .success(let copied): count = copied
+                case .failure(let error): return done > 0 ? .bytes(done) : .failed(error)
+                }
+                if count == 0 { return done > 0 ? .bytes(done) : .wait }
+            }
+            done += count
+            advance(by: count)
+        }
+        return done > 0 ? .bytes(done) : .end
+    }
+
+    private func advance(by count: Int) {
+        position.offset += Int64(count)
+        if position.offset >= parts[position.part].length {
+            position = Position(part: position.part + 1)
+        }
+    }
+
+    private func copy(_ bytes: Bytes, into room: UnsafeMutableRawBufferPointer) -> Int {
+        bytes.withUnsafeBytes { source in
+            let start = Int(position.offset)
+            let count = min(room.count, source.count - start)
+            room.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[start..<start + count]))
+            return count
+        }
+    }
+
+    /// Copies from the filled buffers; 0 if there is none, and then `waiting` is told later.
+    private func copyFile(
+        into room: UnsafeMutableRawBufferPointer, for waiting: Exchange?
+    ) -> Result<Int, TransportError> {
+        if current == nil, let count = readCached(into: room) { return .success(count) }
+        if current == nil {
+            var isStarting = false
+            let failure = shared.withLock { shared -> TransportError? in
+                if !shared.ready.isEmpty {
+                    current = shared.ready.removeFirst()
+                } else if let failure = shared.failure {
+                    return failure
+                } else if let waiting {
+                    shared.waiting = waiting
+                }
+                isStarting =
+                    !shared.isRunning && shared.failure == nil
+                    && shared.next.part <= lastFile && (!shared.free.isEmpty || shared.made < 2)
+                if isStarting { shared.isRunning = true }
+                return nil
+            }
+            if isStarting { workers.submit { [self] in readAhead() } }
+            if let failure { return .failure(failure) }
+        }
+        guard let block = current else { return .success(0) }
+        let start = Int(position.offset - block.offset)
+        let count = min(room.count, block.count - start)
+        room.copyMemory(
+            from: UnsafeRawBufferPointer(rebasing: block.buffer.bytes[start..<start + count]))
+        if start + count == block.count {
+            current = nil
+            shared.withLock { $0.free.append(block.buffer) }
+        }
+        return .success(count)
+    }
+
+    /// Reads from the page cache, where no job is reading; `nil` where nothing is at hand, and
+    /// where the file changed, which the job then tells of.
+    private func readCached(into room: UnsafeMutableRawBufferPointer) -> Int? {
+        guard usesPageCache,
+            case .file(let file, let offset, let length, let size) = parts[position.part]
+        else { return nil }
+        let isMine = shared.withLock { shared in
+            !shared.isRunning && shared.ready.isEmpty && shared.failure == nil
+        }
+        guard isMine else { return nil }
+        let wanted = Int(min(Int64(room.count), length - position.offset))
+        let target = UnsafeMutableRawBufferPointer(rebasing: room[..<wanted])
+        let count = file.readNow(into: target, at: offset + position.offset)
+        guard count > 0, (try? file.status().size) == size else { return nil }
+        shared.withLock { shared in
+            shared.next = Position(part: position.part, offset: position.offset + Int64(count))
+            if shared.next.offset >= length { shared.next = Position(part: position.part + 1) }
+        }
+        return count
+    }
+
+    // MARK: The job
+
+    /// Fills buffers until there is none free or nothing left to read.
+    private func readAhead() {
+        while true {
+            let taken = shared.withLock { shared -> (Buffer, Position, Int)? in
+                while shared.next.part < parts.count {
+                    if case .file = parts[shared.next.part] { break }
+                    shared.next = Position(part: shared.next.part + 1)
+                }
+                guard shared.failure == nil, shared.next.part < parts.count,
+                    let buffer = takeBuffer(&shared)
+                else {
+                    shared.isRunning = false
+                    return nil
+                }
+                return (buffer, shared.next, shared.round)
+            }
+            guard let (buffer, place, round) = taken else {
+                // Nothing may be waiting for a buffer that memory could not be had for.
+                shared.withLock { shared in
+                    let waiting = shared.failure == nil ? nil : shared.waiting
+                    if waiting != nil { shared.waiting = nil }
+                    return waiting
+                }?.bodyIsReady()
+                return
+            }
+            let outcome = fill(buffer, from: place)
+            let waiting = shared.withLock { shared -> Exchange? in
+                guard shared.round == round else {
+                    shared.free.append(buffer)
+                    return nil
+                }
+                switch outcome {
+                case .success(let count):
+                    shared.ready.append(
+                        Block(buffer: buffer, part: place.part, offset: place.offset, count: count))
+                    shared.next.offset += Int64(count)
+                    if shared.next.offset >= parts[place.part].length {
+                        shared.next = Position(part: place.part + 1)
+                    }
+                case .failure(let error):
+                    shared.failure = error
+                    shared.free.append(buffer)
+                }
+                let waiting = shared.waiting
+                shared.waiting = nil
+                return waiting
+            }
+            waiting?.bodyIsReady()
+        }
+    }
+
+    /// A free buffer, one of two at most. Fails the body where there is no memory for the first.
+    private func takeBuffer(_ shared: inout Shared) -> Buffer? {
+        if let buffer = shared.free.popLast() { return buffer }
+        guard shared.made < 2 else { return nil }
+        guard let buffer = Buffer(size) else {
+            if shared.made == 0 {
+                shared.failure = TransportError(.noMemory, "No memory for reading a file to send")
+            }
+            return nil
+        }
+        shared.made += 1
+        return buffer
+    }
+
+    private func fill(_ buffer: Buffer, from place: Position) -> Result<Int, TransportError> {
+        guard case .file(let file, let offset, let length, let size) = parts[place.part] else {
+            return .success(0)
+        }
+        let wanted = Int(min(Int64(buffer.bytes.count), length - place.offset))
+        let room = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<wanted])
+        do throws(SystemError) {
+            let count = try file.read(into: room, at: offset + place.offset)
+            // Looked at after reading, so that a change before it is seen too.
+            guard try file.status().size == size, count == wanted else {
+                return .failure(
+                    TransportError(
+                        .bodySource, "The file \(file.path) changed its size while it was sent"))
+            }
+            return .success(count)
+        } catch {
+            return .failure(
+                TransportError(.bodySource, error.description, osCode: error.code))
+        }
+    }
+}

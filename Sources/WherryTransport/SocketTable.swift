@@ -1,0 +1,120 @@
+// Wherry: which sockets are watched, told to the kernel as late as possible.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+import Glibc
+import WherrySystem
+
+/// The sockets of one loop: what libcurl wants to know of each, and what epoll was told.
+///
+/// libcurl takes a socket out and puts it in again around every transfer. Telling epoll each time
+/// doubles the cost of a small request; so wishes are only noted, settled before the next wait,
+/// and a socket that nobody wants stays in epoll until it makes itself heard.
+final class SocketTable {
+    private struct Interest {
+        var want: UInt8 = 0
+        var have: UInt8 = 0
+        var isListed = false
+        /// Its end is told by `closed`, so that it may stay in epoll while nobody wants it. The
+        /// sockets of libcurl's resolver are closed without a word, and their numbers used again.
+        var isConnection = false
+    }
+
+    private var epoll: Int32
+    @exclusivity(unchecked) private var interests: [Interest] = []
+    @exclusivity(unchecked) private var changed: [Int32] = []
+    private let ready = UnsafeMutablePointer<clinux_ready>.allocate(capacity: 64)
+
+    init(waker: EventFD) throws(SystemError) {
+        epoll = clinux_epoll_create()
+        if epoll < 0 { throw SystemError(errno, "make an epoll descriptor") }
+        if clinux_epoll_set(epoll, waker.descriptor, UInt32(CLINUX_READ), 0) != 0 {
+            throw SystemError(errno, "watch an eventfd")
+        }
+    }
+
+    deinit {
+        close()
+        ready.deallocate()
+    }
+
+    /// Gives the epoll descriptor back; nothing can be watched afterwards.
+    func close() {
+        if epoll >= 0 { _ = Glibc.close(epoll) }
+        epoll = -1
+    }
+
+    /// Notes what libcurl wants to know: bits of CLINUX_READ and CLINUX_WRITE.
+    @inline(__always)
+    func want(_ socket: Int32, _ events: UInt8) {
+        guard socket >= 0 else { return }
+        let index = Int(socket)
+        grow(to: index)
+        interests[index].want = events
+        if events == 0 && !interests[index].isConnection && interests[index].have != 0 {
+            _ = clinux_epoll_set(epoll, socket, 0, 1)
+            interests[index].have = 0
+        }
+        if events != 0 && interests[index].have != events && !interests[index].isListed {
+            interests[index].isListed = true
+            changed.append(socket)
+        }
+    }
+
+    private func grow(to index: Int) {
+        guard index >= interests.count else { return }
+        let missing = index + 64 - interests.count
+        interests.append(contentsOf: repeatElement(Interest(), count: missing))
+    }
+
+    /// A socket of a connection was made.
+    func opened(_ socket: Int32) {
+        guard socket >= 0 else { return }
+        grow(to: Int(socket))
+        interests[Int(socket)].have = 0
+        interests[Int(socket)].isConnection = true
+    }
+
+    /// A socket was closed: the kernel has taken it out already.
+    func closed(_ socket: Int32) {
+        guard socket >= 0, Int(socket) < interests.count else { return }
+        interests[Int(socket)].want = 0
+        interests[Int(socket)].have = 0
+        interests[Int(socket)].isConnection = false
+    }
+
+    /// Settles the notes and waits; answers how many sockets are ready.
+    ///
+    /// - Parameter timeout: milliseconds; -1 waits for ever.
+    func wait(timeout: Int32) -> Int {
+        for socket in changed {
+            interests[Int(socket)].isListed = false
+            let interest = interests[Int(socket)]
+            guard interest.want != 0, interest.want != interest.have else { continue }
+            let known: Int32 = interest.have != 0 ? 1 : 0
+            if clinux_epoll_set(epoll, socket, UInt32(interest.want), known) == 0
+                || clinux_epoll_set(epoll, socket, UInt32(interest.want), 1 - known) == 0
+            {
+                interests[Int(socket)].have = interest.want
+            }
+        }
+        changed.removeAll(keepingCapacity: true)
+        return max(0, Int(clinux_epoll_wait(epoll, ready, 64, timeout)))
+    }
+
+    /// Calls `body` with each of the sockets that the last `wait` found ready.
+    func forEachReady(_ count: Int, _ body: (Int32, UInt32) -> Void) {
+        for index in 0..<count {
+            let socket = ready[index].descriptor
+            if socket >= 0, Int(socket) < interests.count, interests[Int(socket)].have != 0,
+                interests[Int(socket)].want == 0
+            {
+                // Nobody waits for this one any more.
+                _ = clinux_epoll_set(epoll, socket, 0, 1)
+                interests[Int(socket)].have = 0
+                continue
+            }
+            body(socket, ready[index].events)
+        }
+    }
+}

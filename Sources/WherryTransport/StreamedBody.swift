@@ -1,0 +1,153 @@
+// Wherry: a request body whose bytes a caller brings piece by piece.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WherrySystem
+
+/// A body that is written while it is sent, through a bounded buffer.
+///
+/// `write` and `finish` may be called from any thread. The caller is told of room, once each time the
+/// buffer has run empty and the transport asks for more.
+package final class StreamedBody: BodySource {
+    /// How many bytes may wait to be sent.
+    package static let capacity = 262_144
+
+    private struct State {
+        /// Byte `n` of the body lies at `n % capacity`; made with the first write.
+        var ring: UnsafeMutableRawPointer?
+        var written: Int64 = 0
+        var taken: Int64 = 0
+        var isFinished = false
+        var onRoom: (@Sendable (_ offset: Int64, _ room: Int) -> Void)?
+        /// `onRoom` was called, and nothing was written since.
+        var isAsked = false
+        var failure: TransportError?
+        weak var waiting: Exchange?
+
+        var count: Int { Int(written - taken) }
+    }
+
+    /// What was announced; `nil` sends the body chunked.
+    package let length: Int64?
+    private let state: Lock<State>
+
+    /// - Parameter length: the whole length, if the caller knows it; a negative one is none.
+    package init(length: Int64? = nil) {
+        self.length = length.flatMap { $0 < 0 ? nil : $0 }
+        state = Lock(State())
+    }
+
+    /// Calls `body` whenever bytes are wanted: with the offset of the next one, and how many fit.
+    /// Called on the transport's thread with no lock held; must not block, may write. To be set
+    /// before the exchange is started.
+    package func onRoom(_ body: @escaping @Sendable (_ offset: Int64, _ room: Int) -> Void) {
+        state.withLock { $0.onRoom = body }
+    }
+
+    deinit { state.withLock { free($0.ring) } }
+
+    /// Takes as many of the bytes as fit and returns how many: 0 when the buffer is full.
+    ///
+    /// Throws kind `bodySource`, and takes nothing, after `finish` and where the whole would be
+    /// longer than announced; kind `noMemory` where the buffer cannot be made.
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Int {
+        let (count, waiting) = try state.withLock { state throws(TransportError) in
+            (try write(bytes, &state), state.count > 0 ? Self.takeWaiting(&state) : nil)
+        }
+        waiting?.bodyIsReady()
+        return count
+    }
+
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, _ state: inout State
+    ) throws(TransportError) -> Int {
+        if let failure = state.failure { throw failure }
+        guard !state.isFinished else {
+            throw TransportError(.bodySource, "The request body was finished before this write")
+        }
+        if let length, Int64(bytes.count) > length - state.written {
+            throw TransportError(
+                .bodySource, "The request body would be longer than the \(length) bytes announced")
+        }
+        let count = min(bytes.count, Self.capacity - state.count)
+        guard count > 0, let source = bytes.baseAddress else { return 0 }
+        if state.ring == nil { state.ring = malloc(Self.capacity) }
+        guard let ring = state.ring else {
+            throw TransportError(.noMemory, "No memory for the request body")
+        }
+        let start = Int(state.written % Int64(Self.capacity))
+        let first = min(count, Self.capacity - start)
+        memcpy(ring + start, source, first)
+        memcpy(ring, source + first, count - first)
+        state.written += Int64(count)
+        state.isAsked = false
+        return count
+    }
+
+    /// Says that there are no more bytes. Fewer than announced fail the transfer with kind
+    /// `truncated`. A second call does nothing.
+    package func finish() {
+        let waiting = state.withLock { state -> Exchange? in
+            guard !state.isFinished else { return nil }
+            state.isFinished = true
+            if let length, state.written < length {
+                state.failure = TransportError(
+                    .truncated,
+                    "The request body ended after \(state.written) of the \(length) bytes announced"
+                )
+            }
+            return Self.takeWaiting(&state)
+        }
+        waiting?.bodyIsReady()
+    }
+
+    package func read(
+        into target: UnsafeMutableRawBufferPointer, for exchange: Exchange
+    ) -> BodyRead {
+        let (answer, ask) = state.withLock { state -> (BodyRead, (() -> Void)?) in
+            if let failure = state.failure { return (.failed(failure), nil) }
+            let count = min(target.count, state.count)
+            if count > 0, let ring = state.ring, let base = target.baseAddress {
+                let start = Int(state.taken % Int64(Self.capacity))
+                let first = min(count, Self.capacity - start)
+                memcpy(base, ring + start, first)
+                memcpy(base + first, ring, count - first)
+                state.taken += Int64(count)
+                return (.bytes(count), question(&state))
+            }
+            if state.isFinished || state.written == length { return (.end, nil) }
+            state.waiting = exchange
+            return (.wait, question(&state))
+        }
+        ask?()
+        return answer
+    }
+
+    /// What to ask the caller now, if the buffer is empty and it has not been asked.
+    private func question(_ state: inout State) -> (() -> Void)? {
+        guard state.count == 0, !state.isAsked, !state.isFinished, let onRoom = state.onRoom else {
+            return nil
+        }
+        let left = length.map { $0 - state.written } ?? .max
+        guard left > 0 else { return nil }
+        state.isAsked = true
+        let (offset, room) = (state.written, Int(min(left, Int64(Self.capacity))))
+        return { onRoom(offset, room) }
+    }
+
+    private static func takeWaiting(_ state: inout State) -> Exchange? {
+        let waiting = state.waiting
+        state.waiting = nil
+        return waiting
+    }
+
+    /// Starts over, which is possible while every byte written so far is still in the buffer.
+    package func rewind() -> Bool {
+        state.withLock { state in
+            guard state.written <= Int64(Self.capacity) else { return false }
+            state.taken = 0
+            state.waiting = nil
+            return true
+        }
+    }
+}

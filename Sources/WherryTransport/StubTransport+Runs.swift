@@ -1,0 +1,283 @@
+// Wherry: how a stub carries out one exchange.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// An exchange that a stub carries out; touched on the stub's thread only.
+final class StubRun {
+    /// sending -> waiting -> answering, and from each to the end.
+    enum Stage {
+        /// The body of the request is read.
+        case sending
+        /// Until the answer's time.
+        case waiting(until: Instant)
+        /// The head was told; so many bytes of the body were.
+        case answering(offset: Int)
+    }
+
+    let exchange: Exchange
+    let outcome: StubOutcome
+    /// The number of its record.
+    let number: Int
+    var stage = Stage.sending
+    var body = ByteBuffer()
+
+    init(_ exchange: Exchange, outcome: StubOutcome, number: Int) {
+        self.exchange = exchange
+        self.outcome = outcome
+        self.number = number
+    }
+}
+
+extension StubTransport {
+    func run(of exchange: Exchange) -> StubRun? { runs.first { $0.exchange === exchange } }
+
+    func begin(_ exchange: Exchange) {
+        let (number, outcome) = script.take(Self.record(of: exchange.request))
+        exchange.state.phase = .active
+        exchange.state.started = now
+        touch(exchange)
+        runs.append(StubRun(exchange, outcome: outcome, number: number))
+        exchange.receiver.exchangeDidStart(exchange)
+    }
+
+    /// Whether a step would do something now.
+    func canStep(_ run: StubRun) -> Bool {
+        let state = run.exchange.state.phase
+        guard state == .active, !run.exchange.state.isPaused else { return false }
+        switch run.stage {
+        case .sending: return !run.exchange.state.holdsSending
+        case .waiting(let time): return time <= now
+        case .answering: return !run.exchange.state.holdsReceiving
+        }
+    }
+
+    /// When it goes on by itself, if it waits for a time.
+    func due(of run: StubRun) -> Instant? {
+        guard case .waiting(let time) = run.stage, !run.exchange.state.isPaused else { return nil }
+        return time
+    }
+
+    /// One piece of work, so that pauses and cancels between two of them count.
+    func step(_ run: StubRun) {
+        guard canStep(run) else { return }
+        switch run.stage {
+        case .sending: send(run)
+        case .waiting: answer(run)
+        case .answering(let offset): receive(run, from: offset)
+        }
+    }
+
+    // MARK: The request's body
+
+    private func send(_ run: StubRun) {
+        let exchange = run.exchange
+        switch exchange.request.body {
+        case .none: sent(run)
+        case .bytes(let bytes):
+            exchange.setSent(Int64(bytes.count))
+            script.setBody(bytes, length: Int64(bytes.count), ofRequest: run.number)
+            reportProgress(exchange)
+            sent(run)
+        case .source(let source):
+            var answer = BodyRead.wait
+            withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
+                answer = source.read(into: buffer, for: exchange)
+                if case .bytes(let count) = answer { keep(buffer, count, run) }
+            }
+            switch answer {
+            case .bytes:
+                exchange.state.lastActivity = now
+                if let length = source.length, exchange.sent > length {
+                    finish(run, Self.lengthError(length))
+                } else {
+                    reportProgress(exchange)
+                }
+            case .wait: exchange.state.holdsSending = true
+            case .failed(let error): finish(run, error)
+            case .end:
+                if let length = source.length, exchange.sent != length {
+                    return finish(run, Self.lengthError(length))
+                }
+                script.setBody(run.body.take(), length: exchange.sent, ofRequest: run.number)
+                sent(run)
+            }
+        }
+    }
+
+    private func keep(_ buffer: UnsafeMutableRawBufferPointer, _ count: Int, _ run: StubRun) {
+        run.exchange.setSent(run.exchange.sent + Int64(count))
+        let room = max(0, StubScript.bodyLimit - run.body.count)
+        // A record that no memory can be had for ends early; its length still tells the truth.
+        _ = run.body.append(UnsafeRawBufferPointer(rebasing: buffer[..<min(count, room)]))
+    }
+
+    private static func lengthError(_ length: Int64) -> TransportError {
+        TransportError(
+            .bodySource, "The request body does not have the \(length) bytes announced")
+    }
+
+    private func sent(_ run: StubRun) {
+        run.exchange.state.lastActivity = now
+        run.stage = .waiting(until: now.advanced(by: run.outcome.delay))
+    }
+
+    // MARK: The answer
+
+    private func answer(_ run: StubRun) {
+        let exchange = run.exchange
+        if let failure = run.outcome.failure, run.outcome.body.isEmpty {
+            return finish(run, failure)
+        }
+        let head = ResponseHead(status: run.outcome.status, block: Bytes(run.outcome.head))
+        touch(exchange)
+        exchange.state.head = head
+        exchange.state.status = head.status
+        if let length = head.contentLength { exchange.setExpected(length) }
+        run.stage = .answering(offset: 0)
+        exchange.state.disposition = exchange.receiver.exchange(exchange, didReceive: head)
+        switch exchange.state.disposition {
+        case .abort(let error): finish(run, error)
+        case .deliver(let offset, let eager):
+            exchange.state.pieceCapacity = Exchange.pieceSize
+            if !eager {
+                exchange.state.pieceCapacity -= Int(max(0, offset) % Int64(Exchange.pieceSize))
+            }
+        case .collect(let limit):
+            if hasBody(run), let length = head.contentLength, length > limit {
+                finish(run, Self.limitError(limit))
+            }
+        case .discard: break
+        }
+    }
+
+    private func hasBody(_ run: StubRun) -> Bool {
+        run.exchange.request.method != "HEAD" && run.outcome.status != 204
+            && run.outcome.status != 304
+    }
+
+    private static func limitError(_ limit: Int64) -> TransportError {
+        TransportError(
+            .tooLarge,
+            "The body is larger than the limit of \(limit) bytes; raise it, stream the body or download it"
+        )
+    }
+
+    private func receive(_ run: StubRun, from offset: Int) {
+        let exchange = run.exchange
+        let body = hasBody(run) ? run.outcome.body : Bytes()
+        guard offset < body.count else { return finish(run, run.outcome.failure) }
+        var count = body.count - offset
+        switch exchange.state.disposition {
+        case .collect(let limit):
+            guard Int64(body.count) <= limit else { return finish(run, Self.limitError(limit)) }
+            guard body.withUnsafeBytes({ exchange.state.collected.append($0) }) else {
+                return finish(run, TransportError(.noMemory, "No memory for the body"))
+            }
+            note(count, run, to: body.count)
+        case .deliver:
+            guard exchange.mayDeliver() else {
+                exchange.state.holdsReceiving = true
+                return
+            }
+            count = min(count, exchange.state.pieceCapacity)
+            exchange.state.pieceCapacity = Exchange.pieceSize
+            let piece = body.withUnsafeBytes {
+                Bytes(copying: UnsafeRawBufferPointer(rebasing: $0[offset..<offset + count]))
+            }
+            note(count, run, to: offset + count)
+            exchange.deliver(piece)
+        case .discard, .abort: note(count, run, to: body.count)
+        }
+        reportProgress(exchange)
+    }
+
+    private func note(_ count: Int, _ run: StubRun, to offset: Int) {
+        run.exchange.addReceived(count, wire: count)
+        run.exchange.state.lastActivity = now
+        run.stage = .answering(offset: offset)
+    }
+
+    private func reportProgress(_ exchange: Exchange) {
+        guard exchange.request.wantsProgress, now >= exchange.state.nextProgress else { return }
+        exchange.state.nextProgress = now.advanced(by: .milliseconds(100))
+        exchange.receiver.exchangeDidProgress(exchange)
+    }
+
+    // MARK: The end
+
+    func finish(_ run: StubRun, _ error: TransportError?) {
+        let exchange = run.exchange
+        guard exchange.state.phase == .active else { return }
+        exchange.state.phase = .finished
+        runs.removeAll { $0 === run }
+        queue.leave(exchange, multiplexed: false)
+        if case .sending = run.stage, exchange.sent > 0 {
+            script.setBody(run.body.take(), length: exchange.sent, ofRequest: run.number)
+        }
+        var result = ExchangeResult()
+        result.head = exchange.state.head
+        result.body = exchange.state.collected.take()
+        result.error = error
+        result.metrics.queued = exchange.state.started.since(exchange.state.submitted) / 1000
+        result.metrics.total = now.since(exchange.state.started) / 1000
+        result.metrics.sent = exchange.sent
+        result.metrics.received = exchange.receivedOnWire
+        if result.head != nil { result.metrics.httpVersion = 11 }
+        exchange.receiver.exchange(exchange, didFinish: result)
+        startWaiting()
+    }
+
+    // MARK: The record
+
+    /// The request with the fields that libcurl would write first.
+    static func record(of request: ExchangeRequest) -> StubRequest {
+        var own: [(name: String, value: String)] = []
+        var known: Set<String> = []
+        for line in request.headers.lines {
+            let end = line.utf8.firstIndex { $0 == 0x3A || $0 == 0x3B } ?? line.endIndex
+            let name = String(line[..<end])
+            known.insert(lowercased(name))
+            var value = line[end...].utf8.dropFirst()
+            let isEmptyField = line.utf8.last == 0x3B && value.isEmpty
+            while value.first == 0x20 { value.removeFirst() }
+            // "Name:" only keeps libcurl from writing its own.
+            if !value.isEmpty || isEmptyField {
+                own.append((name, String(decoding: value, as: UTF8.self)))
+            }
+        }
+        var fields: [(name: String, value: String)] = []
+        func add(_ name: String, _ value: String) {
+            if !known.contains(lowercased(name)) { fields.append((name, value)) }
+        }
+        add("Host", authority(of: request.url))
+        if !request.userAgent.isEmpty { add("User-Agent", request.userAgent) }
+        add("Accept", "*/*")
+        add("Accept-Encoding", request.decoding.fieldValue)
+        var length: Int64?
+        var isChunked = false
+        switch request.body {
+        case .none:
+            if ["POST", "PUT", "PATCH"].contains(request.method) { length = 0 }
+        case .bytes(let bytes): length = Int64(bytes.count)
+        case .source(let source):
+            length = source.length
+            isChunked = length == nil
+        }
+        if isChunked { add("Transfer-Encoding", "chunked") }
+        fields += own
+        if let length { add("Content-Length", String(length)) }
+        return StubRequest(method: request.method, url: request.url.text, fields: fields)
+    }
+
+    /// Host and port as they stand in the URL.
+    private static func authority(of url: HTTPURL) -> String {
+        let rest = url.text.utf8.dropFirst(url.origin.scheme.utf8.count + 3)
+        let end = rest.firstIndex { $0 == 0x2F || $0 == 0x3F } ?? rest.endIndex
+        return String(decoding: rest[..<end], as: UTF8.self)
+    }
+
+    private static func lowercased(_ text: String) -> String {
+        String(decoding: text.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,389 @@
+// Wherry: a transport without a network, for tests.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import WherrySystem
+
+/// Answers exchanges from rules, on a thread of its own, by the same contract as the network's
+/// transport: order of calls, dispositions, flow control, pauses, deadlines, connection limits.
+///
+/// Bodies of answers are given decoded. Time is real until the first `advance`, and then stands
+/// still between one and the next.
+package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendable {
+    // Rules and mailbox under their locks; what is below "On the thread" is that thread's.
+
+    enum Message {
+        case start(Exchange)
+        case cancel(Exchange)
+        case setPaused(Exchange, Bool)
+        case continueReceiving(Exchange)
+        case continueSending(Exchange)
+        case schedule(Instant, @Sendable () -> Void)
+        case limits(perHost: Int, total: Int)
+        case clockMoved
+    }
+
+    private struct Mailbox {
+        var messages: [Message] = []
+        var thread: NativeThread?
+        /// The thread waits: whatever was due has happened.
+        var isIdle = true
+        var nextDue = Instant.never
+        var isClosing = false
+        var isClosed = false
+        var isJoining = false
+    }
+
+    let script: StubScript
+    private let mailbox = Monitor(Mailbox())
+    private let forkGeneration = ForkGuard.current
+    private let ownThread = Atomic<UInt>(0)
+    private let observation = Lock<ClockObservation?>(nil)
+
+    // On the thread.
+    var now: Instant
+    var queue = ConnectionQueue(perHost: 6, total: 32)
+    var runs: [StubRun] = []
+    private var timers: [(time: Instant, body: @Sendable () -> Void)] = []
+    private var inner: [Message] = []
+    private var isRefusing = false
+
+    static let closedError = TransportError(.cancelled, "The client was closed")
+
+    /// A stub without rules.
+    package convenience init(clock: ManualClock = ManualClock(manual: false)) {
+        self.init(script: StubScript(clock: clock))
+    }
+
+    /// Another transport, with a thread of its own, on the rules, the clock and the records of
+    /// `other`: clients that share a stub can be closed one by one.
+    package convenience init(sharing other: StubTransport) { self.init(script: other.script) }
+
+    private init(script: StubScript) {
+        self.script = script
+        now = script.clock.now()
+        script.enter(self)
+        let observation = script.clock.observe { [weak self] in self?.clockMoved() }
+        self.observation.withLock { $0 = observation }
+    }
+
+    deinit { close() }
+
+    package var clock: any Clock { script.clock }
+
+    // MARK: Rules
+
+    /// Answers the next `times` matching requests (-1: all of them); the oldest rule goes first.
+    ///
+    /// - Parameters:
+    ///   - method: `nil` is any.
+    ///   - url: the whole URL, or a prefix of it followed by "*".
+    ///   - head: lines "Name: value"; Content-Length is added where it is missing.
+    package func addAnswer(
+        method: String? = nil, url: String, times: Int = -1, status: Int = 200, head: String = "",
+        body: Bytes = Bytes()
+    ) {
+        var outcome = StubOutcome()
+        outcome.status = status
+        outcome.head = Self.block(head)
+        outcome.body = body
+        let announces = ResponseHead(status: status, block: Bytes(outcome.head))
+        if status >= 200, status != 204, status != 304, announces["content-length"] == nil,
+            announces["transfer-encoding"] == nil
+        {
+            outcome.head += "Content-Length: \(body.count)\n"
+        }
+        script.add(method: method, url: url, times: times, outcome: outcome)
+    }
+
+    /// Fails the next `times` matching requests: at once, or after a head of status 200 and so many
+    /// bytes ("x") of a body that was announced longer.
+    package func addFailure(
+        method: String? = nil, url: String, times: Int = -1, kind: TransportError.Kind,
+        afterBytes: Int64 = 0
+    ) {
+        var outcome = StubOutcome()
+        let count = Int(clamping: min(max(0, afterBytes), Int64(StubScript.bodyLimit)))
+        if count > 0 {
+            outcome.head = "Content-Length: \(count + 1)\n"
+            outcome.body = Bytes(repeatElement(UInt8(ascii: "x"), count: count))
+        }
+        outcome.failure = TransportError(kind, "The stub fails this request: \(kind.rawValue)")
+        script.add(method: method, url: url, times: times, outcome: outcome)
+    }
+
+    /// Delays the answers of the rule added last. `false` if there is no rule.
+    @discardableResult
+    package func setDelay(milliseconds: Int64) -> Bool {
+        script.setDelay(.milliseconds(milliseconds))
+    }
+
+    /// What was asked so far, in the order of starting.
+    package var requests: [StubRequest] { script.requests }
+    package var requestCount: Int { script.requestCount }
+    /// `nil` where there is none of that number.
+    package func request(at index: Int) -> StubRequest? { script.request(at: index) }
+
+    /// Moves the clock of all clients of this stub, and returns when what came due has happened on
+    /// their transports, one time after the other. What they leave to other threads is not waited
+    /// for. From inside a receiver's call it only moves the clock.
+    package func advance(milliseconds: Int64) {
+        if script.isOnThread { return script.clock.advance(by: .milliseconds(milliseconds)) }
+        script.advance(by: .milliseconds(milliseconds))
+    }
+
+    /// Head lines with plain ends, empty ones left out.
+    private static func block(_ head: String) -> String {
+        head.utf8.split { $0 == 0x0A || $0 == 0x0D }
+            .map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
+    }
+
+    // MARK: Transport
+
+    package func start(_ exchange: Exchange, wake: Bool) {
+        exchange.carrier = self
+        post(.start(exchange))
+    }
+
+    package func cancel(_ exchange: Exchange) { post(.cancel(exchange)) }
+    package func setPaused(_ exchange: Exchange, _ paused: Bool) {
+        post(.setPaused(exchange, paused))
+    }
+    package func schedule(at time: Instant, _ body: @escaping @Sendable () -> Void) {
+        post(.schedule(time, body))
+    }
+    /// Never takes the thread: everything is told on the stub's own.
+    package func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool { false }
+    package func setConnectionLimits(perHost: Int, total: Int) {
+        post(.limits(perHost: perHost, total: total))
+    }
+    func continueReceiving(_ exchange: Exchange) { post(.continueReceiving(exchange)) }
+    func continueSending(_ exchange: Exchange) { post(.continueSending(exchange)) }
+
+    package func close() {
+        guard ForkGuard.current == forkGeneration else { return }
+        if isOnThread {
+            mailbox.withLock { $0.isClosing = true }
+            return
+        }
+        let thread = mailbox.wait { mailbox -> NativeThread?? in
+            mailbox.isClosing = true
+            guard let thread = mailbox.thread else {
+                if mailbox.isJoining { return nil }
+                mailbox.isClosed = true
+                return .some(nil)
+            }
+            mailbox.thread = nil
+            mailbox.isJoining = true
+            self.mailbox.notify()
+            return thread
+        }
+        observation.withLock { $0 = nil }
+        guard let thread, let thread else { return }
+        if thread.isCurrent { thread.detach() } else { thread.join() }
+        mailbox.update { $0.isJoining = false }
+    }
+
+    var isOnThread: Bool {
+        ownThread.load(ordering: .relaxed) == UInt(pthread_self())
+    }
+
+    private func post(_ message: Message) {
+        if isOnThread {
+            inner.append(message)
+            return
+        }
+        let refusal = mailbox.update { mailbox -> TransportError? in
+            guard ForkGuard.current == forkGeneration else {
+                return TransportError(.forked, "The client belongs to the parent of this process")
+            }
+            guard !mailbox.isClosed, !mailbox.isClosing else {
+                return TransportError(.shutDown, "The client was closed")
+            }
+            if mailbox.thread == nil {
+                if case .limits = message {
+                } else {
+                    mailbox.thread = try? NativeThread(name: "wherry-stub") { [self] in run() }
+                    guard mailbox.thread != nil else {
+                        return TransportError(.noMemory, "No thread could be started")
+                    }
+                }
+            }
+            mailbox.messages.append(message)
+            mailbox.isIdle = false
+            return nil
+        }
+        if let refusal, case .start(let exchange) = message { refuse(exchange, refusal) }
+    }
+
+    private func clockMoved() {
+        mailbox.update { mailbox in
+            guard mailbox.thread != nil, !mailbox.isClosing, !isOnThread else { return }
+            mailbox.messages.append(.clockMoved)
+            mailbox.isIdle = false
+        }
+    }
+
+    /// Waits until the thread has nothing to do now, and answers when it will have.
+    func settledNextDue() -> Instant {
+        mailbox.wait { mailbox -> Instant? in
+            if mailbox.thread == nil || mailbox.isClosing { return .never }
+            return mailbox.isIdle ? mailbox.nextDue : nil
+        } ?? .never
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        ownThread.store(UInt(pthread_self()), ordering: .relaxed)
+        while true {
+            now = clock.now()
+            turn()
+            let due = nextDue
+            let delay = due == .never ? nil : clock.realDelay(for: due.since(clock.now()))
+            // A real delay that is over is no reason to wait; neither is anything left inside.
+            if let delay, delay <= 0 { continue }
+            if due <= clock.now() { continue }
+            let messages = mailbox.wait(timeout: delay) { mailbox -> [Message]? in
+                if mailbox.messages.isEmpty && !mailbox.isClosing {
+                    if !mailbox.isIdle || mailbox.nextDue != due {
+                        mailbox.isIdle = true
+                        mailbox.nextDue = due
+                        self.mailbox.notify()
+                    }
+                    return nil
+                }
+                let messages = mailbox.messages
+                mailbox.messages = []
+                mailbox.isIdle = false
+                return messages
+            }
+            now = clock.now()
+            for message in messages ?? [] { read(message) }
+            if mailbox.withLock({ $0.isClosing }) { break }
+        }
+        shutDown()
+        ownThread.store(0, ordering: .relaxed)
+    }
+
+    private func shutDown() {
+        isRefusing = true
+        repeat {
+            let messages = mailbox.withLock { mailbox in
+                let messages = mailbox.messages
+                mailbox.messages = []
+                return messages
+            }
+            for message in messages { read(message) }
+            readInner()
+            for exchange in queue.removeAll() { refuse(exchange, Self.closedError) }
+            while let run = runs.last { finish(run, Self.closedError) }
+        } while !inner.isEmpty
+        timers.removeAll()
+        mailbox.update { $0.isClosed = true }
+    }
+
+    private func readInner() {
+        let messages = inner
+        inner = []
+        for message in messages { read(message) }
+    }
+
+    /// Does everything that is due at `now`.
+    private func turn() {
+        repeat {
+            readInner()
+            sweep()
+            for run in runs where run.exchange.state.phase == .active { step(run) }
+        } while !inner.isEmpty || runs.contains { canStep($0) }
+    }
+
+    private func sweep() {
+        var due: [(time: Instant, body: @Sendable () -> Void)] = []
+        timers.removeAll { timer in
+            if timer.time <= now { due.append(timer) }
+            return timer.time <= now
+        }
+        for run in runs {
+            if let error = run.exchange.overdue(at: now) { finish(run, error) }
+        }
+        for exchange in queue.expired(at: now) {
+            refuse(exchange, exchange.timeoutError(.totalTimeout))
+        }
+        for timer in due { timer.body() }
+    }
+
+    private var nextDue: Instant {
+        var next = queue.nextDeadline
+        for timer in timers { next = min(next, timer.time) }
+        for run in runs {
+            next = min(next, run.exchange.nearestDeadline.time)
+            if let due = due(of: run) { next = min(next, due) }
+        }
+        return next
+    }
+
+    private func read(_ message: Message) {
+        switch message {
+        case .start(let exchange): submit(exchange)
+        case .cancel(let exchange):
+            let error = TransportError(.cancelled, "The transfer was cancelled")
+            switch exchange.state.phase {
+            case .waiting:
+                queue.remove(exchange)
+                refuse(exchange, error)
+            case .active: if let run = run(of: exchange) { finish(run, error) }
+            case .idle, .finished: break
+            }
+        case .setPaused(let exchange, let paused): hold(exchange, paused)
+        case .continueReceiving(let exchange):
+            exchange.state.holdsReceiving = false
+            touch(exchange)
+        case .continueSending(let exchange):
+            exchange.state.holdsSending = false
+            touch(exchange)
+        case .schedule(let time, let body):
+            if !isRefusing { timers.append((time, body)) }
+        case .limits(let perHost, let total):
+            queue.setLimits(perHost: perHost, total: total)
+            startWaiting()
+        case .clockMoved: break
+        }
+    }
+
+    private func submit(_ exchange: Exchange) {
+        guard exchange.state.phase == .idle else { return }
+        exchange.state.submitted = now
+        guard !isRefusing else { return refuse(exchange, Self.closedError) }
+        guard queue.admit(exchange) else {
+            exchange.state.phase = .waiting
+            return
+        }
+        begin(exchange)
+    }
+
+    func startWaiting() {
+        while !isRefusing, let exchange = queue.next() { begin(exchange) }
+    }
+
+    private func hold(_ exchange: Exchange, _ paused: Bool) {
+        guard exchange.state.isPaused != paused else { return }
+        exchange.state.isPaused = paused
+        touch(exchange)
+        if exchange.state.phase == .waiting && !paused { startWaiting() }
+    }
+
+    /// Begins its spans of silence anew.
+    func touch(_ exchange: Exchange) {
+        exchange.state.lastActivity = now
+        exchange.restartStallWindow(at: now)
+    }
+
+    func refuse(_ exchange: Exchange, _ error: TransportError) {
+        exchange.state.phase = .finished
+        var result = ExchangeResult()
+        result.error = error
+        exchange.receiver.exchange(exchange, didFinish: result)
+    }
+}

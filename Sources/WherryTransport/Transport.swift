@@ -1,0 +1,44 @@
+// Wherry: the seam between the client and whatever moves the bytes.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Carries out exchanges: over the network, or for a test from a script.
+package protocol Transport: AnyObject, Sendable {
+    /// The clock that deadlines and metrics are counted on.
+    var clock: any Clock { get }
+    /// Starts an exchange; its receiver hears of everything else, of refusal too, and never
+    /// before this returns unless called on the transport's own thread.
+    ///
+    /// - Parameter wake: `false` if the caller is about to `drive`.
+    func start(_ exchange: Exchange, wake: Bool)
+    /// Ends it with `cancelled`, unless it has ended. From any thread, any number of times.
+    func cancel(_ exchange: Exchange)
+    /// Stops or goes on reading and sending. Timeouts stand still meanwhile.
+    func setPaused(_ exchange: Exchange, _ paused: Bool)
+    /// Runs `body` once on the transport's thread at that time, or soon after.
+    func schedule(at time: Instant, _ body: @escaping @Sendable () -> Void)
+    /// Lends the calling thread until `isDone` answers `true` or the real time is over;
+    /// returns at once where the transport runs on a thread of its own just now.
+    ///
+    /// - Returns: whether the thread was taken.
+    func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool
+    func setConnectionLimits(perHost: Int, total: Int)
+    /// Cancels everything, and returns when no thread and no descriptor is left. The receivers
+    /// have heard `didFinish` by then. Called on its own thread it cannot wait, and does not.
+    func close()
+}
+
+/// What all connections of one pool have in common: its security identity.
+package struct TransportConfiguration: Hashable, Sendable {
+    /// A file of PEM certificates to trust instead of the system's.
+    package var caFile: String?
+    /// Trusts anybody.
+    package var insecure = false
+    /// A proxy's URL; "" is none at all; `nil` is what the environment says.
+    package var proxy: String?
+    package var maxPerHost = 6
+    package var maxConnections = 32
+
+    package init() {}
+}

@@ -1,0 +1,50 @@
+// Wherry: why an exchange broke.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What went wrong between the first byte of a request and the last of its answer.
+package struct TransportError: Error, Sendable {
+    /// The kinds that callers tell apart; each has one reason word of the public table.
+    package enum Kind: String, Sendable {
+        case badURL = "bad_url"
+        case resolve
+        case connect
+        case connectTimeout = "connect_timeout"
+        case firstByteTimeout = "first_byte_timeout"
+        case idleTimeout = "idle_timeout"
+        case totalTimeout = "total_timeout"
+        case stalled
+        case reset = "connection_reset"
+        case truncated
+        case badProtocol = "protocol"
+        case badEncoding = "bad_encoding"
+        case tooLarge = "too_large"
+        case headerTooLarge = "header_too_large"
+        case untrusted
+        case expired = "certificate_expired"
+        case wrongName = "wrong_name"
+        case tls
+        case bodySource = "body_source"
+        case refused
+        case cancelled
+        case noMemory = "no_memory"
+        case proxy
+        case shutDown = "shut_down"
+        case forked
+        case `internal`
+    }
+
+    package var kind: Kind
+    /// One sentence: what was tried and what happened, without secrets.
+    package var message: String
+    /// The CURLcode, or 0.
+    package var curlCode: Int32
+    /// The errno, or 0.
+    package var osCode: Int32
+
+    package init(_ kind: Kind, _ message: String, curlCode: Int32 = 0, osCode: Int32 = 0) {
+        self.kind = kind
+        self.message = message
+        self.curlCode = curlCode
+        self.osCode = osCode
+    }
+}

@@ -1,0 +1,167 @@
+// Wherry: the command that downloads a file.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+import Wherry
+import WherrySystem
+
+struct DownloadCommand: NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "download",
+        abstract: "Download a file, going on where an earlier attempt stopped.",
+        discussion: """
+            EXAMPLES
+              wherry download https://example.org/debian.iso
+              wherry download https://example.org/latest -o app.tar.gz --sha256 HEX
+              wherry download https://example.org/files/7 -d ~/Downloads --remote-name
+
+            The file appears under its name when it is whole and verified. Until then its parts lie \
+            beside it, hidden; the same command goes on from them if the server's file is still the \
+            same one.
+            """)
+
+    @Argument(help: "Where from, with http:// or https://.")
+    var url: String
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("The file to be.", valueName: "file"), completion: .file())
+    var file: String?
+
+    @Option(
+        name: [.customShort("d"), .customLong("directory")],
+        help: ArgumentHelp(
+            "The directory of the file to be. (default: the current one)", valueName: "directory"),
+        completion: .directory)
+    var directory: String?
+
+    @Flag(help: "Take the name that the server gives: so it is without --output.")
+    var remoteName = false
+
+    @Flag(inversion: .prefixedNo, help: "Go on where an earlier attempt stopped.")
+    var resume = true
+
+    @Flag(help: "Replace an existing file, at the end and in one step.")
+    var overwrite = false
+
+    @Option(
+        name: .customLong("sha256"),
+        help: ArgumentHelp("The SHA-256 that the file must have.", valueName: "digits"))
+    var sha256: String?
+
+    @Option(
+        help: ArgumentHelp("Attempts after a broken connection. (default: 5)", valueName: "count"))
+    var retries: Int?
+
+    @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    mutating func validate() throws {
+        if file != nil && (directory != nil || remoteName) {
+            throw ValidationError(
+                "--output names the file, so --directory and --remote-name cannot.")
+        }
+        if let retries, !(0...1000).contains(retries) {
+            throw ValidationError("--retries takes 0 to 1000, not \(retries).")
+        }
+        if let sha256, Hex.decode(sha256)?.count != 32 {
+            throw ValidationError("--sha256 takes 64 hexadecimal digits.")
+        }
+    }
+
+    mutating func perform(_ console: Console) async throws {
+        var request = Request(url)
+        connection.addHeaders(to: &request)
+        request.resumes = resume
+        request.overwrites = overwrite
+        if file == nil { request.set(.targetIsDirectory, 1) }
+        if let retries { request.set(.maxRetries, Int64(retries)) }
+        if let digest = sha256.flatMap({ Hex.decode($0) }) {
+            request.expectedDigest = ExpectedDigest(algorithm: .sha256, value: digest)
+        }
+        let client = try connection.client(output)
+        defer { client.close() }
+        let path = file ?? directory ?? FileManager.default.currentDirectoryPath
+        let listener = DownloadListener(console, named: file.map(Self.lastComponent) ?? guessedName)
+        let asked = request
+        let outcome = try await watch { observer throws(WherryError) in
+            try client.download(asked, to: path, observer: observer)
+        } _: { event in
+            listener.hear(event)
+        }
+        if let error = outcome.error {
+            listener.stop()
+            throw error
+        }
+        listener.finish(outcome.path, hasGivenName: file != nil, isVerified: sha256 != nil)
+        if console.isJSON {
+            var result = outcome.response.map(Report.success) ?? ["ok": true]
+            result["file"] = outcome.path.map { .string($0) }
+            result["bytes"] = JSON(listener.progress.completed)
+            result["resumed_at"] = JSON(listener.progress.resumedAt)
+            try console.print(result)
+        }
+    }
+
+    /// What the file will be called, as far as the URL tells.
+    private var guessedName: String {
+        let path = url.prefix { $0 != "?" && $0 != "#" }
+        let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(
+            String.init)
+        return name.flatMap { $0.isEmpty ? nil : $0.removingPercentEncoding ?? $0 } ?? url
+    }
+
+    private static func lastComponent(_ path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+}
+
+/// Tells of a download while it goes on.
+private final class DownloadListener: @unchecked Sendable {  // one event after the other
+    private(set) var progress = TransferProgress()
+    private let display: (any ProgressDisplay)?
+    private let name: String
+
+    init(_ console: Console, named name: String) {
+        self.name = name
+        display = console.progress(named: name)
+    }
+
+    func hear(_ event: TransferEvent) {
+        switch event {
+        case .progress(let progress):
+            if self.progress.resumedAt == 0, progress.resumedAt > 0 {
+                display?.remark("goes on at \(Units.bytes(progress.resumedAt))")
+            }
+            self.progress = progress
+            display?.update(progress)
+        case .state(.waiting, let reason):
+            display?.remark("waits for another attempt" + because(reason))
+        case .state(.restarted, let reason):
+            display?.remark("starts from the beginning" + because(reason))
+        case .state(_, .alreadyComplete):
+            display?.remark("is there already")
+        default: break
+        }
+    }
+
+    private func because(_ reason: ErrorReason?) -> String {
+        reason.map { ": \($0.rawValue)" } ?? ""
+    }
+
+    func finish(_ path: String?, hasGivenName: Bool, isVerified: Bool) {
+        let place = path.map { Self.shortened($0) }.flatMap { $0 == name ? nil : "saved as \($0)" }
+        let verified = isVerified ? "SHA-256 is right" : nil
+        let notes = [verified, hasGivenName ? nil : place].compactMap { $0 }
+        display?.finish(progress, note: notes.isEmpty ? nil : notes.joined(separator: ", "))
+    }
+
+    func stop() { display?.stop() }
+
+    private static func shortened(_ path: String) -> String {
+        let here = FileManager.default.currentDirectoryPath + "/"
+        let plain = URL(fileURLWithPath: path).standardized.path
+        return plain.hasPrefix(here) ? String(plain.dropFirst(here.count)) : plain
+    }
+}

@@ -1,0 +1,223 @@
+// Wherry: the command that uploads pictures.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Wherry
+import WherryImaging
+
+struct UploadCommand: NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "upload",
+        abstract: "Upload pictures as a form, made smaller on the way.",
+        discussion: """
+            EXAMPLES
+              wherry upload https://example.org/photos beach.jpg
+              wherry upload https://example.org/photos *.jpg --quality 0.5 --max-width 1600
+              wherry upload https://example.org/album a.png b.png --name photo --field album=Ferien
+
+            Places and other metadata are left out, and pictures are turned upright. One broken \
+            picture fails the upload before a byte is sent.
+            """)
+
+    @Argument(help: "Where to, with http:// or https://.")
+    var url: String
+
+    @Argument(help: "JPEG and PNG files.", completion: .file(extensions: ["jpg", "jpeg", "png"]))
+    var picture: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "Quality of JPEGs, 0 to 1; 1 sends what is there. (default: 1)", valueName: "ratio"))
+    var quality: Double?
+
+    @Option(help: ArgumentHelp("The largest width.", valueName: "pixels"))
+    var maxWidth: Int?
+
+    @Option(help: ArgumentHelp("The largest height.", valueName: "pixels"))
+    var maxHeight: Int?
+
+    @Option(help: ArgumentHelp("The largest picture.", valueName: "bytes"))
+    var maxBytes: Int?
+
+    @Option(help: ArgumentHelp("What pictures are sent as.", valueName: "format"))
+    var format = PictureFormat.keep
+
+    @Option(help: ArgumentHelp("The name of the pictures' fields.", valueName: "name"))
+    var name = "image"
+
+    @Option(
+        help: ArgumentHelp(
+            "How fields of several pictures are named.",
+            discussion: "index: image0, image1; repeat: image, image; brackets: image[].",
+            valueName: "style"))
+    var names = NameStyle.index
+
+    @Option(
+        help: ArgumentHelp("A text field of the form; may be given again.", valueName: "name=value")
+    )
+    var field: [PairArgument] = []
+
+    @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    mutating func validate() throws {
+        if picture.isEmpty { throw ValidationError("There is no picture to upload.") }
+        if let quality, !(0...1).contains(quality) {
+            throw ValidationError("--quality takes 0 to 1, not \(quality).")
+        }
+        for (option, value) in [
+            ("max-width", maxWidth), ("max-height", maxHeight), ("max-bytes", maxBytes),
+        ] {
+            if let value, value < 1 {
+                throw ValidationError("--\(option) takes 1 and more, not \(value).")
+            }
+        }
+    }
+
+    mutating func perform(_ console: Console) async throws {
+        let request = makeRequest()
+        let client = try connection.client(output)
+        defer { client.close() }
+        let label =
+            picture.count == 1 ? Self.lastComponent(picture[0]) : "\(picture.count) pictures"
+        let listener = UploadListener(
+            console, named: label, pictures: picture.map(Self.lastComponent))
+        let outcome = try await watch { observer throws(WherryError) in
+            try client.send(request, observer: observer)
+        } _: { event in
+            listener.hear(event)
+        }
+        if let error = outcome.error {
+            listener.stop()
+            if !console.isJSON {
+                // The complaint that follows is about the first.
+                for image in error.failedImages.dropFirst() {
+                    console.note(image.error?.message.printable ?? image.fileName.printable)
+                }
+                if let response = error.response { try show(response) }
+            }
+            throw error
+        }
+        listener.finish()
+        guard let response = outcome.response else { return }
+        if console.isJSON {
+            var result = Report.success(response)
+            Report.add(response.body, of: response, to: &result)
+            result["pictures"] = .array(listener.results)
+            try console.print(result)
+        } else {
+            try show(response)
+        }
+    }
+
+    private func makeRequest() -> Request {
+        var compression = WherryImaging.Compression()
+        if let quality { compression.quality = quality }
+        compression.maxWidth = maxWidth
+        compression.maxHeight = maxHeight
+        compression.maxBytes = maxBytes
+        compression.format = format.imageFormat
+        var parts = field.map { Request.Part.field($0.pair.name, $0.pair.value) }
+        for path in picture {
+            parts.append(
+                Request.Part(
+                    name: name, content: .image(.file(path: path), compression),
+                    fileName: format.named(Self.lastComponent(path))))
+        }
+        var request = Request(url, method: "POST")
+        request.body = .multipart(parts)
+        request.imageNames = names.rawValue
+        connection.addHeaders(to: &request)
+        return request
+    }
+
+    private func show(_ response: Response) throws {
+        let isJSON = response.header("content-type").map { MediaType($0)?.isJSON ?? false } ?? false
+        let isPretty = isJSON && Terminal.output.isTerminal
+        try OutputFile().write(
+            isPretty ? JSONText.lines(response.body, on: .output) : response.body)
+    }
+
+    private static func lastComponent(_ path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+}
+
+/// What pictures are sent as.
+enum PictureFormat: String, ExpressibleByArgument, CaseIterable {
+    case keep, jpeg, png
+
+    var imageFormat: ImageFormat {
+        switch self {
+        case .keep: .keep
+        case .jpeg: .jpeg
+        case .png: .png
+        }
+    }
+
+    /// The file's name with the ending of what it becomes.
+    func named(_ name: String) -> String {
+        if self == .keep { return name }
+        let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]
+        return "\(stem.isEmpty ? name[...] : stem).\(self == .jpeg ? "jpg" : "png")"
+    }
+}
+
+/// How the fields of several pictures are named.
+enum NameStyle: String, ExpressibleByArgument, CaseIterable {
+    case index, `repeat`, brackets
+}
+
+/// Tells of an upload while it goes on.
+private final class UploadListener: @unchecked Sendable {  // one event after the other
+    private(set) var results: [JSON] = []
+    private var progress = TransferProgress()
+    private let console: Console
+    private let display: (any ProgressDisplay)?
+    private let pictures: [String]
+
+    init(_ console: Console, named name: String, pictures: [String]) {
+        self.console = console
+        self.pictures = pictures
+        display = console.progress(named: name)
+    }
+
+    func hear(_ event: TransferEvent) {
+        switch event {
+        case .progress(let progress):
+            self.progress = progress
+            display?.update(progress)
+        case .image(let image): hear(image)
+        default: break
+        }
+    }
+
+    private func hear(_ image: ImageOutcome) {
+        let name = pictures.indices.contains(image.index) ? pictures[image.index] : image.fileName
+        var result: JSONObject = ["name": .string(name)]
+        if let error = image.error {
+            result["error"] = .string(error.reason)
+        } else {
+            result["original_bytes"] = JSON(image.originalBytes)
+            result["sent_bytes"] = JSON(image.encodedBytes)
+            if !console.isJSON {
+                display?.stop()
+                console.note("\(name.printable): " + Self.change(image))
+            }
+        }
+        results.append(.object(result))
+    }
+
+    /// "3.2 MiB → 812.0 KiB (-75 %)".
+    private static func change(_ image: ImageOutcome) -> String {
+        let sent = Units.bytes(image.encodedBytes)
+        guard image.originalBytes > 0 else { return sent }
+        let ratio = Double(image.encodedBytes) / Double(image.originalBytes) - 1
+        let percent = Int((ratio * 100).rounded())
+        return
+            "\(Units.bytes(image.originalBytes)) → \(sent) (\(percent > 0 ? "+" : "")\(percent) %)"
+    }
+
+    func finish() { display?.finish(progress, note: nil) }
+    func stop() { display?.stop() }
+}

@@ -1,0 +1,52 @@
+// Wherry: a transfer followed to its end.
+// SPDX-License-Identifier: Apache-2.0
+
+import Wherry
+
+/// Hears of one transfer and hands its events on in their order.
+private final class EventRelay: TransferObserver {
+    let events: AsyncStream<TransferEvent>
+    private let continuation: AsyncStream<TransferEvent>.Continuation
+
+    init() { (events, continuation) = AsyncStream.makeStream() }
+
+    func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        continuation.yield(event)
+        if case .done = event { continuation.finish() }
+    }
+
+    /// Looks at the figures ten times a second until the task is cancelled, since no event says
+    /// that nothing comes any more.
+    func tick(_ transfer: Transfer) async {
+        var last = TransferProgress()
+        while (try? await Task.sleep(for: .milliseconds(100))) != nil {
+            let progress = transfer.progress
+            if progress != last { continuation.yield(.progress(progress)) }
+            last = progress
+        }
+    }
+}
+
+/// Starts a transfer, calls `hear` with each of its events, and returns how it ended. Cancelling the
+/// task cancels the transfer, whose end is still waited for.
+func watch(
+    _ start: (any TransferObserver) throws(WherryError) -> Transfer,
+    _ hear: @escaping @Sendable (TransferEvent) -> Void
+) async throws(WherryError) -> TransferOutcome {
+    let relay = EventRelay()
+    let transfer = try start(relay)
+    let ticker = Task { await relay.tick(transfer) }
+    defer { ticker.cancel() }
+    return await withTaskCancellationHandler {
+        // A task of its own: in a cancelled one the events would end before the end.
+        await Task {
+            for await event in relay.events {
+                if case .done(let outcome) = event { return outcome }
+                hear(event)
+            }
+            return TransferOutcome(error: Transfer.cancelledError)
+        }.value
+    } onCancel: {
+        transfer.cancel()
+    }
+}

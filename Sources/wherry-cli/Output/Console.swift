@@ -1,0 +1,96 @@
+// Wherry: what a command says: results, notes, progress and complaints.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import Wherry
+
+/// Results go to standard output, everything else to standard error.
+struct Console: Sendable {
+    let isQuiet: Bool
+    let isJSON: Bool
+    private let kind: ProgressKind
+
+    init(_ options: OutputOptions) {
+        isQuiet = options.quiet
+        isJSON = options.jsonOutput
+        kind = options.progress
+    }
+
+    /// A result as one line of JSON.
+    func print(_ result: JSONObject) throws(OutputError) {
+        try OutputFile().write(JSON.object(result).description + "\n")
+    }
+
+    /// A result as a line for people.
+    func print(_ line: String) throws(OutputError) {
+        try OutputFile().write(line + "\n")
+    }
+
+    /// A remark on standard error, unless all is to be quiet.
+    func note(_ text: String) {
+        if !isQuiet { FileBytes.writeLine(text, to: STDERR_FILENO) }
+    }
+
+    /// Tells progress as the options want it; `nil` where nothing is to be told.
+    func progress(named name: String) -> ProgressDisplay? {
+        if isQuiet { return nil }
+        switch kind {
+        case .none: return nil
+        case .bar: return ProgressBar(named: name)
+        case .lines: return ProgressLines(named: name)
+        case .json: return ProgressRecords(named: name)
+        case .auto:
+            return Terminal.error.isTerminal ? ProgressBar(named: name) : ProgressLines(named: name)
+        }
+    }
+
+    /// Says what went wrong and answers the status to leave with.
+    func complain(_ error: any Error) -> Int32 {
+        let interrupted = Interrupts.status
+        switch error {
+        case let error as WherryError:
+            if let interrupted, error.code == .cancelled {
+                let kept = error.partialPath.map { "; \($0) is kept, the same command goes on" }
+                tell("interrupted" + (kept ?? ""), Report.failure(error, interrupted))
+                return interrupted
+            }
+            let status = ExitStatus(error.code).rawValue
+            tell(Self.sentence(of: error), Report.failure(error, status))
+            return status
+        case let error as OutputError:
+            if error.isBrokenPipe { return 128 + SIGPIPE }
+            let status = ExitStatus.file.rawValue
+            tell(error.message, Report.failure(error.message, reason: "io", status))
+            return status
+        case let error as ValidationError:
+            let status = ExitStatus.usage.rawValue
+            tell(error.message, Report.failure(error.message, reason: "usage", status))
+            return status
+        case is CancellationError:
+            let status = interrupted ?? ExitStatus.other.rawValue
+            tell("interrupted", Report.failure("interrupted", reason: "cancelled", status))
+            return status
+        default:
+            let status = ExitStatus.other.rawValue
+            tell("\(error)", Report.failure("\(error)", reason: "internal", status))
+            return status
+        }
+    }
+
+    private static func sentence(of error: WherryError) -> String {
+        var text = "\(error.reason): \(error.message)"
+        if let wait = error.retryAfter { text += "; try again in \(Units.time(wait))" }
+        if let path = error.partialPath { text += "; \(path) is kept, the same command goes on" }
+        return text
+    }
+
+    private func tell(_ text: String, _ report: JSONObject) {
+        if isJSON {
+            FileBytes.writeLine(JSON.object(report).description, to: STDOUT_FILENO)
+        } else {
+            let name = Terminal.error.paint("wherry:", .red)
+            FileBytes.writeLine("\(name) \(text.printableLines)", to: STDERR_FILENO)
+        }
+    }
+}

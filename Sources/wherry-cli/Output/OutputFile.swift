@@ -1,0 +1,82 @@
+// Wherry: where a body goes: standard output, or a file that appears when it is whole.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Wherry
+
+/// Takes a body piece by piece. A regular file is written under another name beside its place and
+/// gets its name at the end, so that an answer that broke leaves what was there.
+final class OutputFile {
+    /// `nil` for standard output.
+    let path: String?
+    private let descriptor: Int32
+    private var temporary: String?
+    private(set) var count: Int64 = 0
+
+    init() {
+        path = nil
+        descriptor = STDOUT_FILENO
+    }
+
+    init(_ path: String) throws(OutputError) {
+        self.path = path
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            // A device or a pipe is written as it is.
+            descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else { throw Self.failure(path) }
+            return
+        }
+        // Taken anew until the name is free; a name is never that of anybody else's file.
+        let url = URL(fileURLWithPath: path)
+        let folder = url.deletingLastPathComponent()
+        var name = ""
+        var opened: Int32 = -1
+        for _ in 0..<100 {
+            let mark = String(UInt32.random(in: 0...UInt32.max), radix: 36)
+            name =
+                folder.appendingPathComponent(
+                    ".\(url.lastPathComponent.prefix(60)).\(mark)"
+                ).path
+            opened = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            if opened >= 0 || errno != EEXIST { break }
+        }
+        descriptor = opened
+        guard descriptor >= 0 else { throw Self.failure(path) }
+        temporary = name
+    }
+
+    deinit {
+        if path != nil { close(descriptor) }
+        if let temporary { unlink(temporary) }
+    }
+
+    func write(_ bytes: Bytes) throws(OutputError) {
+        try bytes.withUnsafeBytes { buffer throws(OutputError) in try write(buffer) }
+    }
+
+    func write(_ text: String) throws(OutputError) {
+        try write(Bytes(text))
+    }
+
+    private func write(_ buffer: UnsafeRawBufferPointer) throws(OutputError) {
+        try FileBytes.write(buffer, to: descriptor, named: path ?? "standard output")
+        count += Int64(buffer.count)
+    }
+
+    /// All is there: the file gets its name.
+    func finish() throws(OutputError) {
+        guard let temporary, let path else { return }
+        let mask = umask(0)
+        umask(mask)
+        guard fchmod(descriptor, 0o666 & ~mask) == 0, rename(temporary, path) == 0 else {
+            throw Self.failure(path)
+        }
+        self.temporary = nil
+    }
+
+    private static func failure(_ path: String) -> OutputError {
+        OutputError(message: "\(path) cannot be written: \(FileBytes.reason(errno))")
+    }
+}

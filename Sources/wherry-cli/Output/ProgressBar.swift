@@ -1,0 +1,101 @@
+// Wherry: a bar that grows in one line of the terminal.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Wherry
+
+/// `photo.iso  ━━━━━━━━╸━━━━━━━  62 %  158.7 of 256.0 MiB  412.0 MiB/s  0:03 left`
+final class ProgressBar: ProgressDisplay {
+    private static let longestName = 28
+    private static let narrowest = 8
+    private static let widest = 40
+
+    private let name: String
+    private let terminal: Terminal
+    private let begun = ContinuousClock.now
+    private var last = ContinuousClock.now - .seconds(1)
+    private var isDrawn = false
+    private var turn = 0
+
+    init(named name: String, on terminal: Terminal = .error) {
+        let plain = name.printable
+        self.name =
+            plain.count <= Self.longestName ? plain : "…" + plain.suffix(Self.longestName - 1)
+        self.terminal = terminal
+    }
+
+    func update(_ progress: TransferProgress) {
+        guard ContinuousClock.now - last >= .milliseconds(80) else { return }
+        last = .now
+        draw(line(progress))
+    }
+
+    func remark(_ text: String) {
+        clear()
+        FileBytes.writeLine(terminal.paint("\(name): \(text)", .yellow), to: terminal.descriptor)
+    }
+
+    func finish(_ progress: TransferProgress, note: String?) {
+        clear()
+        var text = terminal.paint("✓ ", .green) + ProgressText.end(name, progress, begun)
+        if let note { text += ", \(note)" }
+        FileBytes.writeLine(text, to: terminal.descriptor)
+    }
+
+    func stop() { clear() }
+
+    /// The whole line, as wide as the terminal at most.
+    func line(_ progress: TransferProgress) -> String {
+        var figures = ""
+        if let percent = ProgressText.percent(progress) {
+            figures += String(repeating: " ", count: percent < 10 ? 2 : percent < 100 ? 1 : 0)
+            figures += "\(percent) %  "
+        }
+        figures += ProgressText.amount(progress)
+        // The first figures say little.
+        if let speed = progress.bytesPerSecond, ContinuousClock.now - begun >= .milliseconds(400) {
+            figures += "  \(Units.speed(speed))"
+        }
+        if let left = progress.remaining { figures += "  \(Units.time(left)) left" }
+
+        let room = terminal.width - 1 - name.count - figures.count - 4
+        guard room >= Self.narrowest else {
+            return String("\(name)  \(figures)".prefix(max(0, terminal.width - 1)))
+        }
+        let width = min(room, Self.widest)
+        return terminal.paint(name, .bold) + "  " + bar(progress.fraction, width) + "  " + figures
+    }
+
+    /// The bar; a block that wanders where the end is unknown.
+    private func bar(_ fraction: Double?, _ width: Int) -> String {
+        guard let fraction else {
+            turn += 1
+            let place = turn % (2 * (width - 3))
+            let left = place < width - 3 ? place : 2 * (width - 3) - place
+            return terminal.paint(String(repeating: "━", count: left), .dim)
+                + terminal.paint("━━━", .cyan)
+                + terminal.paint(String(repeating: "━", count: width - 3 - left), .dim)
+        }
+        let full = Int(fraction * Double(width))
+        let rest = width - full
+        // Without colours the way still to go is told from the way gone by its form.
+        let empty = terminal.hasColour ? "━" : "╌"
+        return terminal.paint(String(repeating: "━", count: full), .green)
+            + terminal.paint(String(repeating: empty, count: rest), .dim)
+    }
+
+    private func draw(_ line: String) {
+        isDrawn = true
+        write("\r\u{1B}[2K" + line)
+    }
+
+    private func clear() {
+        if isDrawn { write("\r\u{1B}[2K") }
+        isDrawn = false
+    }
+
+    private func write(_ text: String) {
+        // A terminal that has gone is no reason to end the work.
+        try? FileBytes.write(text, to: terminal.descriptor)
+    }
+}

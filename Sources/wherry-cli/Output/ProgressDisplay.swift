@@ -1,0 +1,103 @@
+// Wherry: progress as lines and as JSON records.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Wherry
+
+/// Tells how far a transfer has come.
+protocol ProgressDisplay: AnyObject {
+    func update(_ progress: TransferProgress)
+    /// Something happened in between, such as a new attempt.
+    func remark(_ text: String)
+    /// All is there.
+    func finish(_ progress: TransferProgress, note: String?)
+    /// It ended otherwise; the complaint follows.
+    func stop()
+}
+
+/// The texts that displays have in common.
+enum ProgressText {
+    static func amount(_ progress: TransferProgress) -> String {
+        progress.total.map { Units.bytes(progress.completed, of: $0) }
+            ?? Units.bytes(progress.completed)
+    }
+
+    /// Rounded down, so that only the whole is 100.
+    static func percent(_ progress: TransferProgress) -> Int? {
+        progress.fraction.map { Int($0 * 100) }
+    }
+
+    static func end(_ name: String, _ progress: TransferProgress, _ since: ContinuousClock.Instant)
+        -> String
+    {
+        let time = ContinuousClock.now - since
+        let moved = max(0, progress.completed - progress.resumedAt)
+        var text = "\(name): \(Units.bytes(progress.completed)) in \(Units.seconds(time))"
+        if time.inSeconds >= 0.05, moved > 0 {
+            text += ", \(Units.speed(Int64(Double(moved) / time.inSeconds)))"
+        }
+        if progress.resumedAt > 0 { text += ", \(Units.bytes(progress.resumedAt)) were there" }
+        return text
+    }
+}
+
+/// A line for every tenth of the way, or every ten seconds where the end is unknown.
+final class ProgressLines: ProgressDisplay {
+    private let name: String
+    private let begun = ContinuousClock.now
+    private var tenths = 0
+    private var last = ContinuousClock.now
+
+    init(named name: String) { self.name = name.printable }
+
+    func update(_ progress: TransferProgress) {
+        if let percent = ProgressText.percent(progress) {
+            // It goes down where a file is loaded anew.
+            guard percent / 10 != tenths, percent < 100 else { return }
+            tenths = percent / 10
+        } else {
+            guard ContinuousClock.now - last >= .seconds(10) else { return }
+        }
+        last = .now
+        var text = "\(name): \(ProgressText.amount(progress))"
+        if let percent = ProgressText.percent(progress) { text += ", \(percent) %" }
+        if let speed = progress.bytesPerSecond { text += ", \(Units.speed(speed))" }
+        if let left = progress.remaining { text += ", \(Units.time(left)) left" }
+        write(text)
+    }
+
+    func remark(_ text: String) { write("\(name): \(text)") }
+
+    func finish(_ progress: TransferProgress, note: String?) {
+        write(ProgressText.end(name, progress, begun) + (note.map { ", \($0)" } ?? ""))
+    }
+
+    func stop() {}
+
+    private func write(_ text: String) { FileBytes.writeLine(text, to: STDERR_FILENO) }
+}
+
+/// One JSON object per line for each figure that comes.
+final class ProgressRecords: ProgressDisplay {
+    private let name: String
+
+    init(named name: String) { self.name = name }
+
+    func update(_ progress: TransferProgress) {
+        write(Report.progress(progress, named: name))
+    }
+
+    func remark(_ text: String) {
+        write(["event": "remark", "name": .string(name), "text": .string(text)])
+    }
+
+    func finish(_ progress: TransferProgress, note: String?) {
+        write(Report.progress(progress, named: name))
+    }
+
+    func stop() {}
+
+    private func write(_ object: JSONObject) {
+        FileBytes.writeLine(JSON.object(object).description, to: STDERR_FILENO)
+    }
+}

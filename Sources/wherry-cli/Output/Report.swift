@@ -1,0 +1,76 @@
+// Wherry: results as JSON objects, for --json-output.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Wherry
+
+/// The objects that scripts read; docs/cli.md has the members.
+enum Report {
+    static func success(_ response: Response) -> JSONObject {
+        let metrics = response.metrics
+        var object: JSONObject = [
+            "ok": true, "url": .string(response.url), "status": JSON(response.status),
+        ]
+        object["headers"] = fields(response)
+        object["redirects"] = JSON(metrics.redirects)
+        object["seconds"] = seconds(metrics.total)
+        return object
+    }
+
+    static func failure(_ error: WherryError, _ status: Int32) -> JSONObject {
+        var object: JSONObject = ["ok": false, "exit": JSON(status)]
+        var told: JSONObject = ["reason": .string(error.reason), "message": .string(error.message)]
+        told["retryable"] = .bool(error.isRetryable)
+        if let wait = error.retryAfter { told["retry_after"] = seconds(wait) }
+        if let path = error.partialPath { told["partial"] = .string(path) }
+        object["error"] = .object(told)
+        if let response = error.response {
+            object["url"] = .string(response.url)
+            object["status"] = JSON(response.status)
+            object["headers"] = fields(response)
+            add(response.body, of: response, to: &object)
+        }
+        return object
+    }
+
+    static func failure(_ message: String, reason: String, _ status: Int32) -> JSONObject {
+        [
+            "ok": false, "exit": JSON(status),
+            "error": ["reason": .string(reason), "message": .string(message), "retryable": false],
+        ]
+    }
+
+    /// The body as what it is: `json`, `text`, or `base64` for other bytes.
+    static func add(_ body: Bytes, of response: Response, to object: inout JSONObject) {
+        object["bytes"] = JSON(body.count)
+        guard !body.isEmpty else { return }
+        let type = response.header("content-type").flatMap { MediaType($0) }
+        if type?.isJSON ?? false, let value = try? JSON.parse(body: body) {
+            object["json"] = value
+        } else if let text = String(validating: body, as: UTF8.self) {
+            object["text"] = .string(text)
+        } else {
+            object["base64"] = .string(body.data.base64EncodedString())
+        }
+    }
+
+    static func progress(_ progress: TransferProgress, named name: String) -> JSONObject {
+        var object: JSONObject = [
+            "event": "progress", "name": .string(name), "completed": JSON(progress.completed),
+        ]
+        object["total"] = progress.total.map { JSON($0) } ?? .null
+        object["resumed_at"] = JSON(progress.resumedAt)
+        object["bytes_per_second"] = progress.bytesPerSecond.map { JSON($0) } ?? .null
+        object["seconds_left"] = progress.remaining.map { seconds($0) } ?? .null
+        return object
+    }
+
+    static func seconds(_ duration: Duration) -> JSON {
+        .double((duration.inSeconds * 1000).rounded() / 1000)
+    }
+
+    private static func fields(_ response: Response) -> JSON {
+        .array(
+            response.headers.fields.map { [.string($0.name), .string($0.value ?? "")] })
+    }
+}

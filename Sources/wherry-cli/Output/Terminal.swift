@@ -1,0 +1,77 @@
+// Wherry: what is known about the terminal.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+
+/// A file descriptor that may be a terminal.
+struct Terminal: Sendable {
+    let descriptor: Int32
+    let isTerminal: Bool
+    /// A terminal that knows colours, and nobody asked for none (NO_COLOR, TERM=dumb).
+    let hasColour: Bool
+
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        isTerminal = isatty(descriptor) == 1
+        let environment = ProcessInfo.processInfo.environment
+        hasColour =
+            isTerminal && environment["NO_COLOR", default: ""].isEmpty
+            && environment["TERM", default: "dumb"] != "dumb"
+    }
+
+    static let output = Terminal(STDOUT_FILENO)
+    static let error = Terminal(STDERR_FILENO)
+
+    /// Columns now; 80 where it cannot be told.
+    var width: Int {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    /// The text in a colour, where there are colours.
+    func paint(_ text: String, _ colour: Colour) -> String {
+        hasColour ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    enum Colour: String {
+        case bold = "1"
+        case dim = "2"
+        case red = "31"
+        case green = "32"
+        case yellow = "33"
+        case blue = "34"
+        case cyan = "36"
+    }
+}
+
+extension String {
+    /// The text with control characters as visible escapes: a server's words may not steer the
+    /// terminal.
+    var printable: String {
+        guard unicodeScalars.contains(where: Self.isControl) else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            if Self.isControl(scalar) {
+                text += "\\x" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+            || (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+    }
+}
+
+extension String {
+    /// As ``printable``, with lines kept as lines.
+    var printableLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false)
+            .map { String($0).printable }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,101 @@
+// Wherry: acceptance tests of downloads whose program is killed
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+@Suite struct DownloadCrashTests {
+    /// The program that downloads, built beside the tests.
+    private static func start(_ url: String, _ path: String) throws -> (Process, Pipe) {
+        let child = Process()
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        var folder = URL(fileURLWithPath: tests).deletingLastPathComponent()
+        if !FileManager.default.fileExists(
+            atPath: folder.appendingPathComponent("DownloadChild").path)
+        {
+            // The tests run in a helper of the toolchain's, which names them.
+            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
+            folder = URL(fileURLWithPath: try #require(bundle)).deletingLastPathComponent()
+        }
+        child.executableURL = folder.appendingPathComponent("DownloadChild")
+        child.arguments = [url, path]
+        let output = Pipe()
+        child.standardOutput = output
+        try child.run()
+        return (child, output)
+    }
+
+    @Test(
+        "D17 kill -9 at any point costs at most what came after the last checkpoint: DC-C01, DC-C02"
+    )
+    func killed() async throws {
+        let bench = try DownloadBench()
+        let size = 8_389_385
+        let whole = Contents.make(seed: 1, size: size)
+        let path = bench.folder.file("a.bin")
+        // The server stands still before the end, so that no run is over before it is killed.
+        let url = bench.url("rate=1600000&hold_at=6000000&gate=go", size: size)
+        var claims: [Int64] = [0]
+        for isCheckpointed in [true, false, true, false] {
+            let (child, _) = try Self.start(url, path)
+            try await bench.scope.wait("requests=\(claims.count)")
+            if isCheckpointed {
+                for _ in 0..<100_000 where child.isRunning {
+                    if let bytes = try bench.client.partial(of: path)?.bytes,
+                        bytes > claims[claims.count - 1]
+                    {
+                        break
+                    }
+                    try await bench.scope.wait("requests=0")
+                }
+            }
+            kill(child.processIdentifier, SIGKILL)
+            child.waitUntilExit()
+            #expect(child.terminationStatus == SIGKILL)
+
+            #expect(!FileManager.default.fileExists(atPath: path))
+            let partial = try bench.client.partial(of: path)
+            let claimed = partial?.bytes ?? 0
+            #expect(
+                isCheckpointed
+                    ? claimed > claims[claims.count - 1] : claimed >= claims[claims.count - 1])
+            claims.append(claimed)
+            if let partial {
+                #expect(!partial.isRunning)
+                let bytes = try Data(contentsOf: URL(fileURLWithPath: partial.partialPath))
+                #expect(bytes.prefix(Int(claimed)) == whole.prefix(Int(claimed)))
+            }
+        }
+
+        try bench.scope.open(gate: "go")
+        let (child, output) = try Self.start(url, path)
+        child.waitUntilExit()
+        let words = String(
+            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        #expect(words == "done\n")
+        #expect(try bench.contents() == whole)
+        #expect(try bench.folder.names == ["a.bin"])
+        #expect(try bench.scope.requests().last?.header("range") == "bytes=\(claims[4])-")
+    }
+
+    @Test("D17 a crash before the first checkpoint is gone on from")
+    func killedEarly() async throws {
+        let bench = try DownloadBench()
+        let path = bench.folder.file("a.bin")
+        let (child, _) = try Self.start(bench.url("hold=400000&gate=go"), path)
+        try await bench.scope.wait("sent=400000")
+        kill(child.processIdentifier, SIGKILL)
+        child.waitUntilExit()
+        #expect(!FileManager.default.fileExists(atPath: path))
+        try bench.scope.open(gate: "go")
+
+        let end = try await bench.run(bench.url("hold=400000&gate=go"))
+
+        #expect(end.error == nil)
+        #expect(try bench.contents() == Contents.v1)
+        #expect(try bench.folder.names == ["a.bin"])
+    }
+}

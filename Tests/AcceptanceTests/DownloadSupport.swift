@@ -1,0 +1,197 @@
+// Wherry: what the acceptance tests of downloads have in common
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+/// Hears of one download and keeps everything.
+final class DownloadWatcher: TransferObserver {
+    private struct State {
+        var events: [TransferEvent] = []
+        var outcomes: [TransferOutcome] = []
+        var waiters:
+            [(condition: @Sendable ([TransferEvent]) -> Bool, CheckedContinuation<Void, Never>)] =
+                []
+    }
+    private let state = Lock(State())
+    private let clock: ManualClock?
+
+    /// - Parameter clock: moved on whenever the download waits, so that no test does.
+    init(clock: ManualClock? = nil) { self.clock = clock }
+
+    func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        if case .state(.waiting, _) = event { clock?.advance(by: .milliseconds(61_000)) }
+        let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.events.append(event)
+            if case .done(let outcome) = event { state.outcomes.append(outcome) }
+            let isOver = !state.outcomes.isEmpty
+            let ready = state.waiters.filter { isOver || $0.condition(state.events) }.map(\.1)
+            state.waiters.removeAll { isOver || $0.condition(state.events) }
+            return ready
+        }
+        for continuation in ready { continuation.resume() }
+    }
+
+    /// Until the condition holds, or the download has ended.
+    func wait(until condition: @escaping @Sendable ([TransferEvent]) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state -> Bool in
+                if !state.outcomes.isEmpty || condition(state.events) { return true }
+                state.waiters.append((condition, continuation))
+                return false
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+
+    /// The end; exactly one must have been told.
+    func end() async -> TransferOutcome {
+        await wait { _ in false }
+        let outcomes = state.withLock { $0.outcomes }
+        #expect(outcomes.count == 1, "a download ends once")
+        return outcomes[0]
+    }
+
+    func wait(for wanted: TransferState) async {
+        await wait { events in
+            events.contains { if case .state(let state, _) = $0 { state == wanted } else { false } }
+        }
+    }
+
+    var events: [TransferEvent] { state.withLock { $0.events } }
+    var states: [(state: TransferState, reason: String?)] {
+        events.compactMap {
+            if case .state(let state, let reason) = $0 { (state, reason?.rawValue) } else { nil }
+        }
+    }
+    /// Why it began again, each time.
+    var restarts: [String] {
+        states.compactMap { $0.state == .restarted ? $0.reason ?? "" : nil }
+    }
+    /// What else was told besides states: "journal_invalid", "already_complete".
+    var remarks: [String] {
+        states.compactMap { $0.state == .restarted || $0.state == .waiting ? nil : $0.reason }
+    }
+    var progresses: [Wherry.Progress] {
+        events.compactMap { if case .progress(let progress) = $0 { progress } else { nil } }
+    }
+}
+
+/// A download that ended, with all that was heard of it.
+struct DownloadEnd {
+    let outcome: TransferOutcome
+    let watcher: DownloadWatcher
+
+    var error: WherryError? { outcome.error }
+    var reason: String? { outcome.error?.reason }
+    var path: String? { outcome.path }
+    var restarts: [String] { watcher.restarts }
+    /// How many bytes were there when the first progress came.
+    var resumedAt: Int64? { watcher.progresses.first?.resumedAt }
+}
+
+extension Client {
+    /// Downloads and waits for the end.
+    func run(
+        _ url: String, to path: String, clock: ManualClock? = nil,
+        _ change: (inout Request) -> Void = { _ in }
+    ) async throws(WherryError) -> DownloadEnd {
+        var request = Request(url)
+        change(&request)
+        let watcher = DownloadWatcher(clock: clock)
+        let transfer = try download(request, to: path, observer: watcher)
+        let outcome = await watcher.end()
+        withExtendedLifetime(transfer) {}
+        return DownloadEnd(outcome: outcome, watcher: watcher)
+    }
+
+    /// Starts a download.
+    func begin(
+        _ url: String, to path: String, _ change: (inout Request) -> Void = { _ in }
+    ) throws(WherryError) -> (Transfer, DownloadWatcher) {
+        var request = Request(url)
+        change(&request)
+        let watcher = DownloadWatcher()
+        return (try download(request, to: path, observer: watcher), watcher)
+    }
+}
+
+/// The contents of downloads.md, section 4.
+enum Contents {
+    static let size = 1_060_921
+    static let cut = 400_000
+    static let v1 = make(seed: 1)
+    static let v2 = make(seed: 2)
+
+    static func make(seed: UInt64, size: Int = size) -> Data {
+        Data(TestPattern.bytes(seed: seed, count: size))
+    }
+
+    static func digest(_ data: Data, _ algorithm: DigestAlgorithm = .sha256) -> ExpectedDigest {
+        ExpectedDigest(
+            algorithm: algorithm, value: Digest.hash(of: Array(data), algorithm))
+    }
+}
+
+/// A server's scope, a client that tells time by hand, and a folder.
+struct DownloadBench {
+    let scope: TestServer.Scope
+    let clock = ManualClock()
+    let client: Client
+    let folder: TemporaryFolder
+
+    init(_ configure: (inout Client.Configuration) -> Void = { _ in }) throws {
+        scope = try TestServer.shared.scope()
+        folder = try TemporaryFolder()
+        let clock = clock
+        client = try makeClient(scope) { configuration in
+            configuration.clock = clock
+            configure(&configuration)
+        }
+    }
+
+    func url(_ query: String = "", size: Int = Contents.size) -> String {
+        scope.url("/bytes/\(size)" + (query.isEmpty ? "" : "?" + query))
+    }
+
+    /// Downloads to "a.bin"; waits for retries take no time.
+    func run(
+        _ url: String, retries: Int64 = 5, _ change: (inout Request) -> Void = { _ in }
+    ) async throws -> DownloadEnd {
+        try await client.run(url, to: folder.file("a.bin"), clock: clock) { request in
+            request.set(.maxRetries, retries)
+            change(&request)
+        }
+    }
+
+    /// A first run that the server's cut ends, which leaves the first 400,000 bytes.
+    func runUntilCut(_ query: String = "cut=400000&times=1") async throws -> DownloadEnd {
+        let end = try await run(url(query), retries: 0)
+        #expect(end.reason == "truncated")
+        #expect(try client.partial(of: folder.file("a.bin"))?.bytes == 400_000)
+        return end
+    }
+
+    func contents() throws -> Data { try folder.contents("a.bin") }
+
+    /// Until so many bytes are here. Asking the server, which answers others meanwhile, is the wait.
+    func wait(forBytes count: Int64, of transfer: Transfer) async throws {
+        for _ in 0..<10_000 {
+            if transfer.progress.completed >= count || transfer.state.isFinal { return }
+            try await scope.wait("requests=0")
+        }
+        Issue.record("\(count) bytes did not come")
+    }
+
+    /// The names of part and journal in the folder.
+    func leftovers() throws -> (part: String?, journal: String?) {
+        let names = try folder.names
+        return (
+            names.first { $0.hasSuffix(".part") }.map(folder.file),
+            names.first { $0.hasSuffix(".journal") }.map(folder.file)
+        )
+    }
+}

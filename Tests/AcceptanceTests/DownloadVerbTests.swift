@@ -1,0 +1,441 @@
+// Wherry: acceptance tests of pausing, cancelling and watching downloads
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+/// Where a download stands when a verb comes.
+enum Standing: String, CaseIterable, Sendable {
+    case queued, running, waiting, paused, held, done, failed, cancelled
+}
+
+enum Verb: String, CaseIterable, Sendable {
+    case pause, resume, cancel, discard
+
+    func apply(to transfer: Transfer) {
+        switch self {
+        case .pause: transfer.pause()
+        case .resume: transfer.resume()
+        case .cancel: transfer.cancel()
+        case .discard: transfer.discard()
+        }
+    }
+}
+
+@Suite struct DownloadVerbTests {
+    // MARK: D12
+
+    @Test("D12 every verb in every state", arguments: Standing.allCases, Verb.allCases)
+    func table(standing: Standing, verb: Verb) async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try await bring(bench, to: standing)
+
+        verb.apply(to: transfer)
+        verb.apply(to: transfer)
+
+        let isOver = [.done, .failed, .cancelled].contains(standing)
+        switch (verb, standing) {
+        case (_, _) where isOver:
+            #expect(
+                watcher.events.count(where: { if case .done = $0 { true } else { false } }) == 1)
+        case (.pause, _):
+            #expect(transfer.state == .paused)
+            transfer.resume()
+        case (.resume, .paused), (.resume, .held):
+            await watcher.wait(for: .running)
+        case (.resume, .waiting):
+            #expect(transfer.state == .waiting)
+            bench.clock.advance(by: .milliseconds(61_000))
+        default: break
+        }
+        if standing == .waiting && verb == .pause {
+            // It asked again at once.
+            await watcher.wait { _ in false }
+        }
+        try bench.scope.open(gate: "go")
+        let outcome = await watcher.end()
+
+        let partial = try bench.client.partial(of: bench.folder.file("a.bin"))
+        switch (verb, standing) {
+        case (_, .done):
+            #expect(outcome.error == nil)
+            #expect(try bench.contents() == Contents.v1)
+        case (.discard, _):
+            #expect(partial == nil)
+            #expect(try bench.folder.names.isEmpty)
+        case (_, .failed):
+            #expect(outcome.error?.reason == "truncated")
+            #expect(partial?.partialPath == outcome.error?.partialPath)
+            #expect(partial?.bytes == 400_000)
+        case (.cancel, _), (_, .cancelled):
+            #expect(outcome.error?.reason == "cancelled")
+            #expect(transfer.state == .cancelled)
+            #expect(partial?.partialPath == outcome.error?.partialPath)
+            // Nothing proves what was held, and nothing was asked for while it was queued.
+            #expect((partial != nil) == (standing != .held && standing != .queued))
+        default:
+            #expect(outcome.error == nil)
+            #expect(try bench.contents() == Contents.v1)
+            #expect(try bench.folder.names == ["a.bin"])
+        }
+        #expect(bench.client.count() == 0)
+    }
+
+    /// Starts a download and brings it to a state.
+    private func bring(_ bench: DownloadBench, to standing: Standing) async throws
+        -> (Transfer, DownloadWatcher)
+    {
+        let path = bench.folder.file("a.bin")
+        switch standing {
+        case .queued:
+            // The disk's threads are busy, so the part cannot be opened yet.
+            let gate = WorkerGate(bench.client)
+            let pair = try bench.client.begin(bench.url(), to: path)
+            gate.openSoon()
+            return pair
+        case .running, .paused, .cancelled:
+            let pair = try bench.client.begin(
+                bench.url("hold=400000&gate=go&times=1"), to: path)
+            try await bench.wait(forBytes: 1, of: pair.0)
+            if standing == .paused { pair.0.pause() }
+            if standing == .cancelled {
+                pair.0.cancel()
+                _ = await pair.1.end()
+            }
+            return pair
+        case .held:
+            let pair = try bench.client.begin(
+                bench.url("hold=400000&gate=go&no_validator=1"), to: path)
+            try await bench.wait(forBytes: 1, of: pair.0)
+            pair.0.pause()
+            #expect(pair.0.state == .paused)
+            return pair
+        case .waiting:
+            let pair = try bench.client.begin(bench.url("cut=400000&times=1"), to: path)
+            await pair.1.wait(for: .waiting)
+            return pair
+        case .failed:
+            let pair = try bench.client.begin(bench.url("cut=400000"), to: path) {
+                $0.set(.maxRetries, 0)
+            }
+            _ = await pair.1.end()
+            return pair
+        case .done:
+            let pair = try bench.client.begin(bench.url(), to: path)
+            _ = await pair.1.end()
+            return pair
+        }
+    }
+
+    @Test("D12 a pause is durable when it returns, and outlives the server's connection")
+    func pauseIsDurable() async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("hold=400000&gate=go&times=1"), to: bench.folder.file("a.bin"))
+        try await bench.scope.wait("sent=400000")
+        try await bench.wait(forBytes: 1, of: transfer)
+        transfer.pause()
+        #expect(transfer.state == .paused)
+        let kept = try #require(try bench.client.partial(of: bench.folder.file("a.bin")))
+        #expect(kept.bytes > 0 && kept.bytes <= 400_000)
+        #expect(kept.bytes == transfer.progress.completed)
+
+        try bench.scope.dropConnections()
+        bench.clock.advance(by: .milliseconds(60_000))
+        transfer.resume()
+        let outcome = await watcher.end()
+
+        #expect(outcome.error == nil)
+        #expect(watcher.restarts == [])
+        #expect(try bench.contents() == Contents.v1)
+        #expect(try bench.scope.requests().last?.header("range") == "bytes=\(kept.bytes)-")
+        #expect(watcher.states.map(\.state).filter { $0 != .waiting } == [.paused, .running])
+    }
+
+    @Test("D12 what cannot resume is held, and begins again if the server lets go")
+    func heldAndDropped() async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("hold=400000&gate=go&times=1&weak=1"), to: bench.folder.file("a.bin"))
+        try await bench.wait(forBytes: 1, of: transfer)
+        transfer.pause()
+        #expect(transfer.state == .paused)
+        try bench.scope.dropConnections()
+        try await bench.scope.wait("ended=1")
+        transfer.resume()
+        await watcher.wait(for: .waiting)
+        bench.clock.advance(by: .milliseconds(61_000))
+        let outcome = await watcher.end()
+        #expect(outcome.error == nil)
+        #expect(watcher.restarts == ["no_validator"])
+        #expect(try bench.contents() == Contents.v1)
+    }
+
+    @Test("D12 verbs reach many downloads by tag, URL and all at once")
+    func many() async throws {
+        let bench = try DownloadBench()
+        var running: [(Transfer, DownloadWatcher)] = []
+        for index in 0..<5 {
+            running.append(
+                try bench.client.begin(
+                    bench.url("hold_at=400000&gate=go&n=\(index)"),
+                    to: bench.folder.file("\(index).bin")
+                ) { $0.tag = index < 3 ? "low" : "high" })
+        }
+        for (transfer, _) in running { try await bench.wait(forBytes: 1, of: transfer) }
+        #expect(bench.client.pause(.tag("low")) == 3)
+        #expect(running.map(\.0.state) == [.paused, .paused, .paused, .running, .running])
+        #expect(bench.client.pause() == 5)
+        #expect(running.allSatisfy { $0.0.state == .paused })
+        #expect(bench.client.resume(.tag("high")) == 2)
+        #expect(bench.client.cancel(.tag("low")) == 3)
+        try bench.scope.open(gate: "go")
+        var reasons: [String?] = []
+        for (_, watcher) in running { reasons.append(await watcher.end().error?.reason) }
+        #expect(reasons == ["cancelled", "cancelled", "cancelled", nil, nil])
+        #expect(try bench.client.partials(in: bench.folder.path).count == 3)
+    }
+
+    @Test("D12 verbs from many threads end every download once, and leave nothing open")
+    func manyThreads() async throws {
+        let bench = try DownloadBench()
+        for round in 0..<loops(100) {
+            var running: [(Transfer, DownloadWatcher)] = []
+            for index in 0..<6 {
+                let watcher = DownloadWatcher(clock: bench.clock)
+                let query = ["cut=300000", "weak=1&cut=900000&times=1", "reset=200000"][index % 3]
+                var request = Request(bench.url("\(query)&n=\(round)-\(index)"))
+                // One download's wait moves the clock of all.
+                request.idleTimeout = .zero
+                request.firstByteTimeout = .zero
+                request.set(.stallSpeed, 0)
+                let path = bench.folder.file("\(round)-\(index).bin")
+                running.append(
+                    (
+                        try bench.client.download(request, to: path, observer: watcher), watcher
+                    ))
+            }
+            let transfers = running.map(\.0)
+            await withTaskGroup { group in
+                for worker in 0..<4 {
+                    group.addTask {
+                        var random = Lottery(seed: UInt64(round * 4 + worker))
+                        for _ in 0..<30 {
+                            let transfer = transfers[Int(random.next() % 6)]
+                            let verbs: [Verb] =
+                                random.next() % 50 < 47
+                                ? [.pause, .resume] : [.cancel, .discard]
+                            verbs[Int(random.next() % 2)].apply(to: transfer)
+                        }
+                    }
+                }
+            }
+            for (transfer, watcher) in running {
+                transfer.resume()
+                let outcome = await watcher.end()
+                let path = try #require(transfer.path)
+                switch outcome.state {
+                case .done: #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Contents.v1)
+                case .cancelled: #expect(!FileManager.default.fileExists(atPath: path))
+                default: Issue.record("\(outcome.error?.description ?? "")")
+                }
+                let last = watcher.events.last
+                #expect({ if case .done = last { true } else { false } }())
+            }
+            #expect(bench.client.count() == 0)
+            #expect(try bench.client.partials(in: bench.folder.path).allSatisfy { !$0.isRunning })
+        }
+        bench.client.close()
+        #expect(try openFiles(in: bench.folder) == 0)
+    }
+
+    /// How many files of a folder this process has open.
+    private func openFiles(in folder: TemporaryFolder) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
+            let target = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/self/fd/" + name)
+            return target?.hasPrefix(folder.path) == true
+        }
+    }
+
+    @Test("D12 closing the client ends every download and keeps what is there")
+    func close() async throws {
+        let bench = try DownloadBench()
+        var running: [(Transfer, DownloadWatcher)] = []
+        for index in 0..<4 {
+            running.append(
+                try bench.client.begin(
+                    bench.url("hold=400000&gate=go&n=\(index)"),
+                    to: bench.folder.file("\(index).bin")))
+        }
+        for (transfer, _) in running.dropLast() {
+            try await bench.wait(forBytes: 1, of: transfer)
+        }
+        bench.client.close()
+        for (_, watcher) in running {
+            let ends = watcher.events.count { if case .done = $0 { true } else { false } }
+            #expect(ends == 1)
+        }
+        let partials = try bench.client.partials(in: bench.folder.path)
+        #expect(partials.count >= 3)
+        #expect(partials.allSatisfy { !$0.isRunning })
+        let error = await failure { () throws(WherryError) in
+            _ = try bench.client.begin(bench.url(), to: bench.folder.file("late.bin"))
+        }
+        #expect(error?.reason == "closed")
+    }
+
+    // MARK: D7
+
+    @Test(
+        "D7 a refusal is an error with the server's words, and the target stays",
+        arguments: [
+            400, 401, 403, 404, 416, 500, 503,
+        ])
+    func refusals(status: Int) async throws {
+        let bench = try DownloadBench()
+        try Data("old".utf8).write(to: URL(fileURLWithPath: bench.folder.file("a.bin")))
+        let end = try await bench.run(
+            bench.scope.url("/status/\(status)?body=no%20\(status)&type=text/plain")
+        ) { $0.overwrites = true }
+        #expect(end.reason == "http_status" && end.error?.code == .http)
+        #expect(end.error?.httpStatus == status)
+        #expect(end.error?.response?.text == "no \(status)")
+        #expect(end.outcome.response?.header("content-type") == "text/plain")
+        #expect(end.path == nil)
+        #expect(try bench.contents() == Data("old".utf8))
+        #expect(try bench.folder.names == ["a.bin"])
+        #expect(try bench.scope.requests().count == (status >= 500 ? 6 : 1))
+    }
+
+    @Test("D7 of a long refusal 64 KiB are kept, and a 5xx keeps the partial")
+    func longRefusal() async throws {
+        let bench = try DownloadBench()
+        _ = try await bench.runUntilCut("cut_at=400000&status_next=500&change_at=2")
+        let end = try await bench.run(
+            bench.url("cut_at=400000&status_next=500&change_at=2"), retries: 1)
+        #expect(end.error?.httpStatus == 500)
+        #expect(end.error?.partialPath == (try bench.leftovers().part))
+
+        let body = String(repeating: "x", count: 200_000)
+        try bench.scope.script("long", #"[{"status": 404, "body": "\#(body)"}]"#)
+        let long = try await bench.client.run(
+            bench.scope.url("/s/long"), to: bench.folder.file("b.bin"))
+        #expect(long.error?.httpStatus == 404)
+        #expect(long.error?.response?.body.count == 65_536)
+    }
+
+    // MARK: D9, D10, D11
+
+    @Test("D9 progress begins where the resume did, never goes back, and tells the end")
+    func progress() async throws {
+        let bench = try DownloadBench()
+        _ = try await bench.runUntilCut("cut=400000&times=1&rate=2000000")
+        let client = try makeClient(bench.scope)
+        let end = try await client.run(
+            bench.url("cut=400000&times=1&rate=2000000"), to: bench.folder.file("a.bin"))
+        #expect(end.error == nil)
+        let told = end.watcher.progresses
+        #expect(told.first?.completed == 400_000 && told.first?.resumedAt == 400_000)
+        #expect(zip(told, told.dropFirst()).allSatisfy { $0.completed <= $1.completed })
+        #expect(told.allSatisfy { $0.completed <= $0.total ?? 0 && ($0.fraction ?? 2) <= 1 })
+        #expect(told.allSatisfy { $0.resumedAt == 400_000 })
+        #expect(told.last?.completed == Int64(Contents.size))
+        #expect(told.last?.wire == 660_921)
+        #expect(told.last?.bytesPerSecond ?? 0 > 0)
+    }
+
+    @Test("D9 at most ten progress events come in a second, and none where none are wanted")
+    func throttledProgress() async throws {
+        let bench = try DownloadBench()
+        let end = try await bench.client.run(
+            bench.url(size: 8 << 20), to: bench.folder.file("a.bin"))
+        // The clock stands still: only the first and the last are due.
+        #expect(end.watcher.progresses.count == 2)
+        let quiet = try await bench.client.run(bench.url(), to: bench.folder.file("b.bin")) {
+            $0.set(.wantProgress, 0)
+        }
+        #expect(quiet.error == nil && quiet.watcher.progresses.isEmpty)
+    }
+
+    @Test("D10 without a length the total is unknown until the end")
+    func unknownLength() async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("chunked=1&hold=400000&gate=go"), to: bench.folder.file("a.bin"))
+        await watcher.wait { !$0.isEmpty }
+        let progress = transfer.progress
+        #expect(progress.total == nil && progress.fraction == nil && progress.remaining == nil)
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().error == nil)
+        #expect(watcher.progresses.first?.total == nil)
+        #expect(watcher.progresses.last?.total == Int64(Contents.size))
+    }
+
+    @Test("D11 a failure tells where the partial lies")
+    func failurePath() async throws {
+        let bench = try DownloadBench()
+        let end = try await bench.run(bench.url("cut=530460"), retries: 0)
+        let path = try #require(end.error?.partialPath)
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+        #expect(size == 530_460)
+        #expect(end.path == nil)
+        #expect(end.outcome.response?.status == 200)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Contents.v1.prefix(530_460))
+    }
+
+    // MARK: D4
+
+    // In a process of its own: what other tests hold must not count.
+    @Test("D4 a large file takes no memory")
+    func flatMemory() async {
+        await #expect(processExitsWith: .success) {
+            let bench = try DownloadBench()
+            _ = try await bench.client.run(bench.url(size: 32 << 20), to: bench.folder.file("warm"))
+            let before = try residentBytes()
+            let (transfer, watcher) = try bench.client.begin(
+                bench.url(size: 512 << 20), to: bench.folder.file("a.bin"))
+            var most = 0
+            for share in 1...8 {
+                _ = try await bench.scope.wait("sent=\((32 << 20) + share * (63 << 20))")
+                most = max(most, try residentBytes())
+            }
+            try #require(await watcher.end().error == nil)
+            try #require(most - before < 10 << 20)
+            try #require(transfer.progress.completed == 512 << 20)
+        }
+    }
+}
+
+/// Numbers that are the same in every run.
+struct Lottery {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state >> 33
+    }
+}
+
+/// Keeps a client's workers busy until it is told otherwise.
+final class WorkerGate: Sendable {
+    private let isOpen = Monitor(false)
+
+    init(_ client: Client) {
+        for _ in 0..<max(2, ProcessInfo.processInfo.activeProcessorCount) {
+            client.workers.submit { [isOpen] in
+                _ = isOpen.wait(timeout: 10_000_000_000) { $0 ? true : nil }
+            }
+        }
+    }
+
+    /// Opens from another thread, since the verb under test may wait for the disk.
+    func openSoon() {
+        Thread.detachNewThread { [isOpen] in isOpen.update { $0 = true } }
+    }
+}

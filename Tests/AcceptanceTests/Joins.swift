@@ -1,0 +1,43 @@
+// Wherry: the table of URL joins (C2)
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+
+private struct Join: Decodable {
+    let base: String?
+    let url: String
+    let target: String?
+    let host: String?
+    let error: String?
+}
+
+/// Sends every case of the table with this body.
+func proveJoins(with body: Request.Body) async throws {
+    let server = try TestServer.shared
+    let here = server.url("")
+    let there = server.url("", host: "localhost")
+    func fill(_ text: String) -> String {
+        text.replacingOccurrences(of: "{here}", with: here)
+            .replacingOccurrences(of: "{there}", with: there)
+    }
+    for join in try scenarios("url-joins.json", of: Join.self) {
+        let client = try makeClient { $0.baseURL = join.base.map(fill) }
+        var request = Request(fill(join.url))
+        request.body = body
+        if let reason = join.error {
+            let refused = request
+            let error = await failure { () throws(WherryError) in
+                try await client.send(refused)
+            }
+            #expect(error?.reason == reason, "\(join)")
+        } else {
+            let echo = try await client.echo(request)
+            #expect(echo.target == join.target, "\(join)")
+            let host = join.host == "there" ? there : here
+            #expect(echo.values("host") == [String(host.dropFirst(7))], "\(join)")
+        }
+    }
+}

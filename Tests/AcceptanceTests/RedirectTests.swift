@@ -1,0 +1,319 @@
+// Wherry: acceptance tests of redirects and of hostile texts
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherryCore
+
+@Suite struct RedirectTests {
+    private let scope: TestServer.Scope
+    private let client: Client
+
+    init() throws {
+        scope = try TestServer.shared.scope()
+        client = try makeClient(scope)
+    }
+
+    /// Escapes a text for a query of the test server.
+    private func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    }
+
+    @Test("R19 redirects are followed, and told")
+    func followed() async throws {
+        let response = try await client.get("redirect/3")
+        #expect(response.status == 200)
+        #expect(response.redirects.map(\.status) == [302, 302, 302])
+        #expect(response.redirects.first?.url == scope.url("/redirect/3"))
+        #expect(response.url == scope.server.url("/echo"))
+    }
+
+    @Test("R19 no redirect is followed where none is wanted: it is the answer")
+    func unfollowed() async throws {
+        var request = Request("redirect/3")
+        request.maxRedirects = 0
+        request.acceptedStatus = [302]
+        let response = try await client.send(request)
+        #expect(response.status == 302)
+        #expect(response.header("location")?.hasSuffix("/redirect/2") == true)
+        #expect(try scope.requests().count == 1)
+    }
+
+    @Test("R19 a closure may refuse a redirect, end the request, or let it go on")
+    func decided() async throws {
+        var request = Request("redirect/2")
+        request.acceptedStatus = [302]
+        let targets = Guarded<[String]>([])
+        let kept = try await client.send(
+            request,
+            decisions: .redirecting { response, target in
+                targets.withLock { $0.append(target) }
+                return response.redirects.isEmpty
+            })
+        #expect(kept.status == 302 && kept.redirects.count == 1)
+        #expect(targets.withLock { $0 } == ["/redirect/1", "/echo"].map { scope.server.url($0) })
+        struct Unwanted: Error {}
+        let error = await failure { [request] () throws(WherryError) in
+            try await client.send(request, decisions: .redirecting { _, _ in throw Unwanted() })
+        }
+        #expect(error?.reason == "refused" && error?.code == .cancelled)
+        let followed = try await client.send(request, decisions: .redirecting { _, _ in true })
+        #expect(followed.status == 200)
+    }
+
+    struct Hop: Decodable {
+        struct Expected: Decodable {
+            let method: String
+            let credentials: Bool
+            let custom: Bool
+            let body: Bool
+        }
+        let status: Int
+        let method: String
+        let to: String
+        let body: Bool?
+        let keep: Bool?
+        let expect: Expected?
+        let error: String?
+    }
+
+    @Test("SEC-U3 credentials, fields and bodies go to the origin they were given for")
+    func origins() async throws {
+        let other = try TestServer()
+        defer { other.stop() }
+        for (index, hop) in try scenarios("redirects.json", of: Hop.self).enumerated() {
+            let key = "hop\(index)-\(scope.key)"
+            let server = hop.to == "port" ? other : try TestServer.shared
+            let target = server.url(
+                "/@\(key)/echo", host: hop.to == "host" ? "localhost" : "127.0.0.1")
+            var request = Request(
+                "redirect-to?status=\(hop.status)&url=\(escaped(target))", method: hop.method)
+            request.headers = ["Authorization": "Bearer s", "Cookie": "a=b", "X-Secret": "s"]
+            if hop.body == true { request.body = .json(Bytes(#"{"a":1}"#)) }
+            request.set(.keepAuthAcrossHosts, hop.keep == true ? 1 : 0)
+            let sent = request
+            let error = await failure { () throws(WherryError) in try await client.send(sent) }
+            let seen = try server.requests(key: key)
+            guard let expected = hop.expect else {
+                #expect(error?.reason == hop.error, "\(hop)")
+                #expect(seen.isEmpty, "\(hop)")
+                continue
+            }
+            #expect(error == nil, "\(hop)")
+            let last = try #require(seen.last)
+            #expect(last.method == expected.method, "\(hop)")
+            #expect((last.header("authorization") != nil) == expected.credentials, "\(hop)")
+            #expect((last.header("cookie") != nil) == expected.credentials, "\(hop)")
+            #expect((last.header("x-secret") != nil) == expected.custom, "\(hop)")
+            #expect(last.received == (expected.body ? 7 : 0), "\(hop)")
+            #expect((last.header("content-type") != nil) == expected.body, "\(hop)")
+        }
+    }
+
+    @Test("SEC-U3 the client's token stays behind too, and comes back at home")
+    func clientToken() async throws {
+        let client = try makeClient(scope) { $0.bearerToken = "token" }
+        let home = escaped(scope.url("/echo"))
+        let away = escaped(scope.url("/redirect-to?url=\(home)", host: "localhost"))
+        let echo = try await client.get("redirect-to?url=\(away)", as: Echo.self)
+        #expect(echo.values("authorization") == ["Bearer token"])
+        let tokens = try scope.requests().map { $0.header("authorization") }
+        #expect(tokens == ["Bearer token", nil, "Bearer token"])
+    }
+
+    @Test("SEC-U4 from https to http no redirect is followed")
+    func downgrade() async throws {
+        let server = try TestServer(certificate: .good)
+        defer { server.stop() }
+        let client = try makeClient { $0.caFile = server.ca }
+        let plain = escaped(scope.url("/echo"))
+        let error = await failure { () throws(WherryError) in
+            try await client.get(server.tlsURL("/redirect-to?url=\(plain)"))
+        }
+        #expect(error?.reason == "redirect_refused" && error?.httpStatus == 302)
+        #expect(try scope.requests().isEmpty)
+        // The same way up is fine.
+        let upgrade = server.url("/redirect-to?url=\(escaped(server.tlsURL("/echo")))")
+        #expect(try await client.get(upgrade).status == 200)
+    }
+
+    @Test(
+        "SEC-U5 other schemes are refused, and nothing is opened",
+        arguments: [
+            "file:///etc/passwd", "ftp://127.0.0.1/x", "gopher://127.0.0.1/", "ldap://127.0.0.1/",
+            "javascript:alert(1)", "data:text/plain,x", "dict://127.0.0.1/",
+            "http://user:pw@127.0.0.1/",
+        ])
+    func schemes(target: String) async throws {
+        let path = "redirect-to?url=\(escaped(target))"
+        let error = await failure { () throws(WherryError) in try await client.get(path) }
+        #expect(error?.reason == "redirect_refused")
+        #expect(error?.message.contains("pw@") == false)
+        #expect(try scope.requests().count == 1)
+    }
+
+    @Test("SEC-U6 ten redirects are followed, an eleventh is not")
+    func loops() async throws {
+        #expect(try await client.get("redirect/10").redirects.count == 10)
+        let error = await failure { () throws(WherryError) in try await client.get("redirect/11") }
+        #expect(error?.reason == "too_many_redirects")
+        try scope.reset()
+        let endless = await failure { () throws(WherryError) in try await client.get("loop") }
+        #expect(endless?.reason == "too_many_redirects")
+        #expect(try scope.requests().count == 11)
+    }
+
+    @Test("SEC-U6 a body that cannot be sent again is not, and a file's is", arguments: [307, 308])
+    func replay(status: Int) async throws {
+        let path = "redirect/2?status=\(status)"
+        let folder = try TemporaryFolder()
+        let bytes = TestPattern.bytes(count: 300_000)
+        try Data(bytes).write(to: URL(fileURLWithPath: folder.file("body")))
+        var request = Request(path, method: "POST")
+        request.body = .file(path: folder.file("body"), contentType: nil)
+        let echo = try await client.echo(request)
+        #expect(Data(base64Encoded: echo.body) == Data(bytes))
+        do {
+            _ = try await client.send(Request(path, method: "POST"), body: Pieces(count: 3))
+            Issue.record("A body from a sequence was sent twice")
+        } catch let error as WherryError {
+            #expect(error.reason == "redirect_refused")
+        }
+    }
+
+    // MARK: Texts
+
+    @Test("SEC-U1 no control byte gets into a field, a method, a type or a URL")
+    func controlBytes() async throws {
+        let server = StubServer()
+        server.answer("*")
+        var base = Client.Configuration()
+        base.stubServer = server
+        base.baseURL = "http://example.org/"
+        let client = try Client(base)
+        for byte in Array(0..<0x20) + [0x7F] where byte != 0x09 {
+            let text = "a\(UnicodeScalar(byte).map { String($0) } ?? "")b"
+            var requests: [String: Request] = [:]
+            requests["method"] = Request("x", method: text)
+            requests["url"] = Request("x\(text)")
+            var request = Request("x")
+            request.headers = [text: "v"]
+            requests["name"] = request
+            for name in ["X", "User-Agent", "Referer", "Cookie", "Range", "Authorization"] {
+                request.headers = [name: text]
+                requests["value of \(name)"] = request
+            }
+            request.headers = [:]
+            request.body = .bytes(Bytes("x"), contentType: text)
+            requests["content type"] = request
+            request.body = .multipart([.bytes("a", Bytes("x"), fileName: "f", contentType: text)])
+            requests["part's type"] = request
+            for (what, request) in requests {
+                let error = await failure { () throws(WherryError) in try await client.send(request)
+                }
+                #expect(error?.code == .argument, "byte \(byte) in the \(what)")
+            }
+            var broken: [String: Client.Configuration] = [:]
+            for what in ["agent", "token", "header", "base"] { broken[what] = base }
+            broken["agent"]?.userAgent = text
+            broken["token"]?.bearerToken = text
+            broken["header"]?.headers = ["X": text]
+            broken["base"]?.baseURL = "http://h/\(text)"
+            for (what, configuration) in broken {
+                let error = await failure { () throws(WherryError) in try Client(configuration) }
+                #expect(error?.code == .argument, "byte \(byte) in the client's \(what)")
+            }
+            let live = await failure { () throws(WherryError) in try client.setBearerToken(text) }
+            #expect(live?.code == .argument)
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("SEC-U1 names of form parts are escaped, not refused")
+    func partNames() async throws {
+        var request = Request("echo", method: "POST")
+        let name = "a\"b\r\n\\天"
+        request.body = .multipart([.bytes(name, Bytes("x"), fileName: name + ".txt")])
+        let parts = try #require(try await client.echo(request).parts)
+        #expect(parts.map(\.name) == ["a\"b\r\n\\天"])
+        #expect(parts.map(\.filename) == ["a\"b\r\n\\天.txt"])
+    }
+
+    @Test("SEC-U2 a URL names one host, or is refused")
+    func hostileURLs() async throws {
+        let server = StubServer()
+        server.answer("*")
+        let client = try Client { $0.stubServer = server }
+        let refused = [
+            "http://good.example\\@evil.example/", "http://user@good.example/", "http://a:b@c/",
+            "http://", "//x", "javascript:x", "http://good.example:port/",
+            "http://good.example:0/", "http://[::1/", "http://good.example\u{0}.evil/",
+            "http://good .example/", "ht tp://x/", "http//x", "",
+        ]
+        for url in refused {
+            let error = await failure { () throws(WherryError) in try await client.get(url) }
+            #expect(error?.reason == "bad_url", "\(url)")
+        }
+        #expect(server.requests.isEmpty)
+        for (url, host) in [
+            ("http://good.example#@evil.example/", "good.example"),
+            ("http://good.example?@evil.example/", "good.example"),
+            ("http://good.example/@evil.example", "good.example"),
+            ("HTTP://GOOD.EXAMPLE/", "good.example"), ("http://[::1]:80/", "[::1]"),
+        ] {
+            let response = try await client.get(url)
+            #expect(response.url.lowercased().hasPrefix("http://\(host)"), "\(url)")
+        }
+    }
+
+    @Test("SEC-U2 no text whatever makes it trap, and what is sent has the origin it was judged by")
+    func randomURLs() async throws {
+        let server = StubServer()
+        server.answer("*")
+        let client = try Client { $0.stubServer = server }
+        let words = [
+            "http", "https", ":", "/", "//", "\\", "@", "#", "?", "a", "b.c", "127.1", "[", "]",
+            "::1",
+            "%", "%2f", "%00", "..", ".", "\u{7F}", "天", " ", "\t", "80", "99999", "&", "=", ";",
+            "|",
+        ]
+        var generator = SystemRandomNumberGenerator()
+        var sent = 0
+        for turn in 0..<AcceptanceTests.loops(20_000) {
+            var text = turn % 2 == 0 ? "http://" : ""
+            for _ in 0..<Int.random(in: 1...8, using: &generator) {
+                text += words.randomElement(using: &generator) ?? ""
+            }
+            let url = text
+            let result = await failure { () throws(WherryError) in
+                let response = try await client.get(url)
+                #expect(response.url == server.requests.last?.url, "\(url)")
+            }
+            if let result {
+                #expect(result.reason == "bad_url", "\(url)")
+            } else {
+                sent += 1
+            }
+        }
+        #expect(sent > 0)
+    }
+}
+
+/// A body that can be read once.
+struct Pieces: AsyncSequence, Sendable {
+    let count: Int
+    var size = 10
+
+    struct Iterator: AsyncIteratorProtocol {
+        var left: Int
+        let size: Int
+        mutating func next() async -> [UInt8]? {
+            guard left > 0 else { return nil }
+            left -= 1
+            return Array(repeating: UInt8(truncatingIfNeeded: left), count: size)
+        }
+    }
+    func makeAsyncIterator() -> Iterator { Iterator(left: count, size: size) }
+}

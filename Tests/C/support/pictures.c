@@ -1,0 +1,107 @@
+/* Wherry: small pictures for C tests
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "pictures.h"
+
+#include <stdio.h>
+/* after stdio.h */
+#include <jpeglib.h>
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+uint8_t *picture_pixels(int width, int height) {
+  uint8_t *pixels = check_memory((size_t)width * (size_t)height * 3), *at = pixels;
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      *at++ = (uint8_t)(x * 255 / width);
+      *at++ = (uint8_t)(y * 255 / height);
+      *at++ = (uint8_t)((x / 8 + y / 8) % 2 ? 255 : (x * 7 ^ y * 13) & 63);
+    }
+  return pixels;
+}
+
+static uint8_t *own(const void *bytes, size_t count) {
+  uint8_t *copy = check_memory(count + 1);
+  memcpy(copy, bytes, count);
+  return copy;
+}
+
+uint8_t *picture_jpeg(int width, int height, int quality, size_t *out_count) {
+  struct jpeg_compress_struct info;
+  struct jpeg_error_mgr errors; /* the standard one: a failure here ends the program */
+  unsigned char *bytes = NULL;
+  unsigned long count = 0;
+  uint8_t *pixels = picture_pixels(width, height);
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  jpeg_mem_dest(&info, &bytes, &count);
+  info.image_width = (JDIMENSION)width;
+  info.image_height = (JDIMENSION)height;
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, quality, TRUE);
+  jpeg_start_compress(&info, TRUE);
+  for (int y = 0; y < height; y++) {
+    JSAMPROW row = pixels + (size_t)y * (size_t)width * 3;
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  uint8_t *copy = own(bytes, count);
+  *out_count = count;
+  free(bytes);
+  return copy;
+}
+
+uint8_t *picture_png(int width, int height, size_t *out_count) {
+  png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB};
+  png_alloc_size_t count = 0;
+  uint8_t *pixels = picture_pixels(width, height), *bytes = NULL;
+  image.width = (png_uint_32)width;
+  image.height = (png_uint_32)height;
+  REQUIRE(png_image_write_get_memory_size(image, count, 0, pixels, 0, NULL));
+  bytes = check_memory(count);
+  REQUIRE(png_image_write_to_memory(&image, bytes, &count, 0, pixels, 0, NULL));
+  *out_count = count;
+  return bytes;
+}
+
+static uint8_t *decode_png(const void *bytes, size_t count, int *out_width, int *out_height) {
+  png_image image = {.version = PNG_IMAGE_VERSION};
+  REQUIRE(png_image_begin_read_from_memory(&image, bytes, count));
+  image.format = PNG_FORMAT_RGB;
+  uint8_t *pixels = check_memory(PNG_IMAGE_SIZE(image));
+  REQUIRE(png_image_finish_read(&image, NULL, pixels, 0, NULL));
+  *out_width = (int)image.width;
+  *out_height = (int)image.height;
+  return pixels;
+}
+
+uint8_t *picture_decode(const void *bytes, size_t count, int *out_width, int *out_height) {
+  const uint8_t *first = bytes;
+  if (count > 8 && memcmp(first, "\x89PNG", 4) == 0)
+    return decode_png(bytes, count, out_width, out_height);
+  if (count < 4 || first[0] != 0xff || first[1] != 0xd8) return NULL;
+  struct jpeg_decompress_struct info;
+  struct jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, bytes, count);
+  jpeg_read_header(&info, TRUE);
+  info.out_color_space = JCS_RGB;
+  jpeg_start_decompress(&info);
+  size_t stride = (size_t)info.output_width * 3;
+  uint8_t *pixels = check_memory(stride * info.output_height);
+  while (info.output_scanline < info.output_height) {
+    JSAMPROW row = pixels + stride * info.output_scanline;
+    jpeg_read_scanlines(&info, &row, 1);
+  }
+  *out_width = (int)info.output_width;
+  *out_height = (int)info.output_height;
+  jpeg_finish_decompress(&info);
+  jpeg_destroy_decompress(&info);
+  return pixels;
+}

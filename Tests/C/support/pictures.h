@@ -1,0 +1,17 @@
+/* Wherry: small pictures for C tests, made by libjpeg and libpng themselves
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PICTURES_H
+#define PICTURES_H
+
+#include <stdint.h>
+#include <stddef.h>
+
+/* RGB rows of a picture with edges and a gradient; the test's own memory. */
+uint8_t *picture_pixels(int width, int height);
+/* Such a picture as a file's bytes; quality as libjpeg has it. */
+uint8_t *picture_jpeg(int width, int height, int quality, size_t *out_count);
+uint8_t *picture_png(int width, int height, size_t *out_count);
+/* The RGB rows of a JPEG or PNG file; NULL if it is neither. */
+uint8_t *picture_decode(const void *bytes, size_t count, int *out_width, int *out_height);
+
+#endif

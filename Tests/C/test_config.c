@@ -1,0 +1,288 @@
+/* Wherry: rows C of features.md, from C: settings of a client
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+static wherry_client *client_with_base(const char *base) {
+  wherry_config *config = new_config();
+  REQUIRE_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, base));
+  return new_client(config);
+}
+
+TEST("C1 a change of a setting counts for the next request") {
+  wherry_client *client = new_client(NULL);
+  outcome got = perform(client, new_request("GET", server_url("/drip?bytes=4&interval_ms=100")));
+  CHECK_STATUS(got.status, WHERRY_OK);
+
+  CHECK_OK(wherry_client_set_option(client, WHERRY_OPTION_TOTAL_TIMEOUT_MS, 100));
+
+  CHECK_INT(wherry_client_get_option(client, WHERRY_OPTION_TOTAL_TIMEOUT_MS), 100);
+  got = perform(client, new_request("GET", server_url("/silent?seconds=30")));
+  CHECK_STATUS(got.status, WHERRY_E_TIMEOUT);
+  CHECK_TEXT(got.reason, "total_timeout");
+}
+
+TEST("C2 one rule joins base and path for requests") {
+  char *host = server_url("/");
+  *strstr(host, "/@") = '\0';
+  const struct { const char *base, *url, *target; } rows[] = {
+      {"/echo/v1", "foo", "/echo/v1/foo"},
+      {"/echo/v1/", "foo", "/echo/v1/foo"},
+      {"/echo/v1", "/echo/foo", "/echo/foo"},
+      {"/echo/v1", "foo?a=b", "/echo/v1/foo?a=b"},
+      {"/echo/v1", "../foo", "/echo/foo"},
+      {"/echo/v1", "a//b", "/echo/v1/a//b"},
+      {"", "echo/x", "/echo/x"},
+      {"/", "/echo/x", "/echo/x"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    wherry_client *client = client_with_base(check_format("%s%s", host, rows[i].base));
+    outcome got = perform(client, new_request("GET", rows[i].url));
+    CHECK_STATUS(got.status, WHERRY_OK);
+    if (got.status == WHERRY_OK) CHECK_TEXT(echoed(&got, "target"), rows[i].target);
+  }
+}
+
+TEST("C2 an absolute URL ignores the base, and downloads and uploads join alike") {
+  wherry_client *client = client_with_base("http://127.0.0.1:9/nowhere");
+  outcome got = perform(client, new_request("GET", server_url("/echo/whole")));
+  CHECK_STATUS(got.status, WHERRY_OK);
+
+  CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_BASE_URL, server_url("/echo")));
+  wherry_request *upload = new_request("POST", "form");
+  CHECK_OK(wherry_request_add_part(upload, "a", "b", 1, NULL, NULL));
+  got = send_and_wait(client, upload);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(echoed(&got, "path"), "/echo/form");
+
+  const char *path = check_path("file");
+  got = download(client, new_request("GET", "file"), path);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  long count;
+  CHECK_HOLDS(check_read_file(path, &count), "\"path\": \"/echo/file\"");
+}
+
+TEST("C3 ignoring the base makes a relative URL an error and changes the identifier") {
+  wherry_client *client = client_with_base("http://v.juhe.cn");
+  wherry_request *request = new_request("POST", "toutiao/index");
+  CHECK_OK(wherry_request_set_parameter(request, "key", "0c60"));
+  CHECK_OK(wherry_request_set_parameter(request, "type", "top"));
+  CHECK_TEXT(wherry_request_identifier(request, client),
+             "b4b36793efabad54a14389cf09bc8133_a6a72ddee1dd86825cb5707c500784f5_"
+             "f882aed12c0b16ebdaecb1e9619f608d_d42fd88cf63a1c22520547ab3c4250d3");
+
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_IGNORE_BASE, 1));
+
+  CHECK_HOLDS(wherry_request_identifier(request, client), "507e6fd9699c311e1e11850905939715_");
+  outcome got = perform(client, request);
+  CHECK_STATUS(got.status, WHERRY_E_ARGUMENT);
+  CHECK_TEXT(got.reason, "bad_url");
+  request = new_request("GET", server_url("/echo"));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_IGNORE_BASE, 1));
+  CHECK_STATUS(perform(client, request).status, WHERRY_OK);
+}
+
+static wherry_client *client_with_defaults(void) {
+  wherry_config *config = new_config();
+  REQUIRE_OK(wherry_config_set_parameter(config, "lang", "en"));
+  REQUIRE_OK(wherry_config_set_parameter(config, "page", "1"));
+  return new_client(config);
+}
+
+TEST("C5 default parameters go under the request's own into query, body and form") {
+  wherry_client *client = client_with_defaults();
+  wherry_request *get = new_request("GET", server_url("/echo"));
+  CHECK_OK(wherry_request_set_parameter(get, "page", "2"));
+  outcome got = perform(client, get);
+  CHECK_TEXT(echoed_pairs(&got, "query"), "lang=en&page=2");
+
+  wherry_request *post = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_set_parameter(post, "page", "3"));
+  got = perform(client, post);
+  CHECK_TEXT(echoed(&got, "json/lang"), "en");
+  CHECK_TEXT(echoed(&got, "json/page"), "3");
+
+  wherry_request *upload = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_add_part(upload, "file", "x", 1, "x.txt", "text/plain"));
+  got = send_and_wait(client, upload);
+  CHECK_HOLDS(got.body, "\"name\": \"lang\"");
+}
+
+TEST("C5 default parameters leave downloads and given bodies alone, and can be left out") {
+  wherry_client *client = client_with_defaults();
+  const char *path = check_path("echo.json");
+  CHECK_STATUS(download(client, new_request("GET", server_url("/echo")), path).status, WHERRY_OK);
+  CHECK(server_wait("ended=1"));
+  wherry_json *log = server_log();
+  CHECK_INT(wherry_json_count(log, "requests/0/query"), 0);
+  CHECK_OK(wherry_json_free(log));
+
+  wherry_request *array = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_set_json(array, "[1,2]", 5));
+  outcome got = perform(client, array);
+  CHECK_TEXT(echoed_body(&got), "[1,2]");
+
+  wherry_request *none = new_request("GET", server_url("/echo"));
+  CHECK_OK(wherry_request_set_option(none, WHERRY_OPTION_DEFAULT_PARAMETERS, 0));
+  got = perform(client, none);
+  CHECK_TEXT(echoed_pairs(&got, "query"), "");
+}
+
+TEST("C6 silence ends a request, slow bytes do not, and a deadline does") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_IDLE_TIMEOUT_MS, 1000);
+  outcome got = perform(client, new_request("GET", server_url("/bytes/100?stall=50&seconds=30")));
+  CHECK_STATUS(got.status, WHERRY_E_TIMEOUT);
+  CHECK_TEXT(got.reason, "idle_timeout");
+
+  got = perform(client, new_request("GET", server_url("/drip?bytes=16&interval_ms=100")));
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_INT(got.count, 16);
+
+  wherry_request *request = new_request("GET", server_url("/drip?bytes=600&interval_ms=100"));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_TOTAL_TIMEOUT_MS, 300));
+  got = perform(client, request);
+  CHECK_STATUS(got.status, WHERRY_E_TIMEOUT);
+  CHECK_TEXT(got.reason, "total_timeout");
+
+  request = new_request("GET", server_url("/silent?seconds=30"));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_IDLE_TIMEOUT_MS, 0));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS, 200));
+  got = perform(client, request);
+  CHECK_STATUS(got.status, WHERRY_E_TIMEOUT);
+  CHECK_TEXT(got.reason, "first_byte_timeout");
+}
+
+TEST("C8 a client's headers are added, replaced, read and removed, whatever their case") {
+  wherry_client *client = new_client(NULL);
+  char text[8] = "";
+  size_t count = 0;
+  CHECK_OK(wherry_client_set_header(client, "X-Token", "one"));
+  CHECK_OK(wherry_client_set_header(client, "x-token", "the second"));
+  CHECK_OK(wherry_client_copy_header(client, "X-TOKEN", text, sizeof text, &count));
+  CHECK_TEXT(text, "the sec");
+  CHECK_INT(count, 10);
+
+  outcome got = perform(client, new_request("GET", server_url("/echo")));
+  CHECK_TEXT(echoed_header(&got, "X-Token"), "the second");
+  wherry_request *upload = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_add_part(upload, "a", "b", 1, NULL, NULL));
+  got = send_and_wait(client, upload);
+  CHECK_TEXT(echoed_header(&got, "X-Token"), "the second");
+  got = download(client, new_request("GET", server_url("/bytes/10")), check_path("d"));
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(server_field(2, "X-Token"), "the second");
+
+  CHECK_OK(wherry_client_set_header(client, "X-TOKEN", NULL));
+  CHECK_FAILS(wherry_client_copy_header(client, "X-Token", text, sizeof text, &count),
+              WHERRY_E_ARGUMENT, "not_found");
+  got = perform(client, new_request("GET", server_url("/echo")));
+  CHECK_TEXT(echoed_header(&got, "X-Token"), NULL);
+}
+
+TEST("C8 a header with a line break is refused and changes nothing") {
+  wherry_client *client = new_client(NULL);
+  wherry_config *config = new_config();
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  const char *bad[][2] = {{"X-A", "1\r\nX-B: 2"}, {"X-A", "1\n"}, {"X-A\r\n", "1"}, {"X A", "1"},
+                          {"", "1"},              {"X:A", "1"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    CHECK_FAILS(wherry_client_set_header(client, bad[i][0], bad[i][1]), WHERRY_E_ARGUMENT,
+                "bad_header");
+    CHECK_FAILS(wherry_config_set_header(config, bad[i][0], bad[i][1]), WHERRY_E_ARGUMENT,
+                "bad_header");
+    CHECK_FAILS(wherry_request_set_header(request, bad[i][0], bad[i][1]), WHERRY_E_ARGUMENT,
+                "bad_header");
+  }
+  outcome got = perform(client, request);
+  CHECK_TEXT(echoed_header(&got, "X-A"), NULL);
+  CHECK_TEXT(echoed_header(&got, "X-B"), NULL);
+}
+
+TEST("C9 the request's header is before the client's, and that before the built-in one") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_header(config, "User-Agent", "client"));
+  CHECK_OK(wherry_config_set_header(config, "Content-Type", "text/client"));
+  wherry_client *client = new_client(config);
+  outcome got = perform(new_client(NULL), new_request("GET", server_url("/echo")));
+  CHECK_HOLDS(echoed_header(&got, "User-Agent"), "Wherry/0.1.0");
+
+  wherry_request *request = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_set_json(request, "{}", 2));
+  got = perform(client, request);
+  CHECK_TEXT(echoed_header(&got, "User-Agent"), "client");
+  CHECK_TEXT(echoed_header(&got, "Content-Type"), "text/client");
+
+  CHECK_OK(wherry_request_set_header(request, "user-agent", "request"));
+  CHECK_OK(wherry_request_set_header(request, "Content-Type", "application/vnd.api+json"));
+  got = perform(client, request);
+  CHECK_TEXT(echoed_header(&got, "User-Agent"), "request");
+  CHECK_TEXT(echoed_header(&got, "Content-Type"), "application/vnd.api+json");
+
+  CHECK_OK(wherry_client_set_header(client, "X-Extra", "client"));
+  CHECK_OK(wherry_request_set_header(request, "X-Extra", NULL));
+  got = perform(client, request);
+  CHECK_TEXT(echoed_header(&got, "X-Extra"), NULL);
+}
+
+TEST("C15 a hundred requests with a limit of four never have five connections") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_MAX_PER_HOST, 4));
+  wherry_client *client = new_client(config);
+  wherry_queue *queue = new_queue();
+  wherry_request *request = new_request("GET", server_url("/delay/10"));
+  for (int i = 0; i < 100; i++) CHECK_OK(wherry_client_send(client, request, queue, NULL, NULL));
+  for (int i = 0; i < 100; i++) CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+  CHECK(server_wait("ended=100"));
+  CHECK_INT(server_count("requests"), 100);
+  CHECK(server_count("peak_requests") <= 4);
+  CHECK(server_count("peak_connections") <= 4);
+}
+
+static wherry_client *shared_client;
+static bool stop_setting;
+
+static void *change_settings(void *number) {
+  const char *name = (const char *)number;
+  char text[64];
+  for (int i = 0; !__atomic_load_n(&stop_setting, __ATOMIC_RELAXED) && i < 1000000; i++) {
+    size_t count;
+    CHECK_OK(wherry_client_set_header(shared_client, name, i % 3 ? "value" : NULL));
+    CHECK_OK(wherry_client_set_option(shared_client, WHERRY_OPTION_IDLE_TIMEOUT_MS, 20000 + i));
+    CHECK_OK(wherry_client_set_text(shared_client, WHERRY_TEXT_APP_VERSION, i % 2 ? "1" : "2"));
+    CHECK_OK(wherry_client_set_parameter(shared_client, name, i % 2 ? "1" : NULL));
+    wherry_client_copy_header(shared_client, name, text, sizeof text, &count);
+  }
+  return NULL;
+}
+
+TEST("C18 eight threads change settings while requests fly") {
+  static char names[8][8] = {"X-0", "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7"};
+  const char *loops = getenv("WHERRY_LOOPS");
+  int total = loops != NULL && strcmp(loops, "full") == 0 ? 1000 : 200;
+  pthread_t threads[8];
+  shared_client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  stop_setting = false;
+  for (int i = 0; i < 8; i++)
+    REQUIRE_INT(pthread_create(&threads[i], NULL, change_settings, names[i]), 0);
+  wherry_request *request = new_request("GET", server_url("/empty"));
+  for (int i = 0; i < total; i++)
+    CHECK_OK(wherry_client_send(shared_client, request, queue, NULL, NULL));
+  int good = 0;
+  for (int i = 0; i < total; i++) {
+    wherry_event *event = NULL;
+    do {
+      wherry_event_free(event);
+      if (!CHECK_OK(wherry_queue_next(queue, 60000, &event))) break;
+    } while (wherry_event_get_kind(event) != WHERRY_EVENT_DONE);
+    good += wherry_event_status(event) == WHERRY_OK;
+    wherry_event_free(event);
+  }
+  __atomic_store_n(&stop_setting, true, __ATOMIC_RELAXED);
+  for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+  CHECK_INT(good, total);
+}

@@ -1,0 +1,120 @@
+/* Wherry: rows R19 and R31 of features.md, from C: questions as events
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+static wherry_request *asking(const char *url, uint32_t decisions) {
+  wherry_request *request = new_request("GET", url);
+  CHECK_OK(wherry_request_set_decisions(request, decisions));
+  return request;
+}
+
+TEST("R31 a request is edited before it goes out, and edits count only with the answer") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  wherry_request *request = asking(server_url("/echo"), WHERRY_DECISION_ADAPT);
+  send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_ADAPT);
+  wherry_request *lent = wherry_event_request(event);
+  CHECK(lent != NULL && lent == wherry_event_request(event));
+  CHECK_OK(wherry_request_set_header(lent, "X-Signature", "abc"));
+  CHECK_FAILS(wherry_request_free(lent), WHERRY_E_STATE, "wrong_state");
+  CHECK_FAILS(wherry_event_answer_redirect(event, true), WHERRY_E_ARGUMENT, "bad_argument");
+  CHECK_OK(wherry_event_answer_adapt(event, true));
+  CHECK_FAILS(wherry_event_answer_adapt(event, true), WHERRY_E_STATE, "answered");
+  CHECK_OK(wherry_event_free(event));
+  CHECK_FAILS(wherry_request_set_url(lent, "/x"), WHERRY_E_ARGUMENT, "bad_handle");
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(echoed_header(&got, "X-Signature"), "abc");
+
+  send_request(client, request, queue, NULL);
+  event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_request_set_header(wherry_event_request(event), "X-Signature", "abc"));
+  CHECK_OK(wherry_event_free(event)); /* unanswered: sent as it was */
+  got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK(echoed_header(&got, "X-Signature") == NULL);
+}
+
+TEST("R31 a refusal ends the transfer, and nothing is sent") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  wherry_request *request = asking(server_url("/echo"), WHERRY_DECISION_ADAPT);
+  send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_event_answer_adapt(event, false));
+  CHECK_OK(wherry_event_free(event));
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_E_CANCELLED);
+  CHECK_TEXT(got.reason, "refused");
+
+  send_request(client, request, queue, NULL);
+  event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_event_answer_refuse(event, "no key for this one"));
+  CHECK_OK(wherry_event_free(event));
+  got = next_done(queue);
+  CHECK_TEXT(got.message, "no key for this one");
+  CHECK_INT(server_count("requests"), 0);
+}
+
+TEST("R19 a redirect is followed or is the answer, as decided") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  const char *target = check_format("%s", server_url("/echo"));
+  wherry_request *request = asking(
+      server_url("/status/302?location=%s", target), WHERRY_DECISION_REDIRECT);
+  for (int follow = 0; follow < 2; follow++) {
+    send_request(client, request, queue, NULL);
+    wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+    CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_REDIRECT);
+    CHECK_TEXT(wherry_event_text(event), target);
+    CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 302);
+    CHECK(wherry_event_request(event) == NULL);
+    CHECK_OK(wherry_event_answer_redirect(event, follow == 1));
+    CHECK_OK(wherry_event_free(event));
+    CHECK_INT(next_done(queue).http_code, follow ? 200 : 302);
+  }
+}
+
+TEST("R31 a question that nobody answers takes its default in time, and an answer comes too late") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "ok", 2));
+  wherry_request *request = asking("http://h.invalid/", WHERRY_DECISION_ADAPT);
+  send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_stub_advance_ms(stub, 29999));
+  CHECK(queue_is_empty(queue));
+  CHECK_OK(wherry_stub_advance_ms(stub, 1));
+  CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+  CHECK_FAILS(wherry_event_answer_adapt(event, true), WHERRY_E_STATE, "decision_expired");
+  CHECK_OK(wherry_event_free(event));
+}
+
+TEST("R31 with questions on, a blocking call is refused before anything is sent") {
+  wherry_client *client = new_client(NULL);
+  CHECK_OK(wherry_client_set_decisions(client, WHERRY_DECISION_ADAPT));
+  wherry_response *response = NULL;
+  CHECK_FAILS(wherry_client_perform(client, new_request("GET", server_url("/echo")), &response),
+              WHERRY_E_STATE, "needs_queue");
+  CHECK(response == NULL);
+  CHECK_INT(server_count("requests"), 0);
+}
+
+TEST("R31 a queue that is freed drops its questions, and their transfers end") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  for (int i = 0; i < 10; i++)
+    send_request(client, asking(server_url("/echo"), WHERRY_DECISION_ADAPT), queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_queue_free(queue));
+  CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 60000));
+  CHECK_STATUS(wherry_event_answer_adapt(event, true), WHERRY_E_STATE);
+  CHECK_OK(wherry_event_free(event));
+  CHECK_INT(server_count("requests"), 0);
+}

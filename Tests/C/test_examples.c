@@ -1,0 +1,100 @@
+/* Wherry: the programs of Examples/c do what they say
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+extern char **environ;
+
+typedef struct run {
+  int code;
+  const char *out, *err;
+} run;
+
+/* Runs an example with up to three arguments to its end. */
+static run run_example(const char *name, const char *a, const char *b, const char *c) {
+  char *program = check_format("%s/example_%s", WHERRY_EXAMPLES, name);
+  char *arguments[] = {program, (char *)a, (char *)b, (char *)c, NULL};
+  const char *out = check_path("out"), *err = check_path("err");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, out, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  posix_spawn_file_actions_addopen(&actions, 2, err, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  pid_t child = 0;
+  int status = 0;
+  int failure = posix_spawn(&child, program, &actions, NULL, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  REQUIRE_INT(failure, 0);
+  REQUIRE(waitpid(child, &status, 0) == child);
+  long count = 0;
+  run result = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, check_read_file(out, &count),
+                check_read_file(err, &count)};
+  return result;
+}
+
+TEST("example get prints a body, and the server's own words with a refusal") {
+  run got = run_example("get", server_url("/echo"), NULL, NULL);
+  CHECK_INT(got.code, 0);
+  CHECK_HOLDS(got.out, "\"method\": \"GET\"");
+  got = run_example("get", server_url("/status/404?body=gone"), NULL, NULL);
+  CHECK_INT(got.code, 1);
+  CHECK_TEXT(got.out, "gone");
+  CHECK_HOLDS(got.err, "E_HTTP (http_status)");
+  got = run_example("get", "ftp://127.0.0.1/", NULL, NULL);
+  CHECK_INT(got.code, 1);
+  CHECK_HOLDS(got.err, "E_ARGUMENT (bad_url)");
+}
+
+TEST("example epoll gets a hundred answers in its own loop") {
+  run got = run_example("epoll", server_url("/echo/"), NULL, NULL);
+  CHECK_INT(got.code, 0);
+  for (int i = 0; i < 100; i++)
+    CHECK_HOLDS(check_format("\n%s", got.out), check_format("\n%d: HTTP 200, ", i));
+  CHECK_INT(server_count("requests"), 100);
+}
+
+TEST("example download makes the file whole, and checks its digest") {
+  const char *path = check_path("file");
+  run got = run_example("download", server_url("/bytes/300000"), path, NULL);
+  CHECK_INT(got.code, 0);
+  CHECK_HOLDS(got.out, path);
+  long count = 0;
+  const char *bytes = check_read_file(path, &count);
+  REQUIRE_INT(count, 300000);
+  CHECK(is_pattern(bytes, (size_t)count, 0));
+
+  got = run_example("download", server_url("/bytes/300000"), path, NULL);
+  CHECK_INT(got.code, 1);
+  CHECK_HOLDS(got.err, "is there already");
+  const char *wrong = "0000000000000000000000000000000000000000000000000000000000000000";
+  got = run_example("download", server_url("/bytes/1000"), check_path("other"), wrong);
+  CHECK_INT(got.code, 1);
+  CHECK_HOLDS(got.err, "checksum");
+  CHECK(!check_exists(check_path("other")));
+}
+
+TEST("example album sends pictures, and names the one that is none") {
+  /* The smallest grey PNG. */
+  static const unsigned char png[] = {
+      0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48,
+      0x44, 0x52, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x00, 0x00, 0x00,
+      0x00, 0x3a, 0x7e, 0x9b, 0x55, 0x00, 0x00, 0x00, 0x0a, 0x49, 0x44, 0x41, 0x54, 0x78,
+      0x9c, 0x63, 0x60, 0x00, 0x00, 0x00, 0x02, 0x00, 0x01, 0x48, 0xaf, 0xa4, 0x71, 0x00,
+      0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+  const char *good = check_path("good.png"), *bad = check_path("bad.png");
+  check_write_file(good, png, sizeof png);
+  check_write_file(bad, "no picture", 10);
+  run got = run_example("album", server_url("/echo"), good, NULL);
+  CHECK_INT(got.code, 0);
+  CHECK_HOLDS(got.out, ".png: OK");
+  CHECK_INT(server_count("requests"), 1);
+  got = run_example("album", server_url("/echo"), good, bad);
+  CHECK_INT(got.code, 1);
+  CHECK_HOLDS(got.err, "not sent");
+}

@@ -1,0 +1,90 @@
+/* Wherry: row M12 of features.md, from C: a forked child
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+/* Runs the function in a child; its exit code, or -1 if it ended otherwise. */
+static int in_child(int (*function)(void)) {
+  pid_t pid = fork();
+  if (pid == 0) {
+    alarm(60); /* the parent's guard is not inherited */
+    _exit(function());
+  }
+  int status = 0;
+  if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+static wherry_client *client;
+static wherry_queue *queue;
+static const char *url;
+
+static int every_call_is_refused(void) {
+  wherry_client *fresh = NULL;
+  wherry_request *request = NULL;
+  wherry_event *event = NULL;
+  if (wherry_client_new(NULL, &fresh) != WHERRY_E_FORKED || fresh != NULL) return 1;
+  if (wherry_request_new("GET", url, &request) != WHERRY_E_FORKED) return 2;
+  if (wherry_queue_next(queue, -1, &event) != WHERRY_E_FORKED) return 3;
+  if (strcmp(wherry_error_reason(wherry_last_error()), "forked") != 0) return 4;
+  if (wherry_client_set_option(client, WHERRY_OPTION_MAX_REDIRECTS, 1) != WHERRY_E_FORKED) return 5;
+  if (wherry_queue_fd(queue) != -1) return 6;
+  if (wherry_client_free(client) != WHERRY_E_FORKED) return 7;
+  if (wherry_library_version() != WHERRY_VERSION_NUMBER) return 8;
+  return 0;
+}
+
+static int restart_works(void) {
+  wherry_client *fresh = NULL;
+  wherry_request *request = NULL;
+  wherry_response *response = NULL;
+  if (wherry_library_restart() != WHERRY_OK) return 1;
+  if (wherry_client_free(client) != WHERRY_E_ARGUMENT) return 2; /* older handles stay dead */
+  if (wherry_client_new(NULL, &fresh) != WHERRY_OK) return 3;
+  if (wherry_request_new("GET", url, &request) != WHERRY_OK) return 4;
+  if (wherry_client_perform(fresh, request, &response) != WHERRY_OK) return 5;
+  if (wherry_response_http_code(response) != 200) return 6;
+  if (wherry_client_free(fresh) != WHERRY_OK) return 7;
+  return 0;
+}
+
+TEST("M12 in a forked child every call says so, until it restarts the library") {
+  client = new_client(NULL);
+  queue = new_queue();
+  url = server_url("/echo");
+  CHECK_STATUS(perform(client, new_request("GET", url)).status, WHERRY_OK);
+  wherry_transfer *running =
+      send_request(client, new_request("GET", server_url("/faulty-echo?gate=g")), queue, NULL);
+  CHECK(server_wait("requests=2"));
+
+  CHECK_INT(in_child(every_call_is_refused), 0);
+  CHECK_INT(in_child(restart_works), 0);
+
+  server_open("g"); /* the parent's transfer was not touched */
+  CHECK_STATUS(done_of(queue, running).status, WHERRY_OK);
+  CHECK_STATUS(perform(client, new_request("GET", url)).status, WHERRY_OK);
+  CHECK_OK(wherry_library_restart());
+  CHECK_STATUS(perform(client, new_request("GET", url)).status, WHERRY_OK);
+}
+
+TEST("M12 event, request and client may be freed in any order while an event is handled") {
+  client = new_client(NULL);
+  queue = new_queue();
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  wherry_transfer *transfer = send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DONE);
+  CHECK_OK(wherry_client_free(client));
+  CHECK_OK(wherry_queue_free(queue));
+  CHECK_OK(wherry_request_free(request));
+  CHECK_OK(wherry_transfer_free(transfer));
+  size_t count = 0;
+  const wherry_response *response = wherry_event_response(event);
+  CHECK_INT(wherry_response_http_code(response), 200);
+  CHECK(wherry_response_body(response, &count) != NULL);
+  CHECK(count > 0);
+  CHECK_OK(wherry_event_free(event));
+}

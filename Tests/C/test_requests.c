@@ -1,0 +1,180 @@
+/* Wherry: rows R1 to R9 of features.md, from C: what is sent
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+TEST("R1 GET, POST, PUT and DELETE carry their parameters") {
+  wherry_client *client = new_client(NULL);
+  const char *methods[] = {"GET", "DELETE", "POST", "PUT", "PATCH"};
+  for (int i = 0; i < 5; i++) {
+    wherry_request *request = new_request(methods[i], server_url("/echo"));
+    CHECK_OK(wherry_request_set_parameter(request, "b", "2"));
+    CHECK_OK(wherry_request_set_parameter(request, "a", "1"));
+    outcome got = perform(client, request);
+    REQUIRE_STATUS(got.status, WHERRY_OK);
+    CHECK_INT(got.http_code, 200);
+    CHECK_TEXT(echoed(&got, "method"), methods[i]);
+    if (i < 2) {
+      CHECK_TEXT(echoed_pairs(&got, "query"), "a=1&b=2");
+      CHECK_TEXT(echoed_body(&got), "");
+    } else {
+      CHECK_TEXT(echoed_header(&got, "Content-Type"), "application/json");
+      CHECK_TEXT(echoed(&got, "json/a"), "1");
+      CHECK_TEXT(echoed(&got, "json/b"), "2");
+      CHECK_TEXT(echoed_pairs(&got, "query"), "");
+    }
+  }
+}
+
+TEST("R2 without a method it is GET without parameters, else POST") {
+  wherry_client *client = new_client(NULL);
+  wherry_request *request = new_request(NULL, server_url("/echo"));
+  CHECK_TEXT(wherry_request_method(request), "GET");
+  outcome got = perform(client, request);
+  CHECK_TEXT(echoed(&got, "method"), "GET");
+
+  CHECK_OK(wherry_request_set_parameter(request, "a", "1"));
+
+  CHECK_TEXT(wherry_request_method(request), "POST");
+  got = perform(client, request);
+  CHECK_TEXT(echoed(&got, "method"), "POST");
+  CHECK_TEXT(echoed(&got, "json/a"), "1");
+}
+
+TEST("R3 HEAD brings fields and does not wait for a body") {
+  outcome got = perform(new_client(NULL), new_request("HEAD", server_url("/bytes/1000000")));
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_INT(got.count, 0);
+  CHECK_HOLDS(got.head, "Content-Length: 1000000\n");
+}
+
+TEST("R3 any token is a method, and nothing else is") {
+  wherry_client *client = new_client(NULL);
+  const char *good[] = {"PURGE", "OPTIONS", "M-SEARCH", "PROPFIND"};
+  for (int i = 0; i < 4; i++) {
+    outcome got = perform(client, new_request(good[i], server_url("/echo")));
+    CHECK_TEXT(echoed(&got, "method"), good[i]);
+  }
+  const char *bad[] = {"", "GET POST", "GET\r\nX: 1", "G\xc3\xa9T"};
+  for (int i = 0; i < 4; i++) {
+    wherry_request *request = NULL;
+    CHECK_FAILS(wherry_request_new(bad[i], "/", &request), WHERRY_E_ARGUMENT, "bad_method");
+    CHECK(request == NULL);
+  }
+}
+
+TEST("R4 query, fields, JSON and bytes go where they were told to") {
+  wherry_client *client = new_client(NULL);
+  wherry_request *request = new_request("POST", server_url("/echo?first=0"));
+  CHECK_OK(wherry_request_add_query(request, "q", "1"));
+  CHECK_OK(wherry_request_add_query(request, "q", "2"));
+  CHECK_OK(wherry_request_add_field(request, "f", "a b&c"));
+  outcome got = perform(client, request);
+  CHECK_TEXT(echoed_pairs(&got, "query"), "first=0&q=1&q=2");
+  CHECK_TEXT(echoed_header(&got, "Content-Type"), "application/x-www-form-urlencoded");
+  CHECK_TEXT(echoed_body(&got), "f=a%20b%26c");
+
+  request = new_request("PUT", server_url("/echo"));
+  CHECK_OK(wherry_request_set_json(request, "{ \"x\":1.50 }", 12));
+  got = perform(client, request);
+  CHECK_TEXT(echoed_body(&got), "{ \"x\":1.50 }");
+  CHECK_TEXT(echoed_header(&got, "Content-Type"), "application/json");
+
+  request = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_set_json(request, "[]", 2));
+  CHECK_OK(wherry_request_set_body(request, "raw", 3, "text/plain"));
+  got = perform(client, request);
+  CHECK_TEXT(echoed_body(&got), "raw");
+  CHECK_TEXT(echoed_header(&got, "Content-Type"), "text/plain");
+
+  wherry_json *value = new_json("{\"n\": 9007199254740993}", 23);
+  CHECK_OK(wherry_request_set_json_value(request, value));
+  got = perform(client, request);
+  CHECK_HOLDS(echoed_body(&got), "9007199254740993");
+}
+
+TEST("R5 DELETE and GET carry a body, beside a query") {
+  wherry_client *client = new_client(NULL);
+  const char *methods[] = {"DELETE", "GET"};
+  for (int i = 0; i < 2; i++) {
+    wherry_request *request = new_request(methods[i], server_url("/echo"));
+    CHECK_OK(wherry_request_add_query(request, "dry", "1"));
+    CHECK_OK(wherry_request_set_json(request, "[1,2,3]", 7));
+    outcome got = perform(client, request);
+    CHECK_TEXT(echoed(&got, "method"), methods[i]);
+    CHECK_TEXT(echoed_body(&got), "[1,2,3]");
+    CHECK_TEXT(echoed_pairs(&got, "query"), "dry=1");
+  }
+}
+
+TEST("R6 parameters are encoded byte for byte") {
+  wherry_client *client = new_client(NULL);
+  const struct { const char *json, *query; } rows[] = {
+      {"{\"b\":\"2\",\"a\":\"1\"}", "a=1&b=2"},
+      {"{\"a\":\"x+y&z=1\"}", "a=x%2By%26z%3D1"},
+      {"{\"q\":\"a b?/c\"}", "q=a%20b?/c"},
+      {"{\"o\":{\"b\":{\"c\":1}}}", "o%5Bb%5D%5Bc%5D=1"},
+      {"{\"l\":[1,2,\"x\"]}", "l%5B%5D=1&l%5B%5D=2&l%5B%5D=x"},
+      {"{\"n\":null}", "n"},
+      {"{\"e\":\"\\ud83d\\ude00\"}", "e=%F0%9F%98%80"},
+      {"{\"u\":\"-._~\"}", "u=-._~"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    wherry_request *request = new_request("GET", server_url("/echo"));
+    CHECK_OK(wherry_request_set_parameters_json(request, rows[i].json, strlen(rows[i].json)));
+    outcome got = perform(client, request);
+    const char *target = echoed(&got, "target");
+    REQUIRE(target != NULL && strchr(target, '?') != NULL);
+    CHECK_TEXT(strchr(target, '?') + 1, rows[i].query);
+  }
+}
+
+TEST("R8 what JSON cannot say is an error, and nothing is sent") {
+  wherry_request *request = new_request("POST", server_url("/echo"));
+  const char *bad[] = {"{\"a\": NaN}", "[1,", "{\"a\":1}x", "\"\xff\"", "'a'", ""};
+  for (int i = 0; i < 6; i++) {
+    CHECK_FAILS(wherry_request_set_json(request, bad[i], strlen(bad[i])), WHERRY_E_ARGUMENT,
+                "bad_parameters");
+    CHECK_FAILS(wherry_request_set_parameters_json(request, bad[i], strlen(bad[i])),
+                WHERRY_E_ARGUMENT, "bad_parameters");
+  }
+  CHECK_FAILS(wherry_request_set_parameters_json(request, "[1]", 3), WHERRY_E_ARGUMENT,
+              "bad_parameters");
+  CHECK_INT(server_count("requests"), 0);
+}
+
+TEST("R9 a file is a body that is not held in memory") {
+  const char *loops = getenv("WHERRY_LOOPS");
+  size_t mebibytes = loops != NULL && strcmp(loops, "full") == 0 ? 100 : 40;
+  const char *path = check_path("body");
+  size_t count = mebibytes << 20;
+  char *bytes = calloc(1, count);
+  REQUIRE(bytes != NULL);
+  check_write_file(path, bytes, count);
+  free(bytes);
+  wherry_client *client = new_client(NULL);
+  perform(client, new_request("GET", server_url("/empty")));
+  long before = check_resident_kib();
+
+  wherry_request *request = new_request("PUT", server_url("/sink"));
+  CHECK_OK(wherry_request_set_body_file(request, path, "application/octet-stream"));
+  outcome got = send_and_wait(client, request);
+
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_HOLDS(got.body, check_format("\"bytes\": %zu", count));
+  CHECK_GROWTH(before, 12 * 1024);
+}
+
+TEST("R9 a body of bytes may be freed at once, and NULs are sent") {
+  wherry_client *client = new_client(NULL);
+  wherry_request *request = new_request("POST", server_url("/sink"));
+  char bytes[] = {'a', 0, 'b', 0};
+  CHECK_OK(wherry_request_set_body(request, bytes, sizeof bytes, "application/octet-stream"));
+  memset(bytes, 'z', sizeof bytes);
+  outcome got = perform(client, request);
+  CHECK_HOLDS(got.body, "\"bytes\": 4");
+  CHECK_HOLDS(got.body, "8fb20ef63ced4145fc2e983ffe597d1dcff39154c3bf21f0fa9dde6a0c50fdc9");
+}

@@ -1,0 +1,77 @@
+/* Wherry: row R39 of features.md, from C: a client without a network
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "fixture.h"
+
+TEST("R39 a stub answers, counts and shows what was asked") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  CHECK_OK(wherry_stub_add_answer(stub, "GET", "http://nowhere.invalid/a", 1, 200,
+                                  "Content-Type: application/json\nX-A: 1\n", "{\"n\":1}", 7));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "http://nowhere.invalid/*", -1, 404, NULL, "no", 2));
+
+  outcome got = perform(client, new_request("GET", "http://nowhere.invalid/a"));
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(got.body, "{\"n\":1}");
+  CHECK_HOLDS(got.head, "X-A: 1\n");
+  got = perform(client, new_request("GET", "http://nowhere.invalid/a"));
+  CHECK_STATUS(got.status, WHERRY_E_HTTP);
+  CHECK_INT(got.http_code, 404);
+  wherry_request *post = new_request("POST", "http://nowhere.invalid/b");
+  CHECK_OK(wherry_request_set_header(post, "X-B", "2"));
+  CHECK_OK(wherry_request_set_body(post, "hello", 5, "text/plain"));
+  got = send_and_wait(client, post);
+  CHECK_TEXT(got.body, "no");
+  got = perform(client, new_request("GET", "http://other.invalid/"));
+  CHECK_STATUS(got.status, WHERRY_E_NETWORK);
+  CHECK_TEXT(got.reason, "connect");
+
+  CHECK_INT(wherry_stub_request_count(stub), 4);
+  wherry_response *echo = NULL;
+  size_t count = 0;
+  REQUIRE_OK(wherry_stub_copy_request(stub, 2, &echo));
+  CHECK_TEXT(wherry_response_url(echo), "http://nowhere.invalid/b");
+  CHECK_TEXT(wherry_response_header(echo, "x-b"), "2");
+  const uint8_t *bytes = wherry_response_body(echo, &count);
+  CHECK_BYTES(bytes, count, "hello", 5);
+  CHECK_OK(wherry_response_free(echo));
+  CHECK_STATUS(wherry_stub_copy_request(stub, 4, &echo), WHERRY_E_ARGUMENT);
+}
+
+TEST("R39 a stub fails as asked, also in the middle of a body") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  CHECK_OK(wherry_stub_add_failure(stub, NULL, "http://h.invalid/resolve", -1, "resolve", 0));
+  CHECK_OK(wherry_stub_add_failure(stub, NULL, "http://h.invalid/cut", -1, "truncated", 100));
+  outcome got = perform(client, new_request("GET", "http://h.invalid/resolve"));
+  CHECK_STATUS(got.status, WHERRY_E_NETWORK);
+  CHECK_TEXT(got.reason, "resolve");
+  got = perform(client, new_request("GET", "http://h.invalid/cut"));
+  CHECK_STATUS(got.status, WHERRY_E_NETWORK);
+  CHECK_TEXT(got.reason, "truncated");
+  CHECK_STATUS(wherry_stub_add_failure(stub, NULL, "*", -1, "no such word", 0), WHERRY_E_ARGUMENT);
+}
+
+TEST("R39 time on a stub moves by hand: an hour passes at once") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
+  CHECK_OK(wherry_stub_set_delay_ms(stub, 3600000));
+  wherry_request *request = new_request("GET", "http://h.invalid/");
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS, 0));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_IDLE_TIMEOUT_MS, 0));
+  wherry_transfer *patient = send_request(client, request, queue, NULL);
+  CHECK_OK(wherry_stub_advance_ms(stub, 3599999));
+  CHECK(queue_is_empty(queue));
+  CHECK_OK(wherry_stub_advance_ms(stub, 1));
+  CHECK_STATUS(done_of(queue, patient).status, WHERRY_OK);
+
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_TOTAL_TIMEOUT_MS, 60000));
+  wherry_transfer *hasty = send_request(client, request, queue, NULL);
+  CHECK_OK(wherry_stub_advance_ms(stub, 60000));
+  outcome got = done_of(queue, hasty);
+  CHECK_STATUS(got.status, WHERRY_E_TIMEOUT);
+  CHECK_TEXT(got.reason, "total_timeout");
+}

@@ -1,0 +1,161 @@
+# Wherry: tests of the command that downloads files.
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+import signal
+import subprocess
+
+import pytest
+from conftest import GUARD, Scope, field, start, wherry
+
+
+def names(folder: pathlib.Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def pattern(seed: int, count: int) -> bytes:
+    from wherry_testserver import pattern
+
+    return pattern.data(seed, 0, count)
+
+
+def test_a_file_is_downloaded_whole_with_its_digest_proved(server: Scope, tmp_path: pathlib.Path) -> None:
+    wanted = pattern(3, 2_000_000)
+    digest = hashlib.sha256(wanted).hexdigest()
+
+    result = wherry("download", server.url("/bytes/2000000?seed=3"), "-o", tmp_path / "file.bin", "--sha256", digest)
+
+    assert result.status == 0 and result.out == b""
+    assert (tmp_path / "file.bin").read_bytes() == wanted and names(tmp_path) == ["file.bin"]
+    assert "file.bin: 1.9 MiB in " in result.err and "SHA-256 is right" in result.err
+
+
+def test_a_wrong_digest_leaves_nothing(server: Scope, tmp_path: pathlib.Path) -> None:
+    result = wherry("download", server.url("/bytes/1000"), "-o", tmp_path / "a", "--sha256", "ab" * 32)
+
+    assert result.status == 7 and "checksum" in result.err and names(tmp_path) == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["--remote-name"], ["-d", "."]])
+def test_the_server_names_the_file(server: Scope, tmp_path: pathlib.Path, arguments: list[str]) -> None:
+    url = server.url("/bytes/1000?disposition=attachment%3B+filename%3D%22..%2Fnice+name.txt%22")
+
+    result = wherry("download", url, *arguments, cwd=tmp_path)
+
+    assert result.status == 0 and names(tmp_path) == ["nice name.txt"]
+    assert "saved as nice name.txt" in result.err
+
+
+def test_a_directory_of_ones_own(server: Scope, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "folder").mkdir()
+
+    assert wherry("download", server.url("/bytes/1000"), "-d", tmp_path / "folder").status == 0
+    assert names(tmp_path / "folder") == ["1000"]
+
+
+def test_an_existing_file_stays_unless_it_may_go(server: Scope, tmp_path: pathlib.Path) -> None:
+    target = tmp_path / "a"
+    target.write_text("mine")
+
+    refused = wherry("download", server.url("/bytes/1000"), "-o", target)
+    assert refused.status == 7 and "exists" in refused.err
+    assert target.read_text() == "mine" and server.requests() == []
+
+    assert wherry("download", server.url("/bytes/1000"), "-o", target, "--overwrite").status == 0
+    assert target.stat().st_size == 1000
+
+
+def interrupt(server: Scope, target: pathlib.Path, number: signal.Signals) -> tuple[int, str, str]:
+    """Downloads a file that is held in its middle, and sends a signal when some of it has come."""
+    url = server.url("/bytes/8000000?hold=4000000&gate=never&times=1")
+    command = start("download", url, "-o", target, "--progress", "json", stderr=subprocess.PIPE)
+    assert command.stderr
+    said = ""
+    for line in command.stderr:
+        said += line.decode()
+        record = json.loads(line)
+        if record["event"] == "progress" and record["completed"] > 0:
+            break
+    command.send_signal(number)
+    said += command.communicate(timeout=GUARD)[1].decode()
+    return command.returncode, said, url
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_keeps_what_came_and_the_same_command_goes_on(
+    server: Scope, tmp_path: pathlib.Path, number: signal.Signals
+) -> None:
+    target = tmp_path / "file.bin"
+
+    status, said, url = interrupt(server, target, number)
+
+    assert status == 128 + number
+    assert "interrupted; " in said and ".part is kept" in said
+    assert not target.exists() and len(names(tmp_path)) == 2
+
+    result = wherry("download", url, "-o", target)
+    assert result.status == 0 and target.read_bytes() == pattern(1, 8_000_000)
+    offset = int((field(server.requests()[-1], "Range") or "").removeprefix("bytes=").removesuffix("-"))
+    assert 0 < offset <= 4_000_000 and len(server.requests()) == 2
+    assert "goes on at " in result.err and "were there" in result.err
+    assert names(tmp_path) == ["file.bin"]
+
+
+def test_a_killed_download_goes_on(server: Scope, tmp_path: pathlib.Path) -> None:
+    target = tmp_path / "file.bin"
+
+    status, _, url = interrupt(server, target, signal.SIGKILL)
+
+    assert status == -signal.SIGKILL and not target.exists()
+    result = wherry("download", url, "-o", target, "--json-output")
+    assert result.status == 0 and target.read_bytes() == pattern(1, 8_000_000)
+    assert result.json["file"] == str(target) and result.json["bytes"] == 8_000_000
+
+
+def test_no_resume_starts_from_the_beginning(server: Scope, tmp_path: pathlib.Path) -> None:
+    target = tmp_path / "file.bin"
+    _, _, url = interrupt(server, target, signal.SIGINT)
+
+    assert wherry("download", url, "-o", target, "--no-resume").status == 0
+    assert field(server.requests()[-1], "Range") is None
+    assert target.read_bytes() == pattern(1, 8_000_000)
+
+
+def test_broken_connections_are_tried_again_as_often_as_asked(server: Scope, tmp_path: pathlib.Path) -> None:
+    url = server.url("/bytes/3000000?cut=1000000&times=1")
+    result = wherry("download", url, "-o", tmp_path / "a")
+    assert result.status == 0 and "waits for another attempt: truncated" in result.err
+
+    refused = wherry("download", server.url("/bytes/3000000?cut=1000000&x=2"), "-o", tmp_path / "b", "--retries", "0")
+    assert refused.status == 4 and "truncated" in refused.err and "is kept" in refused.err
+
+
+def test_failures_have_their_statuses(server: Scope, tmp_path: pathlib.Path) -> None:
+    for status, arguments in (
+        (3, [server.url("/status/404"), "-o", tmp_path / "a"]),
+        (7, [server.url("/bytes/10"), "-o", tmp_path / "missing" / "a"]),
+        (7, [server.url("/bytes/10"), "-o", tmp_path]),
+        (7, [server.url("/bytes/10"), "-d", tmp_path / "missing"]),
+        (5, [server.tls("/bytes/10"), "-o", tmp_path / "a"]),
+        (2, [server.url("/bytes/10"), "-o", tmp_path / "a", "--sha256", "abc"]),
+        (2, [server.url("/bytes/10"), "-o", tmp_path / "a", "--remote-name"]),
+        (2, [server.url("/bytes/10"), "-o", tmp_path / "a", "-d", tmp_path]),
+        (2, [server.url("/bytes/10"), "--retries", "-1"]),
+        (2, ["nonsense", "-o", tmp_path / "a"]),
+    ):
+        result = wherry("download", *arguments)
+        assert result.status == status, (arguments, result)
+        assert result.err != ""
+    assert names(tmp_path) == []
+
+
+def test_json_output_of_failures_names_the_partial(server: Scope, tmp_path: pathlib.Path) -> None:
+    url = server.url("/bytes/3000000?cut=2000000")
+    result = wherry("download", url, "-o", tmp_path / "a", "--retries", "0", "--json-output", "--progress", "none")
+
+    assert result.status == 4 and result.err == ""
+    partial = pathlib.Path(result.json["error"]["partial"])
+    assert partial.parent == tmp_path and partial.exists()

@@ -1,0 +1,65 @@
+# Wherry: tests of help, completions and the manual page.
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import BINARY, ROOT, wherry
+
+COMMANDS = re.findall(r"^  ([a-z]+) +\S", wherry("--help").text.split("SUBCOMMANDS:")[1], re.MULTILINE)
+
+
+def test_the_version_is_that_of_the_header() -> None:
+    header = (ROOT / "include/wherry.h").read_text()
+    numbers = [re.search(rf"WHERRY_VERSION_{part} (\d+)", header) for part in ("MAJOR", "MINOR", "PATCH")]
+    assert all(numbers)
+    assert wherry("--version").text.strip() == ".".join(number[1] for number in numbers if number)
+
+
+def test_every_command_is_helped_and_shows_an_example() -> None:
+    assert len(COMMANDS) >= 6
+    for command in COMMANDS:
+        result = wherry(command, "--help")
+        assert result.status == 0 and result.err == ""
+        assert f"EXAMPLES\n  wherry {command} " in result.text
+
+
+def test_the_help_tells_the_exit_statuses() -> None:
+    text = wherry("--help").text
+
+    assert [int(number) for number in re.findall(r"^ +(\d+)  \w", text, re.MULTILINE)] == [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 130, 143]
+
+
+def test_manual_page_and_guide_say_what_the_command_says() -> None:
+    done = subprocess.run(
+        [str(ROOT / "scripts/make-manual"), "--check"], capture_output=True, text=True,
+        env={**os.environ, "WHERRY_CLI": str(BINARY)})
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_the_manual_page_is_well_formed() -> None:
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", str(ROOT / "docs/man/wherry.1")], capture_output=True, text=True)
+
+    assert done.returncode == 0 and done.stderr == ""
+    # Bold is a letter struck over itself.
+    assert "--max-redirects" in re.sub(".\b", "", done.stdout)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_are_made_and_parse(shell: str, tmp_path: pathlib.Path) -> None:
+    result = wherry("--generate-completion-script", shell)
+    assert result.status == 0 and "max-redirects" in result.text
+
+    if shutil.which(shell):
+        script = tmp_path / "completion"
+        script.write_bytes(result.out)
+        assert subprocess.run([shell, "-n", str(script)], capture_output=True).returncode == 0

@@ -1,0 +1,204 @@
+# Wherry: tests of the commands that send one request.
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import base64
+import json
+import pathlib
+
+import pytest
+from conftest import Scope, field, wherry
+
+
+@pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete"])
+def test_each_command_sends_its_method(server: Scope, method: str) -> None:
+    result = wherry(method, server.url("/echo"))
+
+    assert result.status == 0 and result.err == ""
+    assert result.json["method"] == method.upper()
+
+
+def test_head_prints_status_and_fields_and_no_body(server: Scope) -> None:
+    result = wherry("head", server.url("/bytes/1000"))
+
+    assert result.status == 0
+    lines = result.text.splitlines()
+    assert lines[0] == "HTTP 200"
+    assert "Content-Length: 1000" in lines and lines[-1] == ""
+    assert server.requests()[0]["method"] == "HEAD"
+
+
+def test_parameters_go_into_the_query_escaped_and_in_order(server: Scope) -> None:
+    result = wherry("get", server.url("/echo?first=1"), "--param", "q=a b&c", "--param", "q==x", "--param", "e=")
+
+    assert result.json["query"] == [["first", "1"], ["q", "a b&c"], ["q", "=x"], ["e", ""]]
+
+
+def test_parameters_of_a_post_are_in_the_query_beside_the_body(server: Scope) -> None:
+    result = wherry("post", server.url("/echo"), "--param", "dry=1", "--json", "[1, 2]")
+
+    assert result.json["query"] == [["dry", "1"]]
+    assert result.json["json"] == [1, 2]
+
+
+def test_headers_are_sent_twice_if_given_twice_and_left_out_if_empty(server: Scope) -> None:
+    result = wherry(
+        "get", server.url("/echo"), "-H", "X-One: 1", "--header", "X-One:two: 2", "--header", "Accept:",
+        "--bearer", "secret")
+
+    fields = [pair for pair in result.json["headers"] if pair[0] == "X-One"]
+    assert fields == [["X-One", "1"], ["X-One", "two: 2"]]
+    assert field(result.json, "Accept") is None
+    assert field(result.json, "Authorization") == "Bearer secret"
+    assert (field(result.json, "User-Agent") or "").startswith("wherry-cli/")
+
+
+@pytest.mark.parametrize("source", ["text", "file", "stdin"])
+def test_json_comes_from_text_file_or_standard_input(server: Scope, tmp_path: pathlib.Path, source: str) -> None:
+    text = '{"big": 9007199254740993, "text": "日本"}'
+    (tmp_path / "body.json").write_text(text)
+    argument = {"text": text, "file": f"@{tmp_path / 'body.json'}", "stdin": "@-"}[source]
+
+    result = wherry("post", server.url("/echo"), "--json", argument, input=text.encode())
+
+    assert base64.b64decode(result.json["body"]).decode() == text
+    assert field(result.json, "Content-Type") == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [("text", "text/plain; charset=utf-8"), ("file", "application/octet-stream"),
+     ("stdin", "application/octet-stream")])
+def test_data_comes_from_text_file_or_standard_input(
+    server: Scope, tmp_path: pathlib.Path, source: str, kind: str
+) -> None:
+    data = b"plain words" if source == "text" else bytes(range(256)) * 40
+    (tmp_path / "body.bin").write_bytes(data)
+    argument = {"text": "plain words", "file": f"@{tmp_path / 'body.bin'}", "stdin": "@-"}[source]
+
+    result = wherry("put", server.url("/echo"), "--data", argument, input=data)
+
+    assert base64.b64decode(result.json["body"]) == data
+    assert field(result.json, "Content-Type") == kind
+
+
+def test_a_header_of_ones_own_names_the_type_of_data(server: Scope) -> None:
+    result = wherry("post", server.url("/echo"), "--data", "a,b", "-H", "content-type: text/csv")
+
+    assert [value for name, value in result.json["headers"] if name.lower() == "content-type"] == ["text/csv"]
+
+
+def test_fields_make_a_form(server: Scope) -> None:
+    result = wherry("post", server.url("/echo"), "--field", "user=skye", "--field", "pass=a&b=c d")
+
+    assert field(result.json, "Content-Type") == "application/x-www-form-urlencoded"
+    assert result.json["form"] == [["user", "skye"], ["pass", "a&b=c d"]]
+
+
+def test_include_prints_status_and_fields_before_the_body(server: Scope) -> None:
+    result = wherry("get", server.url("/bytes/10"), "--include")
+
+    head, body = result.out.split(b"\n\n", 1)
+    assert head.splitlines()[0] == b"HTTP 200" and b"Content-Length: 10" in head
+    assert len(body) == 10
+
+
+def test_redirects_are_followed_and_counted(server: Scope) -> None:
+    assert wherry("get", server.url("/redirect/3")).status == 0
+
+    refused = wherry("get", server.url("/redirect/3"), "--max-redirects", "2")
+    assert refused.status == 3 and "too_many_redirects" in refused.err
+
+    answer = wherry("get", server.url("/redirect/1"), "--max-redirects", "0", "--include")
+    assert answer.text.startswith("HTTP 302\n")
+
+
+def test_the_output_file_appears_whole_and_replaces_what_was_there(server: Scope, tmp_path: pathlib.Path) -> None:
+    from wherry_testserver import pattern
+
+    target = tmp_path / "body.bin"
+    target.write_text("old")
+
+    result = wherry("get", server.url("/bytes/3000000?seed=7"), "-o", target)
+
+    assert result.status == 0 and result.out == b""
+    assert target.read_bytes() == pattern.data(7, 0, 3_000_000)
+    assert "2.9 MiB" in result.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["body.bin"]
+
+
+def test_a_broken_answer_leaves_the_output_file_as_it_was(server: Scope, tmp_path: pathlib.Path) -> None:
+    target = tmp_path / "body.bin"
+    target.write_text("old")
+
+    result = wherry("get", server.url("/bytes/300000?cut=100000"), "-o", target)
+
+    assert result.status == 4 and "truncated" in result.err
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["body.bin"]
+
+
+def test_an_output_that_is_no_file_is_written_as_it_is(server: Scope) -> None:
+    assert wherry("get", server.url("/bytes/300000"), "-o", "/dev/null").status == 0
+
+
+def test_quiet_prints_no_progress(server: Scope, tmp_path: pathlib.Path) -> None:
+    result = wherry("get", server.url("/bytes/300000"), "-o", tmp_path / "a", "--quiet")
+
+    assert (result.status, result.out, result.err) == (0, b"", "")
+
+
+def test_tls_is_checked_unless_told_otherwise(server: Scope) -> None:
+    refused = wherry("get", server.tls("/echo"))
+    assert refused.status == 5 and "untrusted" in refused.err
+
+    assert wherry("get", server.tls("/echo"), "--cacert", server.ca).status == 0
+    assert wherry("get", server.tls("/echo"), "--insecure").status == 0
+
+
+def test_json_output_is_one_object_with_the_body(server: Scope) -> None:
+    result = wherry("get", server.url("/json?value=%7B%22n%22%3A9007199254740993%7D"), "--json-output")
+
+    assert result.text.count("\n") == 1
+    assert result.json["ok"] is True and result.json["status"] == 200
+    assert result.json["json"] == {"n": 9007199254740993}
+    assert ["Content-Type", "application/json"] in result.json["headers"]
+    assert result.json["redirects"] == 0 and result.json["seconds"] >= 0
+
+
+def test_json_output_has_text_and_other_bytes_too(server: Scope) -> None:
+    assert wherry("get", server.url("/status/200?body=words"), "--json-output").json["text"] == "words"
+
+    binary = wherry("get", server.url("/bytes/100"), "--json-output").json
+    assert len(base64.b64decode(binary["base64"])) == binary["bytes"] == 100
+
+
+def test_json_output_with_a_file_names_it(server: Scope, tmp_path: pathlib.Path) -> None:
+    result = wherry("get", server.url("/bytes/100"), "-o", tmp_path / "a", "--json-output", "--progress", "none")
+
+    assert result.json["file"] == str(tmp_path / "a") and result.json["bytes"] == 100
+    assert result.err == ""
+
+
+def test_json_is_laid_out_on_demand_and_keeps_numbers_and_order(server: Scope) -> None:
+    value = '{"z":[1,{}],"a":9007199254740993,"e":[]}'
+    path = "/json?value=" + "".join(f"%{byte:02X}" for byte in value.encode())
+
+    plain = wherry("get", server.url(path))
+    laid_out = wherry("get", server.url(path), "--pretty")
+
+    assert "\n  " not in plain.text
+    assert laid_out.text == (
+        '{\n  "z": [\n    1,\n    {}\n  ],\n  "a": 9007199254740993,\n  "e": []\n}\n')
+    assert json.loads(laid_out.text) == plain.json
+
+
+def test_a_proxy_is_asked_unless_there_is_to_be_none(server: Scope) -> None:
+    proxy = f"http://127.0.0.1:{server.facts['port']}"
+
+    assert wherry("get", server.url("/echo"), "--proxy", proxy).status == 0
+    assert wherry("get", server.url("/echo"), http_proxy=proxy).status == 0
+    assert wherry("get", server.url("/echo"), "--proxy", "", http_proxy=proxy).status == 0
+
+    absolute = [request["target"].startswith("http://") for request in server.requests()]
+    assert sorted(absolute) == [False, True, True], server.requests()

@@ -1,0 +1,91 @@
+# Wherry: tests of what is different on a terminal.
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+from conftest import BINARY, GUARD, Scope, environment, wherry
+
+
+def on_terminal(*arguments: object, columns: int = 100, **more: str) -> tuple[int, str]:
+    """Runs the command with a terminal for both outputs; returns its status and what came."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    command = subprocess.Popen(
+        [str(BINARY), *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs,
+        env=environment(**more))
+    os.close(theirs)
+    came = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # the other end has gone
+            break
+        if not piece:
+            break
+        came += piece
+    os.close(ours)
+    return command.wait(GUARD), came.decode().replace("\r\n", "\n")
+
+
+def test_json_is_laid_out_and_coloured(server: Scope) -> None:
+    status, text = on_terminal("get", server.url("/json?value=%7B%22a%22%3A%22b%22%7D"))
+
+    assert status == 0
+    assert text == '{\n  \x1b[34m"a"\x1b[0m: \x1b[32m"b"\x1b[0m\n}\n'
+
+
+def test_no_color_and_dumb_terminals_are_respected(server: Scope) -> None:
+    url = server.url("/json?value=%7B%22a%22%3A%22b%22%7D")
+    for _, text in (on_terminal("get", url, NO_COLOR="1"), on_terminal("get", url, TERM="dumb")):
+        assert text == '{\n  "a": "b"\n}\n'
+
+
+def test_json_may_stay_as_it_came(server: Scope) -> None:
+    _, text = on_terminal("get", server.url("/json?value=%7B%22a%22%3A%22b%22%7D"), "--no-pretty")
+
+    assert text == '{"a":"b"}'
+
+
+def test_a_bar_grows_in_one_line_and_leaves_a_summary(server: Scope, tmp_path: pathlib.Path) -> None:
+    status, text = on_terminal("get", server.url("/bytes/4000000?rate=8000000"), "-o", tmp_path / "file.bin", columns=90)
+    assert status == 0
+    drawn = [re.sub(r"\x1b\[[0-9;]*[mK]", "", line) for line in text.split("\r\x1b[2K")]
+    bars = [line for line in drawn if " of 3.8 MiB" in line]
+    assert len(bars) >= 3 and all(len(line) < 90 for line in bars)
+    assert any("━" in line and "%" in line and "MiB/s" in line for line in bars)
+    assert drawn[-1].startswith("✓ ") and "3.8 MiB in " in drawn[-1]
+
+
+def test_a_narrow_terminal_gets_a_narrow_line(server: Scope, tmp_path: pathlib.Path) -> None:
+    _, text = on_terminal("get", server.url("/bytes/2000000?rate=8000000"), "-o", tmp_path / "b", columns=20)
+
+    drawn = [re.sub(r"\x1b\[[0-9;]*[mK]", "", line) for line in text.split("\r\x1b[2K")]
+    assert all(len(line) < 20 for line in drawn[:-1])
+
+
+def test_lines_and_records_for_programs(server: Scope, tmp_path: pathlib.Path) -> None:
+    url = server.url("/bytes/1000000?rate=4000000")
+    lines = wherry("get", url, "-o", tmp_path / "c", "--progress", "lines").err.splitlines()
+    assert 2 <= len(lines) <= 12 and "\x1b" not in "".join(lines)
+    assert "976.6 KiB in " in lines[-1]
+
+    records = [json.loads(line) for line in
+               wherry("get", url, "-o", tmp_path / "d", "--progress", "json").err.splitlines()]
+    assert all(record["event"] == "progress" and record["total"] == 1_000_000 for record in records)
+    counts = [record["completed"] for record in records]
+    assert counts == sorted(counts) and counts[-1] == 1_000_000
+
+
+def test_control_characters_of_a_header_do_not_reach_the_terminal(server: Scope) -> None:
+    _, text = on_terminal("head", server.url("/bytes/1?header=X-Odd:a%C2%9Bb"), TERM="dumb")
+
+    assert "X-Odd: a\\x9bb" in text

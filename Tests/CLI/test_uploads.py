@@ -1,0 +1,110 @@
+# Wherry: tests of the command that uploads pictures.
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import io
+import pathlib
+from typing import Any
+
+import pytest
+from conftest import Scope, wherry
+from PIL import Image
+
+
+def jpeg(path: pathlib.Path, width: int = 640, height: int = 480) -> pathlib.Path:
+    """A picture with something in it, at a high quality."""
+    picture = Image.effect_noise((width, height), 60).convert("RGB")
+    picture.save(path, "JPEG", quality=95)
+    return path
+
+
+@pytest.fixture
+def pictures(tmp_path: pathlib.Path) -> list[pathlib.Path]:
+    return [jpeg(tmp_path / "one.jpg"), jpeg(tmp_path / "two.jpg")]
+
+
+def saved(server: Scope, file: dict[str, Any]) -> Image.Image:
+    """The picture as the server has it, found by its digest."""
+    import hashlib
+
+    for path in pathlib.Path(server.facts["saved"]).rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            if hashlib.sha256(data).hexdigest() == file["sha256"]:
+                return Image.open(io.BytesIO(data))
+    raise AssertionError("the server has not kept the picture")
+
+
+def test_pictures_arrive_smaller_and_named(server: Scope, pictures: list[pathlib.Path]) -> None:
+    result = wherry("upload", server.url("/upload-photo"), *pictures, "--quality", "0.5")
+
+    assert result.status == 0
+    files = result.json["files"]
+    assert [(f["field"], f["name"], f["type"]) for f in files] == [
+        ("image0", "one.jpg", "image/jpeg"), ("image1", "two.jpg", "image/jpeg")]
+    for file, path in zip(files, pictures):
+        assert 1000 < file["size"] < path.stat().st_size / 2
+    assert "one.jpg: " in result.err and "→" in result.err and "%)" in result.err
+    assert "2 pictures: " in result.err
+
+
+def test_names_fields_and_sizes_are_as_asked(server: Scope, pictures: list[pathlib.Path]) -> None:
+    result = wherry(
+        "upload", server.url("/upload-photo"), *pictures, "--name", "photo", "--names", "brackets",
+        "--field", "album=Ferien=1", "--max-width", "64", "--max-height", "100", "--format", "png")
+
+    files = result.json["files"]
+    assert [(f["field"], f["name"], f["type"]) for f in files] == [
+        ("photo[]", "one.png", "image/png"), ("photo[]", "two.png", "image/png")]
+    assert result.json["fields"] == {"album": "Ferien=1"}
+    assert saved(server, files[0]).size == (64, 48)
+
+
+def test_a_limit_in_bytes_is_kept(server: Scope, pictures: list[pathlib.Path]) -> None:
+    result = wherry("upload", server.url("/upload-photo"), pictures[0], "--max-bytes", "9000")
+
+    assert result.status == 0 and result.json["files"][0]["size"] <= 9000
+
+
+def test_json_output_tells_of_every_picture(server: Scope, pictures: list[pathlib.Path]) -> None:
+    result = wherry("upload", server.url("/upload-photo"), *pictures, "--quality", "0.4", "--json-output", "-q")
+
+    assert result.err == "" and result.json["status"] == 200 and len(result.json["json"]["files"]) == 2
+    told = {picture["name"]: picture for picture in result.json["pictures"]}
+    assert told["one.jpg"]["original_bytes"] == pictures[0].stat().st_size
+    assert {picture["sent_bytes"] for picture in told.values()} == {f["size"] for f in result.json["json"]["files"]}
+
+
+def test_broken_pictures_send_nothing(server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path) -> None:
+    (tmp_path / "text.jpg").write_text("no picture")
+    (tmp_path / "cut.jpg").write_bytes(pictures[0].read_bytes()[:3000])
+
+    result = wherry("upload", server.url("/upload-photo"), pictures[0], tmp_path / "text.jpg", tmp_path / "cut.jpg")
+
+    assert result.status == 8 and server.requests() == []
+    assert "text.jpg" in result.err and "cut.jpg" in result.err
+
+
+def test_a_missing_picture_is_a_files_failure(server: Scope, tmp_path: pathlib.Path) -> None:
+    result = wherry("upload", server.url("/upload-photo"), tmp_path / "missing.jpg")
+
+    assert result.status == 7 and "missing.jpg" in result.err and server.requests() == []
+
+
+def test_a_refusal_shows_the_servers_words(server: Scope, pictures: list[pathlib.Path]) -> None:
+    result = wherry("upload", server.url("/status/413?body=too+big"), pictures[0])
+
+    assert result.status == 3 and result.text == "too big"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--quality", "1.5"], ["--quality", "nan"], ["--quality", "-0.1"], ["--max-width", "0"], ["--max-bytes", "x"],
+     ["--format", "gif"], ["--names", "odd"], ["--field", "x"]])
+def test_bad_options_exit_with_2(server: Scope, pictures: list[pathlib.Path], arguments: list[str]) -> None:
+    assert wherry("upload", server.url("/upload-photo"), pictures[0], *arguments).status == 2
+    assert server.requests() == []
+
+
+def test_no_picture_exits_with_2(server: Scope) -> None:
+    assert wherry("upload", server.url("/upload-photo")).status == 2

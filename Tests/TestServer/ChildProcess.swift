@@ -1,0 +1,147 @@
+// Wherry: a child process of a test, led by its standard input and output
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Why a server of the tests could not be started or asked.
+public struct TestServerError: Error, CustomStringConvertible {
+    /// What happened, as a sentence.
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// A Python program that prints one line of JSON when it is ready and leaves when its standard
+/// input ends, so that a test process that crashes leaves nothing behind.
+final class ChildProcess: Sendable {
+    /// The process.
+    let pid: pid_t
+    private let announcement: Data
+    private let descriptor: Int32
+    private let stopped = Mutex(false)
+
+    /// Starts `python3 -m module arguments...` with the tests' folder on its path.
+    ///
+    /// `WHERRY_PYTHON` names another interpreter.
+    init(module: String, arguments: [String]) throws {
+        let (ours, theirs) = try Self.connectedPair()
+        var environment = ProcessInfo.processInfo.environment
+        let python = environment["WHERRY_PYTHON"] ?? "python3"
+        environment["PYTHONPATH"] = Self.folder
+        let words = [python, "-m", module] + arguments
+        do {
+            defer { close(theirs) }
+            pid = try Self.spawn(words, environment, standardIO: theirs)
+        } catch {
+            close(ours)
+            throw error
+        }
+        descriptor = ours
+        do {
+            announcement = try Self.line(from: ours, of: words.joined(separator: " "))
+        } catch {
+            close(ours)
+            kill(pid, SIGTERM)
+            waitpid(pid, nil, 0)
+            throw error
+        }
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// What the process said of itself in its first line.
+    func announced<Announcement: Decodable>(_ type: Announcement.Type) throws -> Announcement {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(type, from: announcement)
+    }
+
+    /// Ends the process and waits for it; a second call does nothing.
+    func stop() {
+        let first = stopped.withLock { stopped in
+            defer { stopped = true }
+            return !stopped
+        }
+        guard first else { return }
+        close(descriptor)
+        for _ in 0..<1_000 {
+            if waitpid(pid, nil, WNOHANG) != 0 { return }
+            usleep(10_000)
+        }
+        kill(pid, SIGKILL)
+        waitpid(pid, nil, 0)
+    }
+
+    /// The folder of this file, which holds the Python package.
+    private static var folder: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
+    }
+
+    /// Two ends of one stream, which no other child inherits.
+    private static func connectedPair() throws -> (ours: Int32, theirs: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0, &ends) == 0 else {
+            throw TestServerError("no socket pair: \(String(cString: strerror(errno)))")
+        }
+        return (ends[0], ends[1])
+    }
+
+    private static func spawn(
+        _ words: [String], _ environment: [String: String], standardIO: Int32
+    ) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, standardIO, 0)
+        posix_spawn_file_actions_adddup2(&actions, standardIO, 1)
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] =
+            environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer {
+            for word in arguments + variables { free(word) }
+        }
+        var pid: pid_t = 0
+        let failure = posix_spawnp(&pid, words[0], &actions, nil, &arguments, &variables)
+        guard failure == 0 else {
+            let reason = String(cString: strerror(failure))
+            throw TestServerError("\(words[0]) did not start: \(reason)")
+        }
+        return pid
+    }
+
+    private static func line(from descriptor: Int32, of program: String) throws -> Data {
+        var line = Data()
+        while true {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, 60_000) > 0 else {
+                throw TestServerError("\(program) said nothing for 60 seconds")
+            }
+            var byte: UInt8 = 0
+            guard read(descriptor, &byte, 1) == 1 else {
+                throw TestServerError("\(program) ended without an announcement")
+            }
+            if byte == UInt8(ascii: "\n") { return line }
+            line.append(byte)
+        }
+    }
+}
+
+/// A value behind a lock (Synchronization's makes false alarms under ThreadSanitizer).
+final class Mutex<Value>: @unchecked Sendable {  // `value` is touched under `lock` only.
+    private let lock = NSLock()
+    private var value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+
+    func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return try body(&value)
+    }
+}

@@ -1,0 +1,74 @@
+// Wherry: nginx for Swift tests
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// nginx on free loopback ports, with HTTP/1.1 in the clear and HTTP/2 over TLS.
+///
+/// Routes: `/ok` (JSON), `/protocol`, `/connection`, static files `1k.bin`, `64k.bin`, `1m.bin`,
+/// `16m.bin` (the bytes of `TestPattern` with seed 1) and `hello.txt`, the same under `/limited/`
+/// (2 MB/s for each connection) and `/packed/` (gzip). It ends with `stop`, `deinit` or the process.
+public final class NginxServer: Sendable {
+    private struct Announcement: Decodable {
+        let port, tlsPort: Int?
+        let ca, root, missing: String?
+    }
+
+    /// Whether nginx is installed. A test that needs it has the trait
+    /// `.enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup")`.
+    public static let isInstalled: Bool = {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        return (folders.map(String.init) + ["/usr/sbin", "/usr/local/sbin"]).contains {
+            FileManager.default.isExecutableFile(atPath: $0 + "/nginx")
+        }
+    }()
+
+    private static let started = Result { try NginxServer() }
+
+    /// The nginx of this test process, started at its first use.
+    public static var shared: NginxServer {
+        get throws { try started.get() }
+    }
+
+    /// The ports of plain HTTP and of HTTPS.
+    public let port, tlsPort: Int
+    /// The PEM file of the CA to trust.
+    public let ca: String
+    /// The folder of the static files.
+    public let root: String
+    private let child: ChildProcess
+
+    /// Starts an nginx of one's own; `root` is a folder of static files (default: the small set).
+    public init(
+        root: String? = nil, workers: Int = 1, certificate: TestServer.Certificate = .good
+    ) throws {
+        var arguments = ["--workers", String(workers), "--kind", certificate.rawValue]
+        if let root { arguments += ["--root", root] }
+        child = try ChildProcess(module: "wherry_testserver.nginx", arguments: arguments)
+        let told = try child.announced(Announcement.self)
+        guard let port = told.port, let tlsPort = told.tlsPort, let ca = told.ca,
+            let root = told.root
+        else {
+            throw TestServerError(told.missing ?? "nginx told nothing of its ports")
+        }
+        self.port = port
+        self.tlsPort = tlsPort
+        self.ca = ca
+        self.root = root
+    }
+
+    /// Ends nginx; a second call does nothing. `deinit` does it too.
+    public func stop() {
+        child.stop()
+    }
+
+    /// The plain HTTP address of a path.
+    public func url(_ path: String) -> String {
+        "http://127.0.0.1:\(port)\(path)"
+    }
+
+    /// The HTTPS address of a path (HTTP/2 where the client offers it).
+    public func tlsURL(_ path: String) -> String {
+        "https://localhost:\(tlsPort)\(path)"
+    }
+}

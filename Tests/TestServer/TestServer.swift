@@ -1,0 +1,208 @@
+// Wherry: the scripted loopback server for Swift tests
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// The Python test server as a child process; its routes are told in Tests/TestServer/README.md.
+///
+/// Most tests share one server and take a `Scope` each, which keeps their logs and attempt counters
+/// apart although they run side by side:
+///
+///     let scope = try TestServer.shared.scope()
+///     let url = scope.url("/bytes/1000?cut=400&times=1")
+///     ...
+///     #expect(try scope.requests().count == 2)
+public final class TestServer: Sendable {
+    /// How the server's certificate is made.
+    public enum Certificate: String, Sendable {
+        /// For localhost and 127.0.0.1, issued by `ca`.
+        case good
+        /// Issued by `ca` for another host.
+        case wrongName = "wrong-name"
+        /// Issued by `ca`, no longer valid.
+        case expired
+        /// Its own issuer.
+        case selfSigned = "self-signed"
+    }
+
+    private struct Announcement: Decodable {
+        let port: Int
+        let tlsPort: Int?
+        let ca, clientCert, clientKey: String?
+    }
+
+    private static let started = Result { try TestServer() }
+
+    /// The server of this test process (plain HTTP), started at its first use.
+    public static var shared: TestServer {
+        get throws { try started.get() }
+    }
+
+    /// The port of plain HTTP on 127.0.0.1.
+    public let port: Int
+    /// The port of HTTPS; nil without a certificate.
+    public let tlsPort: Int?
+    /// The PEM file of the CA to trust; nil without a certificate.
+    public let ca: String?
+    /// PEM files of a client certificate of that CA and its key; nil without a certificate.
+    public let clientCertificate, clientKey: String?
+    private let child: ChildProcess
+    private let scopes = Mutex(0)
+
+    /// Starts a server of one's own.
+    ///
+    /// - Parameters:
+    ///   - certificate: Serves HTTPS too, with a certificate of that kind; nil (default): no HTTPS.
+    ///   - demandsClientCertificate: Refuses TLS clients without a certificate of the CA.
+    ///   - saveDirectory: Where `/upload-photo` keeps its files; nil (default): nowhere.
+    ///   - port: The port of plain HTTP; 0 (default) takes a free one.
+    public init(
+        certificate: Certificate? = nil, demandsClientCertificate: Bool = false,
+        saveDirectory: String? = nil, port: Int = 0
+    ) throws {
+        var arguments = ["--port", String(port), "--parent-pid", String(getpid())]
+        if let certificate { arguments += ["--tls-make", certificate.rawValue] }
+        if demandsClientCertificate { arguments.append("--tls-demand-client") }
+        if let saveDirectory { arguments += ["--save-dir", saveDirectory] }
+        child = try ChildProcess(module: "wherry_testserver", arguments: arguments)
+        let told = try child.announced(Announcement.self)
+        self.port = told.port
+        tlsPort = told.tlsPort
+        ca = told.ca
+        clientCertificate = told.clientCert
+        clientKey = told.clientKey
+    }
+
+    /// The process, for tests that end the server in the middle.
+    public var pid: Int32 { child.pid }
+
+    /// Ends the server and its connections; a second call does nothing. `deinit` does it too.
+    public func stop() {
+        child.stop()
+    }
+
+    /// The HTTP address of a path (with its query).
+    public func url(_ path: String, host: String = "127.0.0.1") -> String {
+        "http://\(host):\(port)\(path)"
+    }
+
+    /// The HTTPS address of a path; without a certificate its port is 0.
+    public func tlsURL(_ path: String, host: String = "localhost") -> String {
+        "https://\(host):\(tlsPort ?? 0)\(path)"
+    }
+
+    /// A part of the server for one test alone.
+    public func scope() -> Scope {
+        let number = scopes.withLock { count in
+            count += 1
+            return count
+        }
+        return Scope(server: self, key: "t\(number)")
+    }
+
+    /// The requests so far in order, those of `key` only where one is given.
+    public func requests(key: String? = nil) throws -> [LoggedRequest] {
+        struct Log: Decodable { let requests: [LoggedRequest] }
+        return try control(Log.self, "/_log", key: key).requests
+    }
+
+    /// Counts and peaks so far, those of `key` only where one is given.
+    public func stats(key: String? = nil) throws -> ServerStats {
+        try control(ServerStats.self, "/_stats", key: key)
+    }
+
+    /// Asks one of the server's own routes and answers its body; another status than 200 is an error.
+    @discardableResult
+    public func control(
+        _ path: String, key: String? = nil, query: String = "", method: String = "GET",
+        body: Data = Data()
+    ) throws -> Data {
+        let parts = [key.map { "key=\($0)" }, query.isEmpty ? nil : query].compactMap { $0 }
+        let target = parts.isEmpty ? path : "\(path)?\(parts.joined(separator: "&"))"
+        let answer = try ControlConnection.ask(
+            port: port, method: method, target: target, body: body)
+        guard answer.status == 200 else {
+            let words = String(decoding: answer.body, as: UTF8.self)
+            throw TestServerError("\(target) answered \(answer.status): \(words)")
+        }
+        return answer.body
+    }
+
+    func control<Answer: Decodable>(
+        _ type: Answer.Type, _ path: String, key: String?, query: String = ""
+    ) throws -> Answer {
+        try JSONDecoder().decode(type, from: control(path, key: key, query: query))
+    }
+}
+
+extension TestServer {
+    /// A test's own part of a server: its requests carry a key as the first part of their path.
+    public struct Scope: Sendable {
+        /// The server.
+        public let server: TestServer
+        /// The key under which the server keeps log, attempts, gates and scripts of this scope.
+        public let key: String
+
+        /// The HTTP address of a path in this scope.
+        public func url(_ path: String, host: String = "127.0.0.1") -> String {
+            server.url("/@\(key)\(path)", host: host)
+        }
+
+        /// The HTTPS address of a path in this scope.
+        public func tlsURL(_ path: String, host: String = "localhost") -> String {
+            server.tlsURL("/@\(key)\(path)", host: host)
+        }
+
+        /// The requests of this scope so far.
+        public func requests() throws -> [LoggedRequest] {
+            try server.requests(key: key)
+        }
+
+        /// Counts and peaks of this scope so far.
+        public func stats() throws -> ServerStats {
+            try server.stats(key: key)
+        }
+
+        /// Waits until counts are reached, without blocking a thread of Swift's own pool.
+        ///
+        /// `condition` is a query of `/_wait`, such as `requests=3`, `ended=2`, `received=1000`,
+        /// `open_most=0`. Throws after `timeout` seconds.
+        @discardableResult
+        public func wait(_ condition: String, timeout: Int = 30) async throws -> ServerStats {
+            try await withCheckedThrowingContinuation { continuation in
+                Thread.detachNewThread {
+                    let result = Result { try waitBlocking(condition, timeout: timeout) }
+                    continuation.resume(with: result)
+                }
+            }
+        }
+
+        /// Waits as `wait` does, on the calling thread.
+        @discardableResult
+        public func waitBlocking(_ condition: String, timeout: Int = 30) throws -> ServerStats {
+            try server.control(
+                ServerStats.self, "/_wait", key: key, query: "\(condition)&timeout=\(timeout)")
+        }
+
+        /// Opens the gate at which requests with `gate=name` wait.
+        public func open(gate name: String) throws {
+            try server.control("/_signal", key: key, query: "gate=\(name)")
+        }
+
+        /// Stores the steps that `/s/name` plays, one for each request; `steps` is a JSON array.
+        public func script(_ name: String, _ steps: String) throws {
+            let body = Data("{\"\(name)\": \(steps)}".utf8)
+            try server.control("/_script", key: key, method: "POST", body: body)
+        }
+
+        /// Cuts the scope's open connections.
+        public func dropConnections() throws {
+            try server.control("/_drop", key: key)
+        }
+
+        /// Forgets the scope's requests and attempts.
+        public func reset() throws {
+            try server.control("/_reset", key: key)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+# Wherry: starts nginx for tests and benchmarks
+# SPDX-License-Identifier: Apache-2.0
+"""nginx on free loopback ports: HTTP/1.1, and HTTPS with HTTP/2, own certificates, static files.
+
+``python3 -m wherry_testserver.nginx [--root FOLDER] [--workers N]`` prints one JSON line (``port``,
+``tls_port``, ``ca``, ``root``, ``pid``) and stops nginx when its standard input ends. From Python::
+
+    with Nginx() as nginx:
+        nginx.url("/ok"), nginx.tls_url("/ok"), nginx.ca
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Any, Dict, List, Optional
+
+from . import certs, pattern
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PR_SET_PDEATHSIG = 1
+
+
+class NginxMissing(RuntimeError):
+    """No nginx on this machine; ``scripts/setup`` installs it."""
+
+
+def find() -> str:
+    """The nginx program."""
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+    found = shutil.which("nginx", path=path)
+    if found is None:
+        raise NginxMissing("nginx is not installed: run scripts/setup")
+    return found
+
+
+class Nginx:
+    """A running nginx; it ends with `stop`, with the ``with`` block, or with this process."""
+
+    def __init__(self, root: Optional[str] = None, workers: int = 1, kind: str = "good") -> None:
+        program = find()
+        self.folder = tempfile.mkdtemp(prefix="wherry-nginx-")
+        try:
+            os.chmod(self.folder, 0o755)  # The workers of a master run by root are another user.
+            self.root = root or os.path.join(self.folder, "root")
+            if root is None:
+                _fill(self.root)
+            self.certificates = certs.make(self.folder, kind)
+            self.ca = self.certificates["ca"]
+            self.process = self._start(program, workers)
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+
+    def _start(self, program: str, workers: int) -> subprocess.Popen[bytes]:
+        with open(os.path.join(HERE, "nginx.conf.in"), encoding="utf-8") as file:
+            template = file.read()
+        for _ in range(10):
+            self.port, self.tls_port = _free_ports(2)
+            values = {
+                "WORKERS": str(workers), "DIR": self.folder, "ROOT": self.root,
+                "PORT": str(self.port), "TLS_PORT": str(self.tls_port),
+                "CERT": self.certificates["cert"], "KEY": self.certificates["key"],
+            }  # fmt: skip
+            text = template
+            for name, value in values.items():
+                text = text.replace(f"@{name}@", value)
+            path = os.path.join(self.folder, "nginx.conf")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            log = os.path.join(self.folder, "error.log")
+            process = subprocess.Popen(
+                [program, "-p", self.folder, "-c", path, "-e", log],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                preexec_fn=_die_with_parent,
+            )  # fmt: skip
+            if _answers(process, self.port):
+                return process
+            process.terminate()
+            words = process.communicate()[1].decode(errors="replace")
+            if "Address already in use" not in words:
+                raise RuntimeError(f"nginx did not start: {words}")
+        raise RuntimeError("nginx found no free port")
+
+    def url(self, path: str) -> str:
+        """A plain HTTP address."""
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def tls_url(self, path: str) -> str:
+        """An HTTPS address; the certificate is for localhost and 127.0.0.1."""
+        return f"https://localhost:{self.tls_port}{path}"
+
+    def stop(self) -> None:
+        """Ends nginx and removes its folder; a second call does nothing."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Nginx:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop()
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+
+
+def _fill(root: str) -> None:
+    """Static files: 1k, 64k, 1m and 16m bytes of the pattern with seed 1, and a small text."""
+    os.mkdir(root)
+    for name, size in (("1k", 1 << 10), ("64k", 1 << 16), ("1m", 1 << 20), ("16m", 1 << 24)):
+        with open(os.path.join(root, name + ".bin"), "wb") as file:
+            for piece in pattern.stream(1, 0, size):
+                file.write(piece)
+    with open(os.path.join(root, "hello.txt"), "w", encoding="utf-8") as text:
+        text.write("hello\n" * 100)
+
+
+def _free_ports(count: int) -> List[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for sock in sockets:
+        sock.bind(("127.0.0.1", 0))
+    ports = [sock.getsockname()[1] for sock in sockets]
+    for sock in sockets:
+        sock.close()
+    return ports
+
+
+def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
+    """Waits until nginx accepts connections; False when it has ended instead."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return process.poll() is None
+        except OSError:
+            time.sleep(0.01)
+    return False
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="wherry_testserver.nginx")
+    parser.add_argument("--root", help="folder of static files; made when missing")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--kind", choices=certs.KINDS, default="good", help="of certificate")
+    parser.add_argument("--max-life", type=float, default=7200)
+    options = parser.parse_args()
+    try:
+        nginx = Nginx(options.root, options.workers, options.kind)
+    except NginxMissing as error:
+        print(json.dumps({"missing": str(error)}), flush=True)
+        return 3
+    told: Dict[str, Any] = {"port": nginx.port, "tls_port": nginx.tls_port, "pid": os.getpid()}
+    told.update(nginx.certificates, root=nginx.root)
+    print(json.dumps(told), flush=True)
+    leave = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: leave.set())
+
+    def read() -> None:
+        try:
+            while os.read(0, 4096):
+                pass
+        except OSError:
+            pass
+        leave.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    leave.wait(options.max_life)
+    nginx.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

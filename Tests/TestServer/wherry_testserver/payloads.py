@@ -1,0 +1,18 @@
+# Wherry: one small payload in the codings Python cannot make
+# SPDX-License-Identifier: Apache-2.0
+"""The same JSON text plain, in Brotli and in Zstandard."""
+
+import base64
+
+PLAIN = (
+    b'{"coding":"wherry","text":"the quick brown fox jumps over the lazy dog, '
+    b'the quick brown fox jumps over the lazy dog"}'
+)
+BROTLI = base64.b64decode(
+    "G3QAAMTcRqkelxeSrckfhMEUdIpOOQ1UW2BJnlggZ7jz8IiOsygx62PSBV4G7l7MnEIhgaVv"
+    "RCezVQ8qZiLAjngdWZvwxmB+"
+)
+ZSTD = base64.b64decode(
+    "KLUv/QBodQIAokQRGJBZB4AtaSUvCLLAP9lMSOD/vU4hrz/IAY3+LFafC1B82Xuvwk8OAw6X"
+    "LNxF7uBEahD5sqdIn9ynR2f3sqhIl2uKkzIBAQAI0FRR"
+)

@@ -1,0 +1,253 @@
+// Wherry: checkpoints and verbs of a download, and any order of events
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WherryCore
+@testable import WherrySystem
+
+private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1\""]
+
+@Suite("Checkpoints and verbs of a download") struct DownloadVerbsTests {
+    @Test("D5 DR20 a checkpoint is asked for once a second, and one at a time")
+    func checkpoints() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, large)
+        run.now = run.now.advanced(by: 999_999_999)
+        #expect(run.bytes(20 << 20).actions == [])
+        run.now = run.now.advanced(by: 1)
+        #expect(run.bytes(1).actions == [.checkpoint])
+        run.now = run.now.advanced(by: 5_000_000_000)
+        #expect(run.bytes(1).actions == [])
+        #expect(run.checkpointed() == [])
+        #expect(run.bytes(1).actions == [.checkpoint])
+    }
+
+    @Test("DR20 full durability checkpoints every 16 MiB too, and what cannot be resumed never")
+    func fullDurability() {
+        var run = MachineRun { $0.durability = .full }
+        _ = run.start()
+        _ = run.head(200, large)
+        #expect(run.bytes(16 << 20).actions == [.checkpoint])
+        var weak = MachineRun()
+        _ = weak.start()
+        _ = weak.head(200, ["Content-Length": "100000000"])
+        weak.now = weak.now.advanced(by: 9_000_000_000)
+        #expect(weak.bytes(1000).actions == [])
+    }
+
+    @Test("DR27 D12 a pause is one when the journal is durable, and resuming asks for the rest")
+    func pause() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, large)
+        run.bytes(70_000)
+        #expect(run.pause() == [.stop, .checkpoint])
+        #expect(run.pause() == [])
+        #expect(run.machine.visibleState == .running)
+        #expect(run.bytes(10) == Placement())
+        #expect(run.machine.checkpointed() == [.report(.state(.paused))])
+        #expect(run.pause() == [])
+        #expect(run.resume() == [run.sent(range(70_000))])
+        #expect(run.resume() == [])
+        #expect(run.machine.visibleState == .running)
+    }
+
+    @Test("DR27 a pause waits for the checkpoint before it, too")
+    func pauseAfterCheckpoint() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, large)
+        run.now = run.now.advanced(by: 2_000_000_000)
+        #expect(run.bytes(70_000).actions == [.checkpoint])
+        #expect(run.pause() == [.stop, .checkpoint])
+        #expect(run.machine.checkpointed() == [])
+        #expect(run.machine.checkpointed() == [.report(.state(.paused))])
+    }
+
+    @Test("DR27 resuming while the pause is under way goes on afterwards")
+    func resumeWhilePausing() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, large)
+        run.bytes(70_000)
+        _ = run.pause()
+        #expect(run.resume() == [])
+        #expect(run.checkpointed() == [run.sent(range(70_000))])
+        #expect(run.machine.visibleState == .running)
+    }
+
+    @Test("DR27 a download that waits can be paused, and asks again at once when resumed")
+    func pauseWhileWaiting() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.drop(.connect)
+        #expect(run.pause() == [.stopWaiting, .checkpoint])
+        _ = run.checkpointed()
+        #expect(run.due() == [])
+        #expect(run.resume() == [run.sent(nil)])
+    }
+
+    @Test("D12 what could not be resumed keeps its connection while it is paused")
+    func hold() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, ["Content-Length": "1000"])
+        run.bytes(400)
+        #expect(run.pause() == [.hold])
+        #expect(run.machine.visibleState == .paused)
+        // Bytes that were on their way belong where they belong.
+        #expect(run.bytes(100).offset == 400)
+        #expect(run.resume() == [.unhold])
+        run.bytes(500)
+        #expect(run.end() == [.publish(length: 1000)])
+    }
+
+    @Test("D12 a connection that ends while it is held counts when the download goes on")
+    func endWhileHeld() {
+        for isWhole in [true, false] {
+            var run = MachineRun()
+            _ = run.start()
+            _ = run.head(200, ["Content-Length": "1000"])
+            run.bytes(400)
+            _ = run.pause()
+            if isWhole {
+                run.bytes(600)
+                #expect(run.end() == [])
+                #expect(run.resume() == [.publish(length: 1000)])
+            } else {
+                #expect(run.drop() == [])
+                let actions = run.resume()
+                #expect(actions.restarts == [.noValidator])
+                #expect(actions.waits.count == 1)
+            }
+        }
+    }
+
+    @Test("DR27 cancel keeps a resumable partial, discard never does")
+    func cancel() {
+        for discarding in [false, true] {
+            var run = MachineRun()
+            _ = run.start(MachineRun.record([0..<400]))
+            #expect(
+                run.machine.cancel(discarding: discarding)
+                    == [.stop, .release(keeping: !discarding)])
+            #expect(run.machine.cancel() == [])
+            #expect(
+                run.machine.released(partialPath: discarding ? nil : "/p") == [
+                    .report(.state(.cancelled)),
+                    .finish(.cancelled(partialPath: discarding ? nil : "/p")),
+                ])
+            #expect(run.machine.cancel() == [])
+        }
+        var empty = MachineRun()
+        _ = empty.start()
+        #expect(empty.machine.cancel() == [.stop, .release(keeping: false)])
+        var unstarted = MachineRun()
+        #expect(unstarted.machine.cancel().outcome == .cancelled(partialPath: nil))
+        #expect(unstarted.start() == [])
+    }
+
+    @Test("DR27 the rename is the point of no return")
+    func cancelTooLate() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, MachineRun.strong)
+        run.bytes(1000)
+        _ = run.end()
+        #expect(run.machine.cancel(discarding: true) == [])
+        #expect(run.pause() == [])
+        #expect(run.machine.published("/a").outcome == .done(path: "/a"))
+        #expect(run.machine.cancel() == [])
+        #expect(run.machine.visibleState == .done)
+    }
+
+    @Test("DR27 cancelling a verification stops it and waits for nothing else")
+    func cancelVerification() {
+        var run = MachineRun { $0.expected = DownloadDigest(.md5, Digest.hash(of: "x", .md5)) }
+        _ = run.start()
+        _ = run.head(200, MachineRun.strong)
+        run.bytes(1000)
+        _ = run.end()
+        #expect(run.machine.cancel() == [.stopVerifying, .release(keeping: true)])
+        #expect(run.verified(nil) == [])
+        #expect(run.machine.released(partialPath: "/p").outcome == .cancelled(partialPath: "/p"))
+    }
+
+    @Test("DR23 a full disk stops everything at once and keeps what is durable")
+    func diskFull() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, large)
+        run.bytes(1 << 20)
+        let error = DownloadError(.noSpace, "full")
+        #expect(
+            run.machine.diskFailed(error) == [.stop, .stopWaiting, .release(keeping: true)])
+        #expect(run.bytes(10) == Placement())
+        // Another write that was under way fails too: it is the same end.
+        #expect(run.machine.diskFailed(error) == [])
+        #expect(
+            run.machine.released(partialPath: "/p").last
+                == .finish(.failed(error, partialPath: "/p")))
+    }
+
+    @Test("DR27 any order of events ends at most once, and then nothing more happens")
+    func anyOrder() {
+        let heads: [(Int, KeyValuePairs<String, String>)] = [
+            (200, MachineRun.strong), (200, ["Content-Length": "1000"]), (200, [:]),
+            (206, ["Content-Range": "bytes 400-999/1000", "ETag": "\"v1\""]),
+            (206, ["Content-Range": "bytes 0-999/1000", "ETag": "\"v2\""]), (206, [:]), (416, [:]),
+            (416, ["Content-Range": "bytes */1000"]), (412, [:]), (403, [:]), (503, [:]),
+            (503, ["Retry-After": "99999"]), (404, [:]),
+        ]
+        var finishes = 0
+        for seed in 0..<3_000 {
+            var random = SplitMix(state: UInt64(seed))
+            var run = MachineRun { policy in
+                if seed % 3 == 0 {
+                    policy.expected = DownloadDigest(.md5, Digest.hash(of: "x", .md5))
+                }
+                if seed % 5 == 0 { policy.isResumable = false }
+            }
+            _ = run.start(seed % 2 == 0 ? MachineRun.record([0..<400]) : nil)
+            var hasFinished = false
+            for _ in 0..<40 {
+                run.now = run.now.advanced(by: Int64(random.next() % 700_000_000))
+                var actions: [DownloadAction]
+                switch random.next() % 13 {
+                case 0...2:
+                    let (status, fields) = heads[Int(random.next() % UInt64(heads.count))]
+                    actions = run.head(status, fields)
+                case 3, 4: actions = run.bytes(Int(random.next() % 1_200)).actions
+                case 5: actions = run.end()
+                case 6: actions = run.drop()
+                case 7: actions = run.due()
+                case 8: actions = run.pause()
+                case 9: actions = run.resume()
+                case 10: actions = run.checkpointed()
+                case 11:
+                    actions = run.verified([Digest.hash(of: seed % 2 == 0 ? "x" : "y", .md5)])
+                default:
+                    actions =
+                        random.next() % 8 == 0
+                        ? run.machine.cancel()
+                        : run.machine.released(partialPath: nil) + run.machine.published("/a")
+                }
+                if hasFinished { #expect(actions == []) }
+                if actions.outcome != nil {
+                    finishes += 1
+                    hasFinished = true
+                    #expect(actions.last?.isFinish == true)
+                }
+                #expect(run.machine.completed <= 1_200 * 40)
+                if let total = run.machine.total { #expect(run.machine.completed <= total) }
+            }
+        }
+        #expect(finishes > 1_000)
+    }
+}
+
+extension DownloadAction {
+    fileprivate var isFinish: Bool { if case .finish = self { true } else { false } }
+}

@@ -1,0 +1,96 @@
+// Wherry: partial files on disks that are full or read-only
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import WherryCore
+@testable import WherrySystem
+
+/// A small file system of its own; only root can have one, and not in every container.
+private final class SmallDisk {
+    let path: String
+
+    init?() {
+        path = NSTemporaryDirectory() + "wherry-disk-" + UUID().uuidString
+        guard geteuid() == 0, mkdir(path, 0o700) == 0 else { return nil }
+        guard mount("tmpfs", path, "tmpfs", 0, "size=1m") == 0 else {
+            rmdir(path)
+            return nil
+        }
+    }
+
+    func makeReadOnly() -> Bool {
+        mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0
+    }
+
+    deinit {
+        umount2(path, Int32(MNT_DETACH))
+        rmdir(path)
+    }
+
+    static let isPossible = SmallDisk() != nil
+}
+
+@Suite("Full and read-only disks", .enabled(if: SmallDisk.isPossible, "needs root and mount"))
+struct FullDiskTests {
+    @Test("DC-C09 DR23 a disk that fills up keeps what is durable, and the rest follows later")
+    func full() throws {
+        let disk = try #require(SmallDisk())
+        let piece = [UInt8](repeating: 7, count: 256 << 10)
+        func open() throws -> PartFile.Found {
+            try PartFile.open(
+                try DownloadTarget.locate(disk.path + "/a.bin"), .init(url: MachineRun.url))
+        }
+        do {
+            let part = try open().part
+            // Without a length nothing is reserved, as on a file system that cannot reserve.
+            try part.begin(facts(nil), isJournaled: true)
+            var offset: Int64 = 0
+            let word = reason {
+                while offset < 16 << 20 {
+                    try part.write(piece, at: offset)
+                    offset += Int64(piece.count)
+                }
+            }
+            #expect(word == "no_space")
+            #expect(offset > 0)
+            #expect(part.written.count == offset)
+            #expect(try part.close(keeping: true) == part.path)
+        }
+        let found = try open()
+        #expect(found.record?.ranges.count ?? 0 > 0)
+        #expect(found.record?.ranges.count == found.part.written.count)
+        #expect(try found.part.close(keeping: false) == nil)
+        #expect(try Directory.open(disk.path).names() == [])
+    }
+
+    @Test("DR23 a whole that does not fit is refused with the numbers, before its first byte")
+    func tooLarge() throws {
+        let disk = try #require(SmallDisk())
+        let part = try PartFile.open(
+            try DownloadTarget.locate(disk.path + "/a.bin"), .init(url: MachineRun.url)
+        ).part
+        do {
+            try part.begin(facts(8 << 20), isJournaled: true)
+            Issue.record("8 MiB fit in 1")
+        } catch {
+            #expect(error.reason == .noSpace)
+            #expect(error.neededBytes == 8 << 20)
+            #expect((1..<(1 << 20)).contains(error.freeBytes ?? 0))
+        }
+        #expect(try part.close(keeping: true) == nil)
+        #expect(try Directory.open(disk.path).names() == [])
+    }
+
+    @Test("DC-C10 DR23 a read-only directory is known before any traffic")
+    func readOnly() throws {
+        let disk = try #require(SmallDisk())
+        #expect(disk.makeReadOnly())
+        #expect(reason { _ = try DownloadTarget.locate(disk.path + "/a.bin") } == "read_only")
+        #expect(
+            reason {
+                _ = try DownloadTarget.locate(disk.path + "/x/a.bin", makesDirectories: true)
+            } == "read_only")
+    }
+}

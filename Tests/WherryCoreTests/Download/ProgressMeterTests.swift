@@ -1,0 +1,80 @@
+// Wherry: progress of downloads
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WherryCore
+@testable import WherrySystem
+
+@Suite("Progress of downloads") struct ProgressMeterTests {
+    private let tenth: Int64 = 100_000_000
+
+    @Test("D9 the first, the last and at most ten a second are reported, from where it resumed")
+    func throttle() throws {
+        var meter = ProgressMeter()
+        var now = Instant(nanoseconds: 0)
+        var reports: [Progress] = []
+        for step in 0..<100 {
+            let progress = meter.update(
+                completed: 400 + Int64(step) * 10, total: 2000, generation: 1,
+                received: step == 0 ? 0 : 10, now: now, isForced: step == 99)
+            if let progress { reports.append(progress) }
+            now = now.advanced(by: tenth / 10)
+        }
+        #expect(reports.count == 11)
+        #expect(reports.first?.completed == 400)
+        #expect(reports.first?.resumedAt == 400)
+        #expect(reports.last?.completed == 1390)
+        #expect(reports.last?.wire == 990)
+        #expect(reports.allSatisfy { ($0.fraction ?? 2) <= 1 })
+        #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.completed <= $1.completed })
+    }
+
+    @Test("D9 DR28 speed is that of the last five seconds, and the rest is told after two")
+    func speed() throws {
+        var meter = ProgressMeter()
+        var now = Instant(nanoseconds: 0)
+        var completed: Int64 = 0
+        func run(_ seconds: Int, _ perTenth: Int64) {
+            for _ in 0..<seconds * 10 {
+                now = now.advanced(by: tenth)
+                completed += perTenth
+                _ = meter.update(
+                    completed: completed, total: 1_000_000, generation: 1, received: perTenth,
+                    now: now)
+            }
+        }
+        #expect(meter.snapshot(now: now).bytesPerSecond == nil)
+        run(1, 1_000)
+        #expect(meter.snapshot(now: now).remaining == nil)
+        run(9, 1_000)
+        #expect(meter.snapshot(now: now).bytesPerSecond == 10_000)
+        #expect(meter.snapshot(now: now).remaining == .seconds(90))
+        run(6, 2_000)
+        #expect(meter.snapshot(now: now).bytesPerSecond == 20_000)
+        // Nothing comes: the figure falls, and the end is not told any more.
+        #expect(meter.snapshot(now: now.advanced(by: 6_000_000_000)).bytesPerSecond == 0)
+        #expect(
+            meter.snapshot(now: now.advanced(by: 6_000_000_000)).remaining == nil)
+        // A pause does not count.
+        meter.pause()
+        now = now.advanced(by: 60_000_000_000)
+        run(3, 500)
+        #expect(meter.snapshot(now: now).bytesPerSecond == 5_000)
+    }
+
+    @Test("D10 an unknown whole has no fraction, and a new generation starts over")
+    func unknown() throws {
+        var meter = ProgressMeter()
+        let now = Instant(nanoseconds: 0)
+        let report = meter.update(completed: 5, total: nil, generation: 1, received: 5, now: now)
+        let first = try #require(report)
+        #expect(first.fraction == nil)
+        #expect(first.resumedAt == 0)
+        let next = meter.update(completed: 0, total: 0, generation: 2, received: 0, now: now)
+        let second = try #require(next)
+        #expect(second.generation == 2)
+        #expect(second.fraction == 1)
+        #expect(second.wire == 5)
+    }
+}

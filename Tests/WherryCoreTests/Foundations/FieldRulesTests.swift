@@ -1,0 +1,93 @@
+// Wherry: tests of the grammar of request heads.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WherryCore
+
+@Suite struct FieldRulesTests {
+    static let everyByte = (UInt8.min...UInt8.max).map { $0 }
+    static let tokenBytes = Set(
+        "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    @Test("SEC-U1 a name takes every token byte and no other, wherever it stands")
+    func everyByteInName() throws {
+        for byte in Self.everyByte {
+            for name in [[byte], [byte, 0x61], [0x61, byte, 0x62], [0x61, byte]] {
+                let violation = FieldRules.violation(name: name)
+                #expect((violation == nil) == Self.tokenBytes.contains(byte), "byte \(byte)")
+                #expect(violation.map { $0.reason == "bad_header" } ?? true)
+            }
+        }
+    }
+
+    @Test("SEC-U1 a method takes every token byte and no other, wherever it stands")
+    func everyByteInMethod() throws {
+        for byte in Self.everyByte {
+            for method in [[byte], [byte, 0x47], [0x47, byte, 0x45], [0x47, byte]] {
+                let violation = FieldRules.violation(method: method)
+                #expect((violation == nil) == Self.tokenBytes.contains(byte), "byte \(byte)")
+                #expect(violation.map { $0.reason == "bad_method" } ?? true)
+            }
+        }
+    }
+
+    @Test("SEC-U1 a value takes every byte but the control characters; the tab is allowed")
+    func everyByteInValue() {
+        for byte in Self.everyByte {
+            let allowed = byte == 9 || byte >= 0x20 && byte != 0x7F
+            for value in [[byte], [byte, 0x61], [0x61, byte, 0x62], [0x61, byte]] {
+                let violation = FieldRules.violation(name: "x-a".utf8, value: value)
+                #expect((violation == nil) == allowed, "byte \(byte)")
+            }
+        }
+    }
+
+    @Test("SEC-U1 a media type takes no control character and no broken grammar")
+    func mediaTypes() {
+        for byte in Self.everyByte where byte != 9 && (byte < 0x20 || byte == 0x7F) {
+            let type = Array("text/plain; a=\"".utf8) + [byte] + Array("\"".utf8)
+            #expect(FieldRules.violation(mediaType: type)?.reason == "bad_header", "byte \(byte)")
+        }
+        #expect(FieldRules.violation(mediaType: "text/plain; charset=utf-8".utf8) == nil)
+        #expect(FieldRules.violation(mediaType: "text".utf8)?.reason == "bad_header")
+    }
+
+    @Test("Empty names and methods are refused, an empty value is not")
+    func empty() {
+        #expect(FieldRules.violation(name: "", value: "x")?.reason == "bad_header")
+        #expect(FieldRules.violation(method: "")?.reason == "bad_method")
+        #expect(FieldRules.violation(name: "x", value: "") == nil)
+    }
+
+    @Test(
+        "SEC-U11 fields of the framing are refused in any case",
+        arguments: [
+            "Host", "host", "HOST", "Content-Length", "transfer-encoding", "Connection", "EXPECT",
+        ])
+    func reserved(name: String) {
+        #expect(FieldRules.violation(name: name, value: "1")?.reason == "bad_header")
+    }
+
+    @Test(
+        "Names that only look reserved are allowed", arguments: ["Hosts", "X-Host", "Content-Type"])
+    func notReserved(name: String) {
+        #expect(FieldRules.violation(name: name, value: "1") == nil)
+    }
+
+    @Test("The sentence escapes the name, says where, and keeps the value to itself")
+    func sentences() throws {
+        let name = try #require(FieldRules.violation(name: "X-A\r\nB\"é", value: "v"))
+        #expect(
+            name.message
+                == "The header name \"X-A\\x0D\\x0AB\\x22\\xC3\\xA9\" has a carriage return at position 3."
+        )
+        let value = try #require(FieldRules.violation(name: "Authorization", value: "secret\u{0}"))
+        #expect(
+            value.message
+                == "The value of the header field \"Authorization\" has a NUL byte at position 6.")
+        let method = try #require(
+            FieldRules.violation(method: String(repeating: "A", count: 100) + "\u{1}"))
+        #expect(method.message.contains("AAAA...\" has the byte 0x01 at position 100."))
+        #expect(method.message.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F })
+    }
+}

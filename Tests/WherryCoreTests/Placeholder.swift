@@ -1,0 +1,2 @@
+// Wherry
+// SPDX-License-Identifier: Apache-2.0

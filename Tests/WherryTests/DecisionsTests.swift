@@ -1,0 +1,133 @@
+// Wherry: tests of questions answered by closures
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Wherry
+import WherrySystem
+
+@Suite struct DecisionsTests {
+    private let stub = StubServer()
+    private let client: Client
+
+    init() throws {
+        let stub = stub
+        stub.answer("https://example.org/moved", status: 302, headers: ["Location": "/new"])
+        stub.answer("*")
+        client = try Client {
+            $0.stubServer = stub
+            $0.baseURL = "https://example.org/"
+        }
+    }
+
+    private struct Refusal: Error {}
+
+    private func failure(_ body: () async throws(WherryError) -> Response) async -> WherryError? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `every request is shown before it is sent, and may be edited`() async throws {
+        try client.setDecisions(
+            .adapting { request in
+                var request = request
+                request.headers["X-Signature"] = "\(request.parameters.count)"
+                if request.url == "a" { request.parameters["extra"] = 1 }
+                return request
+            })
+        _ = try await client.get("a", parameters: ["b": 2])
+        _ = try await client.get("moved")
+        #expect(
+            stub.requests.map(\.url) == [
+                "https://example.org/a?b=2&extra=1", "https://example.org/moved",
+                "https://example.org/new",
+            ])
+        #expect(stub.requests.map { $0.headers["X-Signature"] } == ["1", "0", "0"])
+        try client.setDecisions(nil)
+        _ = try await client.get("a")
+        #expect(stub.requests.last?.headers["X-Signature"] == nil)
+    }
+
+    @Test func `a closure that throws ends the request, and nothing is sent`() async throws {
+        let error = await failure { () throws(WherryError) in
+            try await client.send(Request("a"), decisions: .adapting { _ in throw Refusal() })
+        }
+        #expect(error?.code == .cancelled && error?.reason == "refused")
+        #expect(error?.message.contains("Refusal") == true)
+        #expect(stub.requests.isEmpty)
+    }
+
+    @Test func `an edit that cannot be sent ends the request`() async throws {
+        let error = await failure { () throws(WherryError) in
+            try await client.send(
+                Request("a"),
+                decisions: .adapting { request in
+                    var request = request
+                    request.headers["X"] = "a\r\nb"
+                    return request
+                })
+        }
+        #expect(error?.reason == "bad_header")
+        #expect(stub.requests.isEmpty)
+    }
+
+    @Test func `a request's own closures take the place of the client's`() async throws {
+        try client.setDecisions(.adapting { _ in throw Refusal() })
+        _ = try await client.send(Request("moved"), decisions: .redirecting { _, _ in true })
+        _ = try await client.send(Request("a"), decisions: Decisions())
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test func `the blocking call cannot wait for closures and says so`() throws {
+        try client.setDecisions(.adapting { $0 })
+        #expect(throws: WherryError.self) { try client.perform(Request("a")) }
+    }
+
+    @Test func `a closure is cancelled with its transfer`() async throws {
+        let entered = AsyncStream.makeStream(of: Void.self)
+        let cancelled = AsyncStream.makeStream(of: Bool.self)
+        let client = client
+        let task = Task {
+            await failure { () throws(WherryError) in
+                try await client.send(
+                    Request("a"),
+                    decisions: .adapting { request in
+                        entered.continuation.yield()
+                        await withTaskCancellationHandler {
+                            // Ends with the task's cancellation only.
+                            for await _ in AsyncStream<Void>.makeStream().stream {}
+                        } onCancel: {
+                            cancelled.continuation.yield(true)
+                        }
+                        return request
+                    })
+            }
+        }
+        for await _ in entered.stream { break }
+        task.cancel()
+        #expect(await task.value?.code == .cancelled)
+        for await wasCancelled in cancelled.stream {
+            #expect(wasCancelled)
+            break
+        }
+        #expect(stub.requests.isEmpty)
+    }
+
+    @Test func `a question that nobody answers in time is decided by the rules`() async throws {
+        let entered = AsyncStream.makeStream(of: Void.self)
+        var decisions = Decisions()
+        decisions.adapt = { request in
+            entered.continuation.yield()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            return request
+        }
+        let handle = try client.start(Request("a"), decisions: decisions)
+        for await _ in entered.stream { break }
+        #expect(handle.state == .waiting)
+        stub.advance(by: .seconds(30))
+        #expect(try await handle.value.status == 200)
+    }
+}

@@ -1,0 +1,163 @@
+// Wherry: tests of downloads by their handles
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+
+@Suite struct DownloadHandleTests {
+    private let scope: TestServer.Scope
+    private let client: Client
+    private let folder = NSTemporaryDirectory() + "wherry-" + UUID().uuidString
+
+    init() throws {
+        let scope = try TestServer.shared.scope()
+        self.scope = scope
+        client = try Client {
+            $0.proxy = ""
+            $0.baseURL = scope.url("/")
+            // A server that holds is no stalled one, however long a busy machine takes.
+            $0.stallBytesPerSecond = 0
+            $0.idleTimeout = .seconds(600)
+        }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    private func done() { try? FileManager.default.removeItem(atPath: folder) }
+
+    private func contents(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")))
+    }
+
+    private func failure<Result>(
+        _ body: () async throws(WherryError) -> Result
+    ) async -> WherryError? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("D1 a file comes whole, with its progress, under its name")
+    func whole() async throws {
+        defer { done() }
+        let download = try client.download("bytes/1000000?hold=300000&gate=go", to: "\(folder)/a")
+        var last = TransferProgress()
+        for await progress in download.progress {
+            #expect(progress.completed >= last.completed && progress.total == 1_000_000)
+            if last.completed == 0 { try scope.open(gate: "go") }
+            last = progress
+        }
+        let file = try await download.value
+        #expect(last.fraction == 1)
+        #expect(file.path == "\(folder)/a" && file.url.lastPathComponent == "a")
+        #expect(file.response?.status == 200)
+        #expect(try contents("a") == TestPattern.bytes(count: 1_000_000))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a"])
+    }
+
+    @Test("D12 a cancelled download keeps its partial, and the next one goes on from there")
+    func goesOn() async throws {
+        defer { done() }
+        let path = "\(folder)/a"
+        let first = try client.download("bytes/1000000?hold=600000&gate=never&times=1", to: path)
+        for await progress in first.progress where progress.completed >= 500_000 { break }
+        first.cancel()
+        let error = await failure { () throws(WherryError) in try await first.value }
+        #expect(error?.code == .cancelled && first.state == .cancelled)
+        let partial = try #require(try client.partial(of: path))
+        #expect(partial.bytes > 0 && client.partialRatio(of: path) > 0)
+
+        let second = try client.download(
+            "bytes/1000000?hold=600000&gate=never&times=1", to: path)
+        var begin: TransferProgress?
+        for await progress in second.progress {
+            begin = begin ?? progress
+        }
+        _ = try await second.value
+        #expect(begin?.resumedAt == partial.bytes)
+        #expect(try contents("a") == TestPattern.bytes(count: 1_000_000))
+        let ranges = try scope.requests().map { $0.header("range") }
+        #expect(ranges == [nil, "bytes=\(partial.bytes)-"])
+    }
+
+    @Test("D12 discard leaves nothing")
+    func discarded() async throws {
+        defer { done() }
+        let download = try client.download(
+            "bytes/1000000?hold=600000&gate=never", to: "\(folder)/a")
+        for await progress in download.progress where progress.completed > 0 { break }
+        download.discard()
+        _ = await failure { () throws(WherryError) in try await download.value }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    }
+
+    @Test("D12 a paused download says so and goes on")
+    func paused() async throws {
+        defer { done() }
+        let download = try client.download("bytes/900000?hold=300000&gate=go", to: "\(folder)/a")
+        for await progress in download.progress where progress.completed > 0 { break }
+        download.pause()
+        #expect(download.state == .paused)
+        try scope.open(gate: "go")
+        download.resume()
+        _ = try await download.value
+        #expect(try contents("a") == TestPattern.bytes(count: 900_000))
+        var states: [TransferState] = []
+        for await change in download.states { states.append(change.state) }
+        #expect(states.contains(.paused) && states.last == .done)
+    }
+
+    @Test("D3 a file that exists is an error at once, or is replaced, or keeps its name")
+    func existing() async throws {
+        defer { done() }
+        let path = "\(folder)/a.bin"
+        try Data("old".utf8).write(to: URL(fileURLWithPath: path))
+        let error = await failure { () throws(WherryError) in
+            try client.download("bytes/10", to: path)
+        }
+        #expect(error?.reason == "exists")
+        #expect(try scope.requests().isEmpty)
+        var request = Request("bytes/10")
+        request.existingFile = .number
+        let numbered = try await client.download(request, to: path).value
+        #expect(numbered.path == "\(folder)/a (1).bin")
+        #expect(try contents("a.bin") == Array("old".utf8))
+        request.existingFile = .replace
+        _ = try await client.download(request, to: path).value
+        #expect(try contents("a.bin") == TestPattern.bytes(count: 10))
+    }
+
+    @Test("D19, D20 the server's name and a digest are taken where they are asked for")
+    func nameAndDigest() async throws {
+        defer { done() }
+        var request = Request("bytes/10?disposition=attachment;filename=b.bin")
+        request.savesIntoDirectory = true
+        try request.setDigest(.sha256, String(repeating: "0", count: 64))
+        request.maxRetries = 0
+        let wrong = request
+        let error = await failure { () throws(WherryError) in
+            try await client.download(wrong, to: folder).value
+        }
+        #expect(error?.reason == "checksum")
+        let digest = try await client.get("digest/10").text
+        try request.setDigest(.sha256, digest.trimmingCharacters(in: .whitespacesAndNewlines))
+        #expect(try await client.download(request, to: folder).value.path == "\(folder)/b.bin")
+        let bad = await failure { () throws(WherryError) in try request.setDigest(.md5, "xyz") }
+        #expect(bad?.reason == "bad_digest")
+    }
+
+    @Test("M11 cancelling the task that awaits a download cancels it")
+    func task() async throws {
+        defer { done() }
+        let url = try #require(URL(string: scope.url("/bytes/1000000?hold=1000&gate=never")))
+        let download = try client.download(url, to: URL(fileURLWithPath: "\(folder)/a"))
+        try await scope.wait("requests=1")
+        let task = Task { await failure { () throws(WherryError) in try await download.value } }
+        task.cancel()
+        #expect(await task.value?.code == .cancelled)
+    }
+}

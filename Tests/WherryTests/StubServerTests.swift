@@ -1,0 +1,92 @@
+// Wherry: tests of the network's stand-in
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Wherry
+
+@Suite struct StubServerTests {
+    private let stub = StubServer()
+    private let client: Client
+
+    init() throws {
+        let stub = stub
+        client = try Client { $0.stubServer = stub }
+    }
+
+    private func failure<Result>(
+        _ body: () async throws(WherryError) -> Result
+    ) async -> WherryError? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("R39 rules answer in their order, as often as they say")
+    func rules() async throws {
+        stub.answer("http://h/a", times: 2, status: 201)
+        try stub.answer("http://h/*", method: "POST", json: ["ok": true])
+        stub.answer("http://h/*", headers: ["X-A": "1"], body: Bytes("rest"))
+        #expect(try await client.get("http://h/a").status == 201)
+        #expect(try await client.post("http://h/a").status == 201)
+        #expect(try await client.post("http://h/a").json() == ["ok": true])
+        let rest = try await client.get("http://h/a")
+        #expect(rest.text == "rest" && rest.header("x-a") == "1")
+        let error = await failure { () throws(WherryError) in try await client.get("http://other/")
+        }
+        #expect(error?.reason == "connect")
+        #expect(stub.requests.map(\.method) == ["GET", "POST", "POST", "GET", "GET"])
+    }
+
+    @Test("R39 it fails as a network does")
+    func failures() async throws {
+        try stub.fail("http://h/reset", reason: "connection_reset")
+        try stub.fail("http://h/cut", reason: "truncated", afterBytes: 1000)
+        let reset = await failure { () throws(WherryError) in try await client.get("http://h/reset")
+        }
+        #expect(reset?.reason == "connection_reset" && reset?.isRetryable == true)
+        let stream = try await client.stream(Request("http://h/cut"))
+        var count = 0
+        let cut = await failure { () throws(WherryError) in
+            for try await piece in stream.body { count += piece.count }
+        }
+        #expect(count == 1000 && cut?.reason == "truncated")
+        let word = await failure { () throws(WherryError) in
+            try stub.fail("http://h/", reason: "no_such_reason")
+        }
+        #expect(word?.reason == "bad_value")
+    }
+
+    @Test("R39 time is the test's to move")
+    func time() async throws {
+        stub.answer("http://h/*", delay: .seconds(60))
+        var request = Request("http://h/a")
+        request.idleTimeout = .zero
+        request.firstByteTimeout = .zero
+        let patient = try client.start(request)
+        let hasty = try client.start(Request("http://h/b"))
+        stub.advance(by: .seconds(20))
+        let error = await failure { () throws(WherryError) in try await hasty.value }
+        #expect(error?.reason == "idle_timeout")
+        #expect(patient.state == .running)
+        stub.advance(by: .seconds(40))
+        #expect(try await patient.value.status == 200)
+    }
+
+    @Test("R39 bodies are kept, and several clients share one")
+    func bodies() async throws {
+        stub.answer("*")
+        let other = try Client { [stub] in $0.stubServer = stub }
+        var request = Request("http://h/", method: "PUT")
+        request.body = .multipart([.bytes("a", Bytes("content"))])
+        _ = try await other.send(request)
+        other.close()
+        _ = try await client.get("http://h/")
+        #expect(stub.requests.count == 2)
+        let put = stub.requests[0]
+        #expect(put.body.text.contains("content") && put.bodyLength == Int64(put.body.count))
+        #expect(put.headers["Content-Length"] == "\(put.body.count)")
+    }
+}

@@ -1,0 +1,317 @@
+// Wherry: who turns the loop of the libcurl transport, its end, and many requests at once
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import WherrySystem
+
+@testable import WherryTransport
+
+/// How many threads and descriptors this process has; told in processes of their own, where no other
+/// test makes any.
+private enum Counts {
+    static var threads: Int { entries("/proc/self/task") }
+    static var descriptors: Int { entries("/proc/self/fd") }
+
+    private static func entries(_ path: String) -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: path).count) ?? -1
+    }
+}
+
+/// Notes the threads on which a receiver is called.
+private final class ThreadNoter: ExchangeReceiver {
+    let threads = Monitor<[pthread_t]>([])
+    let result = Monitor<ExchangeResult?>(nil)
+
+    private func note() { threads.update { $0.append(pthread_self()) } }
+    func exchangeDidStart(_ exchange: Exchange) { note() }
+    func exchange(_ exchange: Exchange, didReceive head: ResponseHead) -> BodyDisposition {
+        note()
+        return .collect(limit: 1 << 20)
+    }
+    func exchange(_ exchange: Exchange, didReceive piece: Bytes) { note() }
+    func exchangeDidProgress(_ exchange: Exchange) { note() }
+    func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
+        note()
+        self.result.update { $0 = result }
+    }
+    var isFinished: Bool { result.withLock { $0 != nil } }
+}
+
+@Suite struct CurlLoopTests {
+    private func exchange(_ url: String, _ receiver: any ExchangeReceiver) throws -> Exchange {
+        Exchange(ExchangeRequest(method: "GET", url: try HTTPURL(url)), receiver: receiver)
+    }
+
+    // MARK: Driving
+
+    @Test func `a caller that waits anyway turns the loop on its own thread`() throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            for _ in 0..<3 {
+                let receiver = ThreadNoter()
+                transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: false)
+                #expect(transport.drive(until: { receiver.isFinished }, timeout: nil))
+                #expect(receiver.result.withLock { $0?.error } == nil)
+                #expect(
+                    receiver.threads.withLock {
+                        $0.allSatisfy { pthread_equal($0, pthread_self()) != 0 }
+                    })
+                #expect(receiver.threads.withLock { $0.count } == 3)
+            }
+            #expect(try scope.stats().connections == 1)
+        }
+    }
+
+    @Test func `what a driver leaves unfinished goes on with the loop's own thread`() throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let held = try Call("GET", scope.url("/bytes/10?gate=g"))
+            transport.start(held.exchange, wake: false)
+            let receiver = ThreadNoter()
+            transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: false)
+            #expect(transport.drive(until: { receiver.isFinished }, timeout: nil))
+            #expect(!held.receiver.isFinished)
+            // The thread turns it now, so nobody else may.
+            #expect(!transport.drive(until: { false }, timeout: nil))
+            try scope.open(gate: "g")
+            #expect(try held.result().error == nil)
+        }
+    }
+
+    @Test func `driving ends with its time`() throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let call = try Call("GET", scope.url("/bytes/10?gate=g"))
+            transport.start(call.exchange, wake: false)
+            let taken = transport.drive(
+                until: { call.receiver.isFinished }, timeout: .milliseconds(20))
+            #expect(taken)
+            #expect(!call.receiver.isFinished)
+            try scope.open(gate: "g")
+            #expect(try call.result().error == nil)
+        }
+    }
+
+    @Test func `several threads start and wait at once`() throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let failures = Monitor(0)
+            let threads = try (0..<4).map { _ in
+                try NativeThread(name: "caller") {
+                    for _ in 0..<50 {
+                        let receiver = ThreadNoter()
+                        guard let exchange = try? self.exchange(scope.url("/bytes/10"), receiver)
+                        else { return failures.update { $0 += 1 } }
+                        transport.start(exchange, wake: false)
+                        _ = transport.drive(until: { receiver.isFinished }, timeout: nil)
+                        let result = receiver.result.wait(timeout: .milliseconds(60_000)) { $0 }
+                        if result == nil || result?.error != nil { failures.update { $0 += 1 } }
+                    }
+                }
+            }
+            for thread in threads { thread.join() }
+            #expect(failures.withLock { $0 } == 0)
+            #expect(try scope.requests().count == 200)
+        }
+    }
+
+    @Test func `a close reaches a thread that drives`() throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let call = try Call("GET", scope.url("/silent"))
+            transport.start(call.exchange, wake: false)
+            let closer = try NativeThread(name: "closer") {
+                _ = try? scope.waitBlocking("requests=1")
+                transport.close()
+            }
+            #expect(transport.drive(until: { call.receiver.isFinished }, timeout: nil))
+            closer.join()
+            #expect(try call.result().error?.kind == .cancelled)
+            #expect(!transport.drive(until: { true }, timeout: nil))
+        }
+    }
+
+    // MARK: Closing
+
+    @Test func `after a close, exchanges are refused and nothing happens twice`() throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let before = try Call("GET", scope.url("/bytes/10")).start(on: transport)
+            _ = try before.result()
+            transport.close()
+            transport.close()
+            let late = try Call("GET", scope.url("/bytes/10")).start(on: transport)
+            #expect(try late.result().error?.kind == .shutDown)
+            transport.cancel(late.exchange)
+            transport.setPaused(late.exchange, true)
+            transport.schedule(at: transport.clock.now()) { Issue.record("ran after the close") }
+            transport.setConnectionLimits(perHost: 1, total: 1)
+            #expect(late.receiver.heard.withLock { $0.results.count } == 1)
+        }
+    }
+
+    @Test func `a receiver may close the transport and start anew in its last call`() throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let late = Lock<[Call]>([])
+            let receiver = RecordingReceiver(onFinish: { _ in
+                transport.close()
+                guard let call = try? Call("GET", scope.url("/bytes/10")) else { return }
+                call.start(on: transport)
+                late.withLock { $0.append(call) }
+            })
+            let call = try Call("GET", scope.url("/bytes/10"), receiver: receiver)
+                .start(on: transport)
+            #expect(try call.result().error == nil)
+            transport.close()
+            let started = late.withLock { $0 }
+            #expect(started.count == 1)
+            for call in started {
+                let kind = try call.result().error?.kind
+                #expect(kind == .cancelled || kind == .shutDown || kind == nil)
+            }
+        }
+    }
+
+    @Test func `closing with work in flight leaves no thread and no descriptor`() async {
+        await #expect(processExitsWith: .success) {
+            let server = try TestServer()
+            var configuration = TransportConfiguration()
+            configuration.proxy = ""
+            configuration.maxPerHost = 10
+            // Whatever is made once is made before counting.
+            func round(_ close: (CurlTransport) -> Void) throws {
+                let scope = server.scope()
+                let transport = try CurlTransport(configuration)
+                let idle = try Call("GET", scope.url("/bytes/10")).start(on: transport)
+                _ = try idle.result()
+                let calls = try (0..<20).map { index in
+                    try Call(
+                        "GET", scope.url(index % 2 == 0 ? "/silent" : "/bytes/1000?hold=10&gate=g"))
+                }
+                for call in calls { call.start(on: transport) }
+                _ = try scope.waitBlocking("requests=11")
+                close(transport)
+                for call in calls {
+                    try #require(call.receiver.isFinished)
+                    try #require(try call.result().error?.kind == .cancelled)
+                }
+                // The server has seen all connections end.
+                _ = try scope.waitBlocking("open_most=0")
+                withExtendedLifetime(transport) {}
+            }
+            try round { $0.close() }
+            let threads = Counts.threads
+            let descriptors = Counts.descriptors
+            for _ in 0..<5 { try round { $0.close() } }
+            try #require(Counts.descriptors == descriptors)
+            try #require(Counts.threads == threads)
+            // Four threads close it at once: each returns when nothing is left.
+            try round { transport in
+                let closers = (0..<4).compactMap { _ in
+                    try? NativeThread(name: "closer") { transport.close() }
+                }
+                for closer in closers { closer.join() }
+            }
+            try #require(Counts.descriptors == descriptors)
+            try #require(Counts.threads == threads)
+            exit(0)
+        }
+    }
+
+    @Test
+    func
+        `a transport makes no thread before its first exchange, and lets go of all without a close`()
+        async
+    {
+        await #expect(processExitsWith: .success) {
+            let server = try TestServer()
+            func counted(_ body: () throws -> Void) throws -> (threads: Int, descriptors: Int) {
+                try body()
+                return (Counts.threads, Counts.descriptors)
+            }
+            var configuration = TransportConfiguration()
+            configuration.proxy = ""
+            let clock = ManualClock()
+            func use() throws {
+                let transport = try CurlTransport(configuration, clock: clock)
+                let threads = Counts.threads
+                clock.advance(by: 1)
+                transport.setConnectionLimits(perHost: 2, total: 2)
+                try #require(Counts.threads == threads)
+                let receiver = RecordingReceiver()
+                let exchange = Exchange(
+                    ExchangeRequest(method: "GET", url: try HTTPURL(server.url("/bytes/10"))),
+                    receiver: receiver)
+                transport.start(exchange, wake: true)
+                _ = try receiver.result()
+                try #require(Counts.threads == threads + 1)
+                // The exchange knows its transport: both go here.
+                transport.close()
+            }
+            _ = try counted(use)
+            let before = try counted(use)
+            let after = try counted(use)
+            try #require(before == after)
+            exit(0)
+        }
+    }
+
+    // MARK: Many
+
+    @Test func `two thousand requests, 64 in flight, from four threads`() throws {
+        let scope = try TestServer.shared.scope()
+        var configuration = TransportConfiguration()
+        configuration.maxPerHost = 64
+        configuration.maxConnections = 64
+        struct Tally {
+            var inFlight = 0
+            var ended = 0
+            var wrong: [String] = []
+        }
+        try withTransport(configuration) { transport in
+            let tally = Monitor(Tally())
+            let threads = try (0..<4).map { thread in
+                try NativeThread(name: "starter") {
+                    for index in 0..<500 {
+                        _ = tally.wait(timeout: .milliseconds(60_000)) { tally -> Bool? in
+                            guard tally.inFlight < 64 else { return nil }
+                            tally.inFlight += 1
+                            return true
+                        }
+                        let size = 1 + (thread * 500 + index) % 3_000
+                        let receiver = RecordingReceiver(onFinish: { result in
+                            tally.update { tally in
+                                tally.inFlight -= 1
+                                tally.ended += 1
+                                if result.error != nil || result.head?.status != 200
+                                    || result.body.count != size
+                                {
+                                    tally.wrong.append(
+                                        "\(size): \(result.body.count) \(String(describing: result.error))"
+                                    )
+                                }
+                            }
+                        })
+                        guard
+                            let call = try? Call(
+                                "GET", scope.url("/bytes/\(size)"), receiver: receiver)
+                        else { return }
+                        call.start(on: transport)
+                    }
+                }
+            }
+            for thread in threads { thread.join() }
+            #expect(
+                tally.wait(timeout: .milliseconds(120_000)) { $0.ended == 2_000 ? true : nil }
+                    == true)
+            #expect(tally.withLock { $0.wrong } == [])
+            let stats = try scope.stats()
+            #expect(stats.requests == 2_000)
+            #expect(stats.peakConnections <= 64)
+            #expect(stats.connections <= 64)
+        }
+    }
+}

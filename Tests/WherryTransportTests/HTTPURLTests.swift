@@ -1,0 +1,59 @@
+// Wherry: tests that the short way of URLs gives what the parser gives.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WherryTransport
+
+@Suite struct HTTPURLTests {
+    /// Every ASCII character at the places where it might mean something.
+    static let tails: [String] =
+        (0x20...0x7E).flatMap { byte -> [String] in
+            let character = String(UnicodeScalar(UInt8(byte)))
+            return [
+                "a" + character, "a" + character + "b", "a/" + character, "a/" + character + "/b",
+                "a/" + character + character + "/b", "a?x" + character,
+                "a?x=" + character + character,
+                "a/b" + character + ".", "a%2" + character,
+            ]
+        } + [
+            "a", "a/b/c", "a//b", "..a", "a..", "a/..b", "é", "a/天?x", "a%zz", "a/./b", "a/../../b",
+        ]
+
+    @Test("A URL of the same origin that takes the short way is what the parser makes of it")
+    func siblings() throws {
+        let near = try HTTPURL("http://127.0.0.1:8080/v1/")
+        var short = 0
+        for tail in Self.tails {
+            let text = "http://127.0.0.1:8080/" + tail
+            guard let quick = near.sibling(text) else { continue }
+            short += 1
+            #expect(try HTTPURL(text).text == quick.text)
+            #expect(quick.origin == near.origin)
+        }
+        #expect(short > 100, "the short way is taken by plain text")
+    }
+
+    @Test("A path below a base is joined as the parser joins it")
+    func paths() throws {
+        let base = try HTTPURL("http://127.0.0.1:8080/v1/")
+        // With a colon in its first part it is no path but a scheme.
+        for tail in Self.tails where !tail.prefix(while: { $0 != "/" && $0 != "?" }).contains(":") {
+            let joined = try? base.resolving(tail).text
+            // What the parser makes of the two written together; it is the same for paths below.
+            let parsed = try? HTTPURL("http://127.0.0.1:8080/v1/" + tail).text
+            #expect(joined == parsed, "\(tail)")
+        }
+    }
+
+    @Test(
+        "What is no URL of the same origin does not take the short way",
+        arguments: [
+            "http://127.0.0.1:8081/a", "http://127.0.0.1:80800/a", "https://127.0.0.1:8080/a",
+            "http://127.0.0.1:8080", "http://127.0.0.1:8080@evil/a", "http://127.0.0.1:8080.evil/a",
+            "http://127.0.0.1:8080\\a", "http://127.0.0.1:8080?a", "HTTP://127.0.0.1:8080/a", "",
+        ])
+    func others(text: String) throws {
+        #expect(try HTTPURL("http://127.0.0.1:8080/v1/").sibling(text) == nil)
+    }
+}

@@ -1,0 +1,424 @@
+# Wherry: the asyncio client
+# SPDX-License-Identifier: Apache-2.0
+"""Requests as coroutines: one queue per event loop, watched by `add_reader`; no threads."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import weakref
+from time import perf_counter
+
+from . import _codes as codes
+from ._base import BaseClient
+from ._bridge import Cell, Records, check, last_error, lib, made, string_at
+from ._errors import CancelledError
+from ._exchange import Exchange, settle
+from ._request import SPARE, plain
+from ._response import Response
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import Any, Callable, Coroutine, Dict, Mapping, Optional, Set, Tuple, TypeVar, Union
+
+    from typing_extensions import Unpack
+
+    from ._bridge import Record
+    from ._download import AsyncDownload
+    from ._options import Compression
+    from ._progress import Progress
+    from ._request import CommonOptions, Draft, RequestOptions, StreamOptions
+    from ._stream import AsyncStream
+
+    Self = TypeVar("Self", bound="AsyncClient")
+    Answer = Coroutine[Any, Any, Response]
+    Target = Union[str, "os.PathLike[str]", None]
+    Waiting = Tuple["asyncio.Future[Response]", Response, float, bool, bool]
+    #: Takes in an event; True keeps it.
+    Sink = Callable[[Record], bool]
+
+BATCH = 256
+
+
+class Pump:
+    """The queue of one event loop: reads its events and hands them to whoever waits."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = weakref.ref(loop)
+        self.future: Callable[[], asyncio.Future[Any]] = _maker(loop)
+        self.clients: Set[int] = set()
+        self.waiting: Dict[int, Waiting] = {}
+        self.sinks: Dict[int, Sink] = {}
+        self.key = itertools.count(1).__next__
+        self.cell = Cell()
+        self.queue = made(lib.wherry_queue_new)
+        self._fd = lib.wherry_queue_fd(self.queue)
+        self._records = Records(BATCH)
+        self._finalizer = weakref.finalize(loop, _free_queue, self.queue)
+        self._tasks: Set[asyncio.Task[None]] = set()
+        loop.add_reader(self._fd, self.read)
+
+    def read(self) -> None:
+        """Takes one batch of events; the loop calls again while there are more."""
+        records = self._records
+        count_cell = records.count
+        status = lib.wherry_queue_read(
+            self.queue, records.address, BATCH, 0, count_cell.address
+        )
+        if status:
+            if status != codes.E_TIMEOUT:
+                raise last_error(status)
+            return
+        count = count_cell.take()
+        waiting = self.waiting
+        now = perf_counter
+        index = 0
+        try:
+            for record in records.each(count):
+                key = record[2]
+                found = waiting.get(key)
+                if found is None:
+                    sink = self.sinks.get(key)
+                    if sink is not None and sink(record):
+                        records.keep(index)
+                    if record[4] == codes.EVENT_DONE:
+                        self.sinks.pop(key, None)
+                elif record[4] == codes.EVENT_DONE:
+                    del waiting[key]
+                    future, response, started, url_depends, has_images = found
+                    if future.done():
+                        pass
+                    elif record[5] or record[8] or url_depends:
+                        response._seconds = now() - started
+                        try:
+                            settle(response, record, url_depends, has_images)
+                        except Exception as error:
+                            future.set_exception(error)
+                        else:
+                            future.set_result(response)
+                    else:  # What `settle` does with a plain success.
+                        response._seconds = now() - started
+                        response.status_code = record[7]
+                        response._body = string_at(record[9], record[10])
+                        response._head = string_at(record[11], record[12])
+                        future.set_result(response)
+                index += 1
+        finally:
+            status = lib.wherry_queue_release(self.queue, records.address, count)
+        check(status)
+
+    def send(self, client: AsyncClient, draft: Draft, exchange: Exchange, sink: Sink) -> None:
+        """Starts a transfer whose events go to a sink."""
+        key = self.key()
+        exchange.transfer = made(
+            lib.wherry_client_send, client._handle, draft.handle, self.queue, key
+        )
+        self.sinks[key] = self._feeding(exchange, draft, sink)
+
+    def download(self, client: AsyncClient, draft: Draft, target: bytes, sink: Sink) -> int:
+        """Starts a download whose events go to a sink."""
+        key = self.key()
+        transfer = made(
+            lib.wherry_client_download, client._handle, draft.handle, target, self.queue, key
+        )
+        self.sinks[key] = sink
+        return transfer
+
+    def _feeding(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
+        source = draft.source
+        if source is None or not source.asynchronous:
+            return sink
+
+        async def feed(offset: int) -> None:
+            try:
+                await source.give_async(exchange.transfer, offset)
+            except Exception as error:
+                exchange.fail(error)
+
+        running: Optional[asyncio.Task[None]] = None
+
+        def read(record: Record) -> bool:
+            nonlocal running
+            if record[4] == codes.EVENT_WANT_BODY:
+                if running is None or running.done():
+                    running = asyncio.ensure_future(feed(record[13]))
+                    self._tasks.add(running)
+                    running.add_done_callback(self._tasks.discard)
+                return False
+            if record[4] == codes.EVENT_DONE and running is not None:
+                running.cancel()
+            return sink(record)
+
+        return read
+
+    def release(self, client: AsyncClient) -> None:
+        """A client has closed: hands out its last events; without clients the queue goes."""
+        self.clients.discard(id(client))
+        loop = self._loop()
+        if self.queue and (self.waiting or self.sinks) and loop and not loop.is_closed():
+            self.read()
+        if self.clients or not self.queue:
+            return
+        if loop is not None:
+            _pumps.pop(loop, None)
+            if not loop.is_closed():
+                loop.remove_reader(self._fd)
+        self.queue = 0
+        self._finalizer()
+
+
+def _maker(loop: asyncio.AbstractEventLoop) -> Callable[[], asyncio.Future[Any]]:
+    weak = weakref.ref(loop)
+
+    def future() -> asyncio.Future[Any]:
+        return weak().create_future()  # type: ignore[union-attr]
+
+    return future
+
+
+def _free_queue(queue: int) -> None:
+    lib.wherry_queue_free(queue)
+
+
+_pumps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pump] = weakref.WeakKeyDictionary()
+
+
+class AsyncClient(BaseClient):
+    """An asyncio client. Use it in ``async with``, or call `aclose`.
+
+    Its settings and keywords are those of `Client`. Cancelling a task that waits cancels the
+    transfer. A client may be used in several event loops, one after the other.
+    """
+
+    _last: Tuple[Any, Any] = (None, None)
+
+    # One coroutine per request, and none that only awaits another: that would cost as much as the
+    # call into the library.
+
+    def request(
+        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
+    ) -> Answer:
+        """Sends a request; method None is GET without parameters or body, else POST."""
+        return self._request(method, url, options)
+
+    def get(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """GET."""
+        return self._request("GET", url, options)
+
+    def head(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """HEAD."""
+        return self._request("HEAD", url, options)
+
+    def post(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """POST."""
+        return self._request("POST", url, options)
+
+    def put(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """PUT."""
+        return self._request("PUT", url, options)
+
+    def patch(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """PATCH."""
+        return self._request("PATCH", url, options)
+
+    def delete(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """DELETE."""
+        return self._request("DELETE", url, options)
+
+    def options(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """OPTIONS."""
+        return self._request("OPTIONS", url, options)
+
+    def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> AsyncStream:
+        """``async with client.stream("GET", url) as r: async for piece in r.aiter_bytes()``."""
+        from ._stream import AsyncStream
+
+        return AsyncStream(self, method, url, options)
+
+    async def upload(
+        self,
+        url: str,
+        pictures: Any,
+        *,
+        name: str = "image",
+        quality: float = 1.0,
+        compression: Optional[Compression] = None,
+        fields: Optional[Mapping[str, Any]] = None,
+        progress: Optional[Callable[[Progress], object]] = None,
+        method: str = "POST",
+        **options: Unpack[CommonOptions],
+    ) -> Response:
+        """As `Client.upload`; ``progress`` runs in the event loop."""
+        from ._images import add_pictures
+
+        draft = self._draft(method, url, options)
+        try:
+            add_pictures(draft, pictures, name, quality, compression, fields)
+            if progress is not None:
+                draft.set_progress(progress)
+        except BaseException:
+            draft.free()
+            raise
+        return await (self._converse(draft) if draft.needs_events else self._perform(draft))
+
+    def start_download(
+        self,
+        url: str,
+        path: Target = None,
+        *,
+        directory: Target = None,
+        resume: bool = True,
+        overwrite: bool = False,
+        rename: bool = False,
+        make_directories: bool = False,
+        sha256: Optional[str] = None,
+        sha512: Optional[str] = None,
+        sha1: Optional[str] = None,
+        md5: Optional[str] = None,
+        progress: Optional[Callable[[Progress], object]] = None,
+        **options: Unpack[CommonOptions],
+    ) -> AsyncDownload:
+        """As `Client.start_download`; the handle can be awaited."""
+        from ._download import AsyncDownload, prepare
+
+        draft = self._draft("GET", url, options)
+        try:
+            target = prepare(
+                draft, path, directory, resume, overwrite, rename, make_directories,
+                (sha256, sha512, sha1, md5), progress,
+            )  # fmt: skip
+            return AsyncDownload(self, self._pump(), draft, target)
+        finally:
+            draft.free()
+
+    async def download(
+        self,
+        url: str,
+        path: Target = None,
+        *,
+        directory: Target = None,
+        resume: bool = True,
+        overwrite: bool = False,
+        rename: bool = False,
+        make_directories: bool = False,
+        sha256: Optional[str] = None,
+        sha512: Optional[str] = None,
+        sha1: Optional[str] = None,
+        md5: Optional[str] = None,
+        progress: Optional[Callable[[Progress], object]] = None,
+        **options: Unpack[CommonOptions],
+    ) -> str:
+        """As `Client.download`."""
+        return await self.start_download(
+            url, path, directory=directory, resume=resume, overwrite=overwrite, rename=rename,
+            make_directories=make_directories, sha256=sha256, sha512=sha512, sha1=sha1, md5=md5,
+            progress=progress, **options,
+        )  # fmt: skip
+
+    async def aclose(self) -> None:
+        """Cancels what is in flight and frees the connections. Twice is fine."""
+        self._free()
+
+    async def __aenter__(self: Self) -> Self:
+        self._live()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    # How it waits
+
+    def _pump(self) -> Pump:
+        loop = asyncio.get_running_loop()
+        known, pump = self._last
+        if known is not None and known() is loop and pump.queue:
+            return pump  # type: ignore[no-any-return]
+        pump = _pumps.get(loop)
+        if pump is None:
+            pump = _pumps[loop] = Pump(loop)
+        pump.clients.add(id(self))
+        self._last = weakref.ref(loop), pump
+        return pump
+
+    async def _request(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
+        spare = SPARE.get(method)
+        if options or self._query or spare is None:
+            draft = self._draft(method, url, options)
+            if draft.needs_events:
+                return await self._converse(draft)
+            return await self._perform(draft)
+        # The hot path: a plain request, sent with a native request that has been used before.
+        request = plain(method, url, spare)
+        pump = self._pump()
+        cell = pump.cell
+        key = pump.key()
+        future: asyncio.Future[Response] = pump.future()
+        status = lib.wherry_client_send(self._handle, request, pump.queue, key, cell.address)
+        spare.append(request)
+        if status:
+            raise self._refusal(status)
+        transfer = cell.take()
+        pump.waiting[key] = future, Response(url=url), perf_counter(), self._url_depends, False
+        try:
+            return await future
+        except asyncio.CancelledError:
+            lib.wherry_transfer_cancel(transfer)
+            raise
+        finally:
+            lib.wherry_transfer_free(transfer)
+
+    async def _perform(self, draft: Draft) -> Response:
+        try:
+            pump = self._pump()
+            key = pump.key()
+            future: asyncio.Future[Response] = pump.future()
+            transfer = made(
+                lib.wherry_client_send, self._live(), draft.handle, pump.queue, key
+            )
+        finally:
+            draft.free()
+        response = Response(url=draft.url, tag=draft.tag)
+        pump.waiting[key] = (
+            future, response, perf_counter(), self._url_depends, draft.has_images
+        )  # fmt: skip
+        try:
+            return await future
+        except asyncio.CancelledError:
+            lib.wherry_transfer_cancel(transfer)
+            raise
+        finally:
+            lib.wherry_transfer_free(transfer)
+
+    async def _converse(self, draft: Draft) -> Response:
+        """A request somebody has to talk to while it runs."""
+        exchange = Exchange(draft, self._url_depends)
+        try:
+            pump = self._pump()
+            end = pump.future()
+
+            def sink(record: Record) -> bool:
+                if exchange.read(record) and not end.done():
+                    end.set_result(None)
+                return False
+
+            pump.send(self, draft, exchange, sink)
+        finally:
+            draft.free()
+        try:
+            await end
+        except asyncio.CancelledError:
+            exchange.fail(CancelledError("the task that waited was cancelled", "cancelled"))
+            raise
+        finally:
+            exchange.free()
+        return exchange.result()
+
+    def _free(self) -> None:
+        super()._free()
+        _, pump = self._last
+        self._last = (None, None)
+        if pump is not None:
+            pump.release(self)

@@ -1,0 +1,262 @@
+# Wherry: memory and text between Python and the library
+# SPDX-License-Identifier: Apache-2.0
+"""All ctypes memory of the binding: out-parameters, records, rows, and errors read back."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from ctypes import string_at
+
+from . import _codes as codes
+from ._errors import CLASSES, ArgumentError, FailedImage, WherryError
+from ._native import Library, load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, List, Optional, Tuple, Type, Union
+
+    #: size, event, user data, transfer id, kind, status, detail, http code, flags, body, its
+    #: count, head, its count, done bytes, expected bytes, reason
+    Record = Tuple[
+        int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int
+    ]
+    Text = Union[str, bytes]
+
+__all__ = [
+    "RECORD", "Cell", "Records", "Scratch", "address", "check", "copy_text", "error_at",
+    "failed_images", "last_error", "lib", "made", "progress_of", "scratch", "rows", "string_at",
+    "text", "text_at", "transfer_rows", "partial_rows",
+]  # fmt: skip
+
+#: wherry_record, field by field, in the header's order.
+RECORD = struct.Struct("=QQQQiiqiIQQQQqqQ")
+#: wherry_progress behind its size.
+PROGRESS = struct.Struct("=Q6q2i")
+TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
+IMAGE_ROW = struct.Struct("=Q3Q2q2i")
+PARTIAL_ROW = struct.Struct("=Q3Q2qd")
+
+
+class _Lazy:
+    """Stands for the library until the first call, so that importing loads nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        global _library
+        if _library is None:
+            _library = load()
+        function = getattr(_library, name)
+        setattr(self, name, function)
+        return function
+
+
+_library: Optional[Library] = None
+lib: Any = _Lazy()
+
+
+class Cell:
+    """One out-parameter of eight bytes; its address is what the library is given."""
+
+    __slots__ = ("_cell", "address")
+
+    def __init__(self) -> None:
+        self._cell = ctypes.c_uint64()
+        self.address = ctypes.addressof(self._cell)
+
+    def take(self) -> int:
+        """The value, which is 0 afterwards."""
+        value = self._cell.value
+        self._cell.value = 0
+        return value
+
+
+class Records:
+    """Room for records, to be filled by the library and unpacked by one call."""
+
+    __slots__ = ("_memory", "address", "capacity", "view", "count")
+
+    def __init__(self, capacity: int) -> None:
+        buffer = bytearray(RECORD.size * capacity)
+        struct.pack_into("=Q", buffer, 0, RECORD.size)
+        self._memory = (ctypes.c_char * len(buffer)).from_buffer(buffer)
+        self.address = ctypes.addressof(self._memory)
+        self.capacity = capacity
+        self.view = memoryview(buffer)
+        self.count = Cell()
+
+    def first(self) -> Record:
+        """The first record."""
+        return RECORD.unpack_from(self.view)
+
+    def each(self, count: int) -> Iterator[Record]:
+        """The first ``count`` records."""
+        return RECORD.iter_unpack(self.view[: count * RECORD.size])
+
+    def keep(self, index: int) -> None:
+        """Takes the event out of this record, so that a release passes it over."""
+        struct.pack_into("=Q", self.view, index * RECORD.size + 8, 0)
+
+
+class Scratch:
+    """What one blocking call needs: a record and two cells."""
+
+    __slots__ = ("record", "record_address", "transfer", "transfer_address")
+
+    def __init__(self) -> None:
+        self.record = Records(1)
+        self.record_address = self.record.address
+        self.transfer = Cell()
+        self.transfer_address = self.transfer.address
+
+
+#: Unused scratches. Taking one from a list is atomic, so threads and signal handlers that call in
+#: the middle of another call each have their own, without a lock.
+scratch: List[Scratch] = []
+_cells: List[Cell] = []
+
+
+def text(value: Text, reason: str = "bad_argument") -> bytes:
+    """Text as the library takes it; a NUL would cut it short and is refused."""
+    if isinstance(value, str):
+        try:
+            value = value.encode()
+        except UnicodeEncodeError as error:
+            raise ArgumentError(f"{value!r} is not Unicode text: {error}", reason) from None
+    elif not isinstance(value, bytes):
+        raise TypeError(f"expected str or bytes, not {type(value).__name__}")
+    if b"\0" in value:
+        raise ArgumentError(f"{value!r} holds a NUL", reason)
+    return value
+
+
+def text_at(pointer: int) -> Optional[str]:
+    """The NUL-terminated text at that address, None for 0."""
+    return string_at(pointer).decode("utf-8", "replace") if pointer else None
+
+
+def address(data: bytes) -> int:
+    """Where the bytes object keeps its bytes; good for as long as the object."""
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+
+
+def check(status: int) -> None:
+    """Raises the error of this thread's last call unless it went well."""
+    if status:
+        raise last_error(status)
+
+
+def made(function: Any, *arguments: Any) -> int:
+    """Calls a function whose last parameter is an out-parameter and returns what it gave."""
+    try:
+        cell = _cells.pop()
+    except IndexError:
+        cell = Cell()
+    status = function(*arguments, cell.address)
+    if status:
+        error = last_error(status)
+        _cells.append(cell)
+        raise error
+    value = cell.take()
+    _cells.append(cell)
+    return value
+
+
+def last_error(status: int) -> WherryError:
+    """The error behind the last failing call of this thread."""
+    handle = lib.wherry_last_error()
+    if handle and lib.wherry_error_status(handle) == status:
+        return error_at(handle)
+    kind = CLASSES.get(status, WherryError)
+    name = (lib.wherry_status_name(status) or b"E_UNKNOWN").decode()
+    if status == codes.E_FORKED:
+        return kind("this process was forked: call wherry.restart() in the child", "forked")
+    return kind(f"the library answered {name}", "")
+
+
+def error_at(handle: int, depth: int = 0) -> WherryError:
+    """The error object behind a handle, with all it has to say."""
+    status = lib.wherry_error_status(handle)
+    kind: Type[WherryError] = CLASSES.get(status, WherryError)
+    message = (lib.wherry_error_message(handle) or b"").decode("utf-8", "replace")
+    reason = (lib.wherry_error_reason(handle) or b"").decode("utf-8", "replace")
+    if status == codes.E_FORKED:
+        message = "this process was forked: call wherry.restart() in the child"
+    retry = lib.wherry_error_retry_after_ms(handle)
+    partial = lib.wherry_error_partial_path(handle)
+    below = lib.wherry_error_underlying(handle) if depth < 4 else None
+    os_code = lib.wherry_error_os_code(handle)
+    error = kind(
+        message,
+        reason,
+        http_status=lib.wherry_error_http_code(handle),
+        curl_code=lib.wherry_error_curl_code(handle),
+        os_code=os_code,
+        retryable=lib.wherry_error_is_retryable(handle),
+        retry_after=None if retry < 0 else retry / 1000,
+        partial_path=None if partial is None else partial.decode("utf-8", "surrogateescape"),
+        underlying=error_at(below, depth + 1) if below else None,
+    )
+    if os_code and isinstance(error, OSError):
+        error.errno = os_code
+    return error
+
+
+def rows(listing: int, getter: Any, layout: struct.Struct) -> Iterator[Tuple[Any, ...]]:
+    """The rows of a list without their size; frees the list at the end."""
+    row = ctypes.create_string_buffer(layout.size)
+    try:
+        for index in range(lib.wherry_list_count(listing)):
+            struct.pack_into("=Q", row, 0, layout.size)
+            check(getter(listing, index, ctypes.addressof(row)))
+            yield layout.unpack(row.raw)[1:]
+    finally:
+        lib.wherry_list_free(listing)
+
+
+def transfer_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
+    """Rows of running transfers: id, method, url, tag, path, done, expected, kind, state."""
+    for row in rows(listing, lib.wherry_list_transfer, TRANSFER_ROW):
+        number, method, url, tag, path, _, done, expected, kind, state = row
+        words = (text_at(method), text_at(url), text_at(tag), text_at(path))
+        yield (number, *words, done, expected, kind, state)
+
+
+def partial_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
+    """Rows of unfinished downloads: path, partial path, url, done, expected, ratio."""
+    for path, partial, url, done, expected, ratio in rows(
+        listing, lib.wherry_list_partial, PARTIAL_ROW
+    ):
+        yield text_at(path), text_at(partial), text_at(url), done, expected, ratio
+
+
+def failed_images(handle: int) -> Tuple[FailedImage, ...]:
+    """The pictures that did not get through, from an error."""
+    listing = made(lib.wherry_error_list_failed_images, handle)
+    found = []
+    for name, reason, message, _, _, index, status in rows(
+        listing, lib.wherry_list_image, IMAGE_ROW
+    ):
+        words = (text_at(name) or "", status, text_at(reason) or "", text_at(message) or "")
+        found.append(FailedImage(index, *words))
+    return tuple(found)
+
+
+def progress_of(function: Any, handle: Any, *arguments: Any) -> Tuple[int, ...]:
+    """Calls a progress getter: done, expected, resumed at, wire, speed, remaining, generation."""
+    memory = ctypes.create_string_buffer(PROGRESS.size)
+    struct.pack_into("=Q", memory, 0, PROGRESS.size)
+    check(function(handle, *arguments, ctypes.addressof(memory)))
+    return PROGRESS.unpack(memory.raw)[1:8]
+
+
+def copy_text(function: Any, *arguments: Any) -> str:
+    """Calls a function that copies text out into a buffer."""
+    count = Cell()
+    capacity = 1024
+    while True:
+        memory = ctypes.create_string_buffer(capacity)
+        check(function(*arguments, ctypes.addressof(memory), capacity, count.address))
+        needed = count.take()
+        if needed < capacity:
+            return memory.raw[:needed].decode("utf-8", "surrogateescape")
+        capacity = needed + 1

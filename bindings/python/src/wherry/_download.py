@@ -1,0 +1,241 @@
+# Wherry: downloads under way
+# SPDX-License-Identifier: Apache-2.0
+"""Handles to downloads, and what is left of unfinished ones."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from . import _codes as codes
+from ._bridge import check, lib, made, partial_rows, progress_of, text
+from ._errors import ArgumentError
+from ._exchange import Channel, Exchange
+from ._progress import Partial, Progress
+from ._request import path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Generator, List, Optional, Tuple, TypeVar
+
+    from ._async import AsyncClient, Pump
+    from ._client import Client
+    from ._request import Draft
+    from ._response import Response
+
+    Handle = TypeVar("Handle", bound="BaseDownload")
+
+
+def prepare(
+    draft: Draft,
+    path: Any,
+    directory: Any,
+    resume: bool,
+    overwrite: bool,
+    rename: bool,
+    make_directories: bool,
+    digests: Tuple[Optional[str], ...],
+    progress: Optional[Callable[[Progress], object]],
+) -> bytes:
+    """Carries a download's keywords out and returns the target as the library takes it."""
+    import os
+
+    if (path is None) == (directory is None):
+        raise ArgumentError("a download wants a path or a directory", "bad_argument")
+    if overwrite and rename:
+        raise ArgumentError("overwrite= and rename= exclude each other", "bad_argument")
+    if directory is not None:
+        draft.option(codes.OPTION_TARGET_IS_DIRECTORY, 1)
+    if not resume:
+        draft.option(codes.OPTION_RESUME, 0)
+    if overwrite or rename:
+        draft.option(codes.OPTION_TARGET_EXISTS, 1 if overwrite else 2)
+    if make_directories:
+        draft.option(codes.OPTION_MAKE_DIRECTORIES, 1)
+    kinds = (codes.DIGEST_SHA256, codes.DIGEST_SHA512, codes.DIGEST_SHA1, codes.DIGEST_MD5)
+    said = [(kind, value) for kind, value in zip(kinds, digests) if value is not None]
+    if len(said) > 1:
+        raise ArgumentError("only one digest at a time", "bad_argument")
+    for kind, value in said:
+        check(lib.wherry_request_set_digest(draft.handle, kind, text(value)))
+    if progress is not None:
+        draft.set_progress(progress)
+    target = path if directory is None else directory
+    return path_text(os.path.abspath(os.fsdecode(target)))
+
+
+class BaseDownload:
+    """What both kinds of handles can do."""
+
+    def __init__(self, draft: Draft, url_depends: bool) -> None:
+        self._exchange = Exchange(draft, url_depends, is_download=True)
+        self._id = 0
+
+    @property
+    def id(self) -> int:
+        """The transfer's number, as in `Client.transfers`."""
+        return self._id
+
+    @property
+    def state(self) -> str:
+        """queued, running, waiting, paused, restarted, verifying, done, failed or cancelled."""
+        return codes.STATES.get(lib.wherry_transfer_state(self._exchange.transfer), "none")
+
+    @property
+    def progress(self) -> Progress:
+        """How far it has come."""
+        return Progress(
+            progress_of(lib.wherry_transfer_progress, self._exchange.transfer)
+        )
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its end has been seen by `wait`."""
+        return self._exchange.done
+
+    @property
+    def response(self) -> Optional[Response]:
+        """The answer's status and fields, once it is done."""
+        return self._exchange.response if self._exchange.done else None
+
+    def resume(self) -> None:
+        """Goes on after a pause."""
+        check(lib.wherry_transfer_resume(self._exchange.transfer))
+
+    def cancel(self) -> None:
+        """Ends it; what can be resumed is kept. `wait` then raises CancelledError."""
+        check(lib.wherry_transfer_cancel(self._exchange.transfer))
+
+    def discard(self) -> None:
+        """Ends it and deletes what it has kept."""
+        check(lib.wherry_transfer_discard(self._exchange.transfer))
+
+    def _began(self, transfer: int) -> None:
+        self._exchange.transfer = transfer
+        self._id = lib.wherry_transfer_id(transfer)
+
+    def _path(self) -> str:
+        self._exchange.result()
+        return self._exchange.path or ""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._id} {self.state}>"
+
+
+class Download(BaseDownload):
+    """A download of a blocking client. It goes on by itself; `wait` sees its end."""
+
+    def __init__(self, client: Client, draft: Draft, target: bytes) -> None:
+        super().__init__(draft, client._url_depends)
+        self._channel = Channel()
+        try:
+            self._began(
+                made(
+                    lib.wherry_client_download, client._live(), draft.handle, target,
+                    self._channel.queue, 1,
+                )
+            )  # fmt: skip
+        except BaseException:
+            self._channel.close()
+            raise
+
+    def wait(self, timeout: Optional[float] = None) -> str:
+        """Waits for the end and returns the file's path; runs ``progress=`` meanwhile.
+
+        TimeoutError with the reason "wait" leaves the download running.
+        """
+        deadline = None if timeout is None else perf_counter() + timeout
+        self._channel.run(self._exchange, deadline)
+        return self._path()
+
+    def pause(self) -> None:
+        """Stops it for a while; returns when what has come is safe on disk."""
+        _pause(self._exchange.transfer)
+
+    def close(self) -> None:
+        """Lets go of it; cancels it if it still runs."""
+        self._channel.close()
+        self._exchange.free()
+
+    def __enter__(self: Handle) -> Handle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        channel = getattr(self, "_channel", None)
+        if channel is None or not channel.queue:
+            return
+        if not self._exchange.done:
+            import warnings
+
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        self.close()
+
+
+class AsyncDownload(BaseDownload):
+    """A download of an AsyncClient; ``await`` it, or `wait`."""
+
+    def __init__(self, client: AsyncClient, pump: Pump, draft: Draft, target: bytes) -> None:
+        super().__init__(draft, client._url_depends)
+        self._end = pump.future()
+        self._began(pump.download(client, draft, target, self._read))
+
+    def _read(self, record: Any) -> bool:
+        if self._exchange.read(record) and not self._end.done():
+            self._end.set_result(None)
+        return False
+
+    async def wait(self) -> str:
+        """The file's path; cancelling the task that waits cancels the download."""
+        import asyncio
+
+        try:
+            if not self._exchange.done:
+                await asyncio.shield(self._end)
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        return self._path()
+
+    def __await__(self) -> Generator[Any, None, str]:
+        return self.wait().__await__()
+
+    async def pause(self) -> None:
+        """Stops it for a while; returns when what has come is safe on disk."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        # The disk may be slow, and the loop has others to serve.
+        await loop.run_in_executor(None, _pause, self._exchange.transfer)
+
+    def __del__(self) -> None:
+        exchange = getattr(self, "_exchange", None)
+        if exchange is not None:
+            exchange.free()
+
+
+def _pause(transfer: int) -> None:
+    check(lib.wherry_transfer_pause(transfer))
+
+
+def partials(directory: Any) -> List[Partial]:
+    """The unfinished downloads in a directory, also of earlier runs; nothing starts."""
+    listing = made(lib.wherry_partial_list, path_text(_fspath(directory)))
+    return [Partial(row) for row in partial_rows(listing)]
+
+
+def partial_ratio(path: Any) -> float:
+    """How much of that target is there: 0.00 to 1.00, 0.0 if nothing is."""
+    return float(lib.wherry_partial_ratio(path_text(_fspath(path))))
+
+
+def discard_partial(path: Any) -> None:
+    """Deletes what is left of an unfinished download; BusyError while it runs."""
+    check(lib.wherry_partial_discard(path_text(_fspath(path))))
+
+
+def _fspath(path: Any) -> str:
+    import os
+
+    return os.path.abspath(os.fsdecode(path))

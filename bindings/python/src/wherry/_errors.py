@@ -1,0 +1,184 @@
+# Wherry: the one tree of errors
+# SPDX-License-Identifier: Apache-2.0
+"""Every error Wherry raises; each class stands for one status of the C interface.
+
+::
+
+    WherryError
+    |-- ArgumentError   (ValueError)       E_ARGUMENT   a wrong value: nothing was sent
+    |-- StateError      (RuntimeError)     E_STATE      not now: closed, or already answered
+    |-- TimeoutError    (TimeoutError)     E_TIMEOUT    out of time
+    |-- CancelledError                     E_CANCELLED  somebody cancelled it
+    |-- NetworkError    (ConnectionError)  E_NETWORK    name lookup, connection, broken stream
+    |-- TLSError        (ConnectionError)  E_TLS        the peer could not be trusted
+    |-- HTTPStatusError                    E_HTTP       an answer came, and it was a refusal
+    |-- FileError       (OSError)          E_FILE       the local file or directory
+    |-- ImageError      (ValueError)       E_IMAGE      not a picture, or one we cannot encode
+    |-- LimitError                         E_LIMIT      a size or count limit
+    |-- InternalError   (RuntimeError)     E_INTERNAL   a bug in Wherry: please report it
+    |-- ForkedError     (RuntimeError)     E_FORKED     used in a forked child
+    |-- BusyError                          E_BUSY       held by another transfer or process
+    `-- DecodeError     (ValueError)       (none)       the body is not the JSON that was asked for
+"""
+
+from __future__ import annotations
+
+import builtins
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Optional, Tuple, Type
+
+    from ._response import Response
+
+
+class FailedImage:
+    """A picture of an upload that did not get through."""
+
+    __slots__ = ("index", "file_name", "status", "reason", "message")
+
+    def __init__(
+        self, index: int, file_name: str, status: int, reason: str, message: str
+    ) -> None:
+        #: Its place in the order of adding, from 0.
+        self.index = index
+        self.file_name = file_name
+        #: The C status of the picture itself; 0 where only the request as a whole failed.
+        self.status = status
+        self.reason = reason
+        self.message = message
+
+    def __repr__(self) -> str:
+        return f"<FailedImage {self.index} {self.file_name!r} {self.reason}>"
+
+
+class WherryError(Exception):
+    """What every error of Wherry is.
+
+    ``reason`` is a stable word of docs/errors.md, ``message`` one sentence for people. Numbers
+    are 0 and texts None where there is nothing to say.
+    """
+
+    #: The C status this class stands for.
+    status: int = 0
+
+    def __init__(self, message: str = "", reason: str = "", **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+        self.http_status: int = details.get("http_status", 0)
+        self.curl_code: int = details.get("curl_code", 0)
+        self.os_code: int = details.get("os_code", 0)
+        #: Whether trying again may help.
+        self.retryable: bool = details.get("retryable", False)
+        #: Seconds the server asked us to wait, or None.
+        self.retry_after: Optional[float] = details.get("retry_after")
+        #: The unfinished file that was kept of a download, or None.
+        self.partial_path: Optional[str] = details.get("partial_path")
+        #: The pictures of an upload that did not get through.
+        self.failed_images: Tuple[FailedImage, ...] = details.get("failed_images", ())
+        #: The answer, where one came.
+        self.response: Optional[Response] = details.get("response")
+        #: The failure beneath this one, or None.
+        self.underlying: Optional[WherryError] = details.get("underlying")
+
+    def __str__(self) -> str:
+        return f"{self.message} [{self.reason}]" if self.reason else self.message
+
+    def __reduce__(self) -> Tuple[Callable[..., WherryError], Tuple[Any, ...]]:
+        return _restore, (type(self), self.message, self.reason, self.__dict__)
+
+
+def _restore(
+    kind: Type[WherryError], message: str, reason: str, state: Dict[str, Any]
+) -> WherryError:
+    error = kind(message, reason)
+    error.__dict__.update(state)
+    return error
+
+
+class ArgumentError(WherryError, ValueError):
+    """A value was wrong; nothing was sent."""
+
+    status = -1
+
+
+class StateError(WherryError, RuntimeError):
+    """Not now: closed, already sent, or already answered."""
+
+    status = -2
+
+
+class TimeoutError(WherryError, builtins.TimeoutError):
+    """The wait or the transfer ran out of time."""
+
+    status = -3
+
+
+class CancelledError(WherryError):
+    """The transfer was cancelled by somebody else than the waiting task."""
+
+    status = -4
+
+
+class NetworkError(WherryError, ConnectionError):
+    """Name lookup, connection or a broken stream."""
+
+    status = -5
+
+
+class TLSError(WherryError, ConnectionError):
+    """The peer could not be trusted."""
+
+    status = -6
+
+
+class HTTPStatusError(WherryError):
+    """An answer arrived, and it refused the request; see ``response``."""
+
+    status = -7
+
+
+class FileError(WherryError, OSError):
+    """The local file or directory."""
+
+    status = -8
+
+
+class ImageError(WherryError, ValueError):
+    """Not a picture, or one that cannot be encoded."""
+
+    status = -9
+
+
+class LimitError(WherryError):
+    """A limit on size or count was reached."""
+
+    status = -11
+
+
+class InternalError(WherryError, RuntimeError):
+    """A bug in Wherry: please report it."""
+
+    status = -12
+
+
+class ForkedError(WherryError, RuntimeError):
+    """Used in a forked child; `wherry.restart` makes the library usable there."""
+
+    status = -13
+
+
+class BusyError(WherryError):
+    """Held by another transfer or process, or full for the moment."""
+
+    status = -14
+
+
+class DecodeError(WherryError, ValueError):
+    """The body is not what it was asked to be read as."""
+
+
+CLASSES: Dict[int, Type[WherryError]] = {
+    kind.status: kind for kind in WherryError.__subclasses__() if kind.status
+}

@@ -1,0 +1,230 @@
+# Wherry: what the events of one transfer mean
+# SPDX-License-Identifier: Apache-2.0
+"""Turns records into answers; who waits for them, and how, is not its business."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from . import _codes as codes
+from ._bridge import (
+    Cell, Records, check, error_at, failed_images, last_error, lib, made, progress_of, string_at,
+    text_at,
+)  # fmt: skip
+from ._errors import TimeoutError, WherryError
+from ._progress import Progress
+from ._response import Response
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, List, Optional
+
+    from ._body import Source
+    from ._bridge import Record
+    from ._request import Draft
+
+#: A wait is never longer, so that Ctrl-C is answered.
+SLICE_MS = 100
+#: Refusals that leave a whole answer: it is returned, and the caller judges it, as in requests.
+JUDGED = frozenset(("http_status", "content_type", "bad_json_body"))
+
+
+def head_of(response: Response, record: Record, url_depends: bool) -> None:
+    """Fills in status, fields and URL from a HEAD or DONE record."""
+    event, flags = record[1], record[8]
+    response.status_code = record[7]
+    count = record[12]
+    if count:
+        response._head = string_at(record[11], count)
+    if flags or url_depends:
+        lent = lib.wherry_event_response(event)
+        found = lib.wherry_response_url(lent)
+        if found is not None:
+            response.url = found.decode("utf-8", "replace")
+        if flags & codes.RECORD_REDIRECTED:
+            response.history = redirects(lent)
+        response.from_cache = bool(flags & codes.RECORD_FROM_CACHE)
+
+
+def redirects(lent: int) -> Any:
+    """The redirects of a lent response."""
+    found: List[Response] = []
+    code, url = Cell(), Cell()
+    while lib.wherry_response_redirect_at(lent, len(found), code.address, url.address):
+        found.append(Response(code.take() & 0xFFFFFFFF, url=text_at(url.take()) or ""))
+    return tuple(found)
+
+
+def settle(response: Response, record: Record, url_depends: bool, has_images: bool) -> None:
+    """Fills a response from its DONE record, or raises what went wrong."""
+    status = record[5]
+    if status == 0 or (status == codes.E_HTTP and text_at(record[15]) in JUDGED):
+        head_of(response, record, url_depends)
+        count = record[10]
+        if count:
+            response._body = string_at(record[9], count)
+        if status:
+            error = lib.wherry_event_error(record[1])
+            response._error = error_at(error)
+            if has_images:
+                response.failed_images = failed_images(error)
+        return
+    raise failure(record, has_images, url_depends, response)
+
+
+def failure(
+    record: Record, has_images: bool, url_depends: bool, response: Optional[Response] = None
+) -> WherryError:
+    """The error of a DONE record, with the answer if one came."""
+    event = record[1]
+    handle = lib.wherry_event_error(event)
+    error = error_at(handle) if handle else last_error(record[5])
+    if has_images and handle:
+        error.failed_images = failed_images(handle)
+    if record[7]:
+        answer = response if response is not None else Response()
+        head_of(answer, record, url_depends)
+        if record[10]:
+            answer._body = string_at(record[9], record[10])
+        error.response = answer
+        error.http_status = error.http_status or record[7]
+    return error
+
+
+class Exchange:
+    """One transfer whose events somebody reads: progress, streamed bodies, downloads."""
+
+    __slots__ = (
+        "response", "transfer", "done", "error", "path", "head", "on_progress", "_source",
+        "_url_depends", "_has_images", "_is_download", "_started",
+    )  # fmt: skip
+
+    def __init__(self, draft: Draft, url_depends: bool, is_download: bool = False) -> None:
+        self.response = Response(url=draft.url, tag=draft.tag)
+        self.transfer = 0
+        self.done = False
+        self.head = False
+        self.error: Optional[BaseException] = None
+        #: Where a finished download lies.
+        self.path: Optional[str] = None
+        self.on_progress: Optional[Callable[[Progress], object]] = draft.progress
+        self._source: Optional[Source] = draft.source
+        self._url_depends = url_depends
+        self._has_images = draft.has_images
+        self._is_download = is_download
+        self._started = perf_counter()
+
+    def read(self, record: Record) -> bool:
+        """Takes in one event, which stays the caller's; whether it was the last one.
+
+        What a `progress=` function or the body's iterator raises cancels the transfer and becomes
+        its error.
+        """
+        kind = record[4]
+        try:
+            if kind == codes.EVENT_PROGRESS:
+                self._progress(record)
+            elif kind == codes.EVENT_WANT_BODY:
+                self.want_body(record[13])
+            elif kind == codes.EVENT_HEAD:
+                head_of(self.response, record, self._url_depends)
+                self.head = True
+            elif kind == codes.EVENT_DONE:
+                self._finish(record)
+        except Exception as error:
+            self.fail(error)
+        return self.done
+
+    def want_body(self, offset: int) -> None:
+        """Answers a WANT_BODY."""
+        if self._source is not None and self.error is None:
+            self._source.give(self.transfer, offset)
+
+    def _progress(self, record: Record) -> None:
+        if self.on_progress is not None and self.error is None:
+            values = progress_of(lib.wherry_event_progress, record[1])
+            self.on_progress(Progress(values))
+
+    def fail(self, error: BaseException) -> None:
+        """Cancels the transfer; `result` raises this error."""
+        if self.error is None:
+            self.error = error
+        if self.transfer and not self.done:
+            lib.wherry_transfer_cancel(self.transfer)
+
+    def _finish(self, record: Record) -> None:
+        self.done = True
+        self.response._seconds = perf_counter() - self._started
+        if self.error is not None:
+            return
+        if self._is_download:
+            if record[5]:
+                self.error = failure(record, False, self._url_depends)
+                return
+            found = lib.wherry_event_text(record[1])
+            self.path = None if found is None else _path(found)
+        settle(self.response, record, self._url_depends, self._has_images)
+
+    def result(self) -> Response:
+        """The answer, once it is done."""
+        if self.error is not None:
+            raise self.error
+        return self.response
+
+    def free(self) -> None:
+        """Lets go of the transfer."""
+        transfer, self.transfer = self.transfer, 0
+        if transfer:
+            lib.wherry_transfer_free(transfer)
+
+
+def _path(raw: bytes) -> str:
+    import os
+
+    return os.fsdecode(raw)
+
+
+class Channel:
+    """A queue of its own for one transfer, read by whoever blocks."""
+
+    __slots__ = ("queue", "_records")
+
+    def __init__(self) -> None:
+        self.queue = made(lib.wherry_queue_new)
+        self._records = Records(1)
+
+    def next(self, deadline: Optional[float] = None) -> Record:
+        """The next event, which is the caller's; TimeoutError after the deadline."""
+        records = self._records
+        read, queue, count = lib.wherry_queue_read, self.queue, records.count.address
+        wait = SLICE_MS
+        while True:
+            if deadline is not None:
+                wait = min(SLICE_MS, int((deadline - perf_counter()) * 1000) + 1)
+                if wait <= 0:
+                    raise TimeoutError("the wait is over; the transfer goes on", "wait")
+            status = read(queue, records.address, 1, wait, count)
+            if status == codes.OK:
+                return records.first()
+            if status != codes.E_TIMEOUT:
+                raise last_error(status)
+
+    def run(self, exchange: Exchange, deadline: Optional[float] = None) -> None:
+        """Reads until the transfer is done."""
+        while not exchange.done:
+            record = self.next(deadline)
+            try:
+                exchange.read(record)
+            finally:
+                lib.wherry_event_free(record[1])
+
+    def close(self) -> None:
+        """Frees the queue; what is bound to it is cancelled."""
+        queue, self.queue = self.queue, 0
+        if queue:
+            status = lib.wherry_queue_free(queue)
+            if status and status != codes.E_FORKED:
+                check(status)
+
+
+__all__ = ["Channel", "Exchange", "SLICE_MS", "failure", "settle"]

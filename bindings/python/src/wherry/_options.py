@@ -1,0 +1,243 @@
+# Wherry: timeouts, credentials and compression settings
+# SPDX-License-Identifier: Apache-2.0
+"""Small values that clients and requests take as settings."""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._errors import ArgumentError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+
+    Seconds = Union[float, None, "Unset"]
+    TimeoutLike = Union[None, float, Tuple[Optional[float], Optional[float]], "Timeout"]
+    AuthLike = Union[None, Tuple[str, str], "Basic", "Bearer"]
+
+
+class Unset:
+    """The type of `UNSET`: nothing was said, so the setting below counts."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+    def __reduce__(self) -> str:
+        return "UNSET"
+
+
+UNSET = Unset()
+
+
+class Timeout:
+    """Time limits in seconds; None is no limit, what is left out keeps its setting.
+
+    ``idle`` (20) restarts with every byte in either direction, ``connect`` (10) covers name lookup,
+    connection and TLS, ``first_byte`` (30) the wait for the answer, ``total`` (none) everything,
+    redirects and retries included.
+    """
+
+    __slots__ = ("idle", "connect", "first_byte", "total")
+
+    def __init__(
+        self,
+        idle: Seconds = UNSET,
+        connect: Seconds = UNSET,
+        first_byte: Seconds = UNSET,
+        total: Seconds = UNSET,
+    ) -> None:
+        self.idle = idle
+        self.connect = connect
+        self.first_byte = first_byte
+        self.total = total
+
+    @classmethod
+    def of(cls, value: TimeoutLike) -> Timeout:
+        """One number limits each wait, as in requests; a pair is connect and idle."""
+        if isinstance(value, Timeout):
+            return value
+        if isinstance(value, tuple):
+            connect, idle = value
+            return cls(idle=idle, connect=connect, first_byte=idle)
+        return cls(idle=value, connect=value, first_byte=value)
+
+    def options(self) -> Iterator[Tuple[int, int]]:
+        """The options this sets, in milliseconds."""
+        for option, seconds in (
+            (codes.OPTION_IDLE_TIMEOUT_MS, self.idle),
+            (codes.OPTION_CONNECT_TIMEOUT_MS, self.connect),
+            (codes.OPTION_FIRST_BYTE_TIMEOUT_MS, self.first_byte),
+            (codes.OPTION_TOTAL_TIMEOUT_MS, self.total),
+        ):
+            if not isinstance(seconds, Unset):
+                yield option, 0 if seconds is None else milliseconds(seconds)
+
+    def _key(self) -> Tuple[Seconds, ...]:
+        return self.idle, self.connect, self.first_byte, self.total
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timeout) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        said = [(n, getattr(self, n)) for n in self.__slots__]
+        told = ", ".join(f"{n}={v}" for n, v in said if not isinstance(v, Unset))
+        return f"Timeout({told})"
+
+
+def milliseconds(seconds: float) -> int:
+    """A positive time as the library takes it; never rounded down to "none"."""
+    if not seconds > 0 or seconds > 9e12:
+        raise ArgumentError(f"a time limit of {seconds} s is not possible", "bad_option")
+    return max(1, round(seconds * 1000))
+
+
+class Basic:
+    """A user name and password; a plain tuple does the same."""
+
+    __slots__ = ("username", "password")
+
+    def __init__(self, username: str, password: str) -> None:
+        self.username = username
+        self.password = password
+
+    def field(self) -> str:
+        """The Authorization field."""
+        import binascii
+
+        raw = f"{self.username}:{self.password}".encode()
+        return "Basic " + binascii.b2a_base64(raw, newline=False).decode("ascii")
+
+    def __repr__(self) -> str:
+        return f"Basic({self.username!r}, ...)"
+
+
+class Bearer:
+    """A token for ``Authorization: Bearer``."""
+
+    __slots__ = ("token",)
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+
+    def field(self) -> str:
+        """The Authorization field."""
+        return f"Bearer {self.token}"
+
+    def __repr__(self) -> str:
+        return "Bearer(...)"
+
+
+def credentials(auth: AuthLike) -> Union[None, Basic, Bearer]:
+    """What ``auth=`` means."""
+    if auth is None or isinstance(auth, (Basic, Bearer)):
+        return auth
+    if isinstance(auth, tuple) and len(auth) == 2:
+        return Basic(*auth)
+    raise TypeError(f"auth= takes (user, password), Basic or Bearer, not {type(auth).__name__}")
+
+
+_FORMATS = {"keep": 0, "jpeg": 1, "png": 2}
+_METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
+
+
+class Compression:
+    """How pictures are made smaller before they are sent.
+
+    ``quality`` is 0...1 for JPEG; 1 sends the original where it fits. ``type`` is a word such as
+    "png" or "jpg"; ``format`` is "keep", "jpeg" or "png". None leaves a setting at its default.
+    """
+
+    def __init__(
+        self,
+        quality: float = 1.0,
+        *,
+        type: Optional[str] = None,
+        format: Optional[str] = None,
+        max_width: Optional[int] = None,
+        max_height: Optional[int] = None,
+        max_bytes: Optional[int] = None,
+        background: Optional[int] = None,
+        metadata: Optional[str] = None,
+        keep_orientation: Optional[bool] = None,
+        never_larger: Optional[bool] = None,
+        optimize: Optional[bool] = None,
+        progressive: Optional[bool] = None,
+        subsampling: Optional[int] = None,
+        max_pixels: Optional[int] = None,
+        max_memory_bytes: Optional[int] = None,
+        deadline: Optional[float] = None,
+    ) -> None:
+        self.quality = float(quality)
+        self.type = type
+        numbers = (
+            (codes.IMAGE_MAX_WIDTH, max_width),
+            (codes.IMAGE_MAX_HEIGHT, max_height),
+            (codes.IMAGE_MAX_BYTES, max_bytes),
+            (codes.IMAGE_FORMAT, _word(_FORMATS, "format", format)),
+            (codes.IMAGE_BACKGROUND_RGB, background),
+            (codes.IMAGE_METADATA, _word(_METADATA, "metadata", metadata)),
+            (codes.IMAGE_KEEP_ORIENTATION, keep_orientation),
+            (codes.IMAGE_NEVER_LARGER, never_larger),
+            (codes.IMAGE_OPTIMIZE, optimize),
+            (codes.IMAGE_PROGRESSIVE, progressive),
+            (codes.IMAGE_SUBSAMPLING, subsampling),
+            (codes.IMAGE_MAX_PIXELS, max_pixels),
+            (codes.IMAGE_MAX_MEMORY_BYTES, max_memory_bytes),
+            (codes.IMAGE_DEADLINE_MS, None if deadline is None else milliseconds(deadline)),
+        )
+        self.options: List[Tuple[int, int]] = [(o, int(v)) for o, v in numbers if v is not None]
+
+
+def _word(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional[int]:
+    if value is None:
+        return None
+    if value not in words:
+        raise ArgumentError(f"{name}= is one of {', '.join(words)}, not {value!r}", "bad_option")
+    return words[value]
+
+
+def pairs(values: Any) -> List[Tuple[Any, Any]]:
+    """The items of a mapping or of a sequence of pairs."""
+    if hasattr(values, "keys"):
+        return [(name, values[name]) for name in values.keys()]
+    return [(name, value) for name, value in values]
+
+
+def flat(values: Any) -> Iterator[Tuple[str, str]]:
+    """Names and values of a query or form as requests reads them: lists repeat the name, None is
+    left out."""
+    for name, value in pairs(values):
+        several = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
+        for one in several:
+            if one is not None:
+                yield word(name), word(one)
+
+
+def word(value: Any) -> str:
+    """A value as it stands in a query or form."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode()
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    return str(value)
+
+
+def json_bytes(value: Any) -> bytes:
+    """JSON without spaces; what JSON cannot say is `bad_parameters`."""
+    import json
+
+    try:
+        return json.dumps(
+            value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        ).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ArgumentError(f"this cannot be JSON: {error}", "bad_parameters") from error

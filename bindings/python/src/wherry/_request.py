@@ -1,0 +1,298 @@
+# Wherry: from keywords to a request of the library
+# SPDX-License-Identifier: Apache-2.0
+"""Builds native requests; one table says what each keyword does."""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._body import Path, Source, of_object, parts
+from ._bridge import check, last_error, lib, made, text
+from ._errors import ArgumentError
+from ._options import Timeout, credentials, flat, json_bytes, pairs, word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict
+    from typing import Union
+
+    from ._options import AuthLike, TimeoutLike
+    from ._progress import Progress
+
+    Pairs = Union[Mapping[str, Any], Sequence[Tuple[str, Any]]]
+
+    class CommonOptions(TypedDict, total=False):
+        """The keywords of every request, download and upload."""
+
+        #: Always into the query; lists repeat the name.
+        params: Union[Pairs, str, None]
+        #: None as a value leaves the client's field out.
+        headers: Union[Mapping[str, Optional[str]], Sequence[Tuple[str, Optional[str]]], None]
+        auth: AuthLike
+        timeout: TimeoutLike
+        follow_redirects: bool
+        max_redirects: int
+        #: Your name for a group of transfers.
+        tag: Optional[str]
+        #: False leaves the client's default parameters out.
+        default_parameters: bool
+        #: True takes the URL as it is, whatever the client's base.
+        ignore_base: bool
+        array_style: str
+        http_version: Union[str, int, None]
+        max_body_bytes: int
+        max_send_bytes_per_second: int
+        max_receive_bytes_per_second: int
+        keep_auth_across_hosts: bool
+        json_only: bool
+        accept_status: Sequence[int]
+        max_retries: int
+
+    class StreamOptions(CommonOptions, total=False):
+        """The keywords of requests with a body."""
+
+        #: Where the method wants them: query for GET, HEAD and DELETE, else a JSON body.
+        parameters: Optional[Mapping[str, Any]]
+        json: Any
+        #: bytes, str, a dictionary (form), a file, a path, or an iterator.
+        data: Any
+        #: The same without the dictionary, as httpx has it.
+        content: Any
+        #: name -> file, bytes, path, or (file name, content, content type), as requests has it.
+        files: Union[Pairs, None]
+
+    class RequestOptions(StreamOptions, total=False):
+        """The keywords of a request whose answer is collected."""
+
+        #: Called with a Progress while bytes move.
+        progress: Optional[Callable[[Progress], object]]
+
+
+class Draft:
+    """A native request being made, and what it needs while it runs."""
+
+    __slots__ = ("handle", "url", "source", "progress", "tag", "has_images", "_fields", "_files")
+
+    def __init__(self, method: Optional[str], url: str) -> None:
+        name = METHODS.get(method)
+        if name is None and method is not None:
+            name = text(method.upper(), "bad_method")
+        self.url = url
+        self.source: Optional[Source] = None
+        self.progress: Optional[Callable[[Progress], object]] = None
+        self.tag: Optional[str] = None
+        self.has_images = False
+        self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
+
+    def apply(self, options: Mapping[str, Any]) -> Draft:
+        """Carries the keywords out; frees the request if one of them is wrong."""
+        try:
+            for name, value in options.items():
+                function = KEYWORDS.get(name)
+                if function is None:
+                    raise TypeError(f"a request has no keyword {name!r}")
+                if value is not None or name in NONE_SAYS_SOMETHING:
+                    function(self, value)
+        except BaseException:
+            self.free()
+            raise
+        return self
+
+    def free(self) -> None:
+        """Lets go of the native request."""
+        handle, self.handle = self.handle, 0
+        if handle:
+            lib.wherry_request_free(handle)
+
+    @property
+    def needs_events(self) -> bool:
+        """Whether somebody has to read its events while it runs."""
+        return self.source is not None or self.progress is not None
+
+    # Queries and fields
+
+    def params(self, values: Any) -> None:
+        if isinstance(values, (str, bytes)):
+            from urllib.parse import parse_qsl
+
+            values = parse_qsl(word(values), keep_blank_values=True)
+        for name, value in flat(values):
+            check(
+                lib.wherry_request_add_query(
+                    self.handle, text(name, "bad_parameters"), text(value, "bad_parameters")
+                )
+            )
+
+    def parameters(self, values: Any) -> None:
+        body = json_bytes(dict(pairs(values)))
+        check(lib.wherry_request_set_parameters_json(self.handle, body, len(body)))
+
+    def headers(self, values: Any) -> None:
+        for name, value in pairs(values):
+            self.header(name, value)
+
+    def header(self, name: str, value: Optional[str]) -> None:
+        field = None if value is None else text(value, "bad_header")
+        check(lib.wherry_request_set_header(self.handle, text(name, "bad_header"), field))
+
+    def auth(self, value: Any) -> None:
+        found = credentials(value)
+        if found is not None:
+            self.header("Authorization", found.field())
+
+    # Bodies
+
+    def json(self, value: Any) -> None:
+        body = json_bytes(value)
+        check(lib.wherry_request_set_json(self.handle, body, len(body)))
+
+    def data(self, value: Any) -> None:
+        if hasattr(value, "keys") or (
+            isinstance(value, (list, tuple)) and all(isinstance(v, tuple) for v in value)
+        ):
+            self.fields(value)
+        else:
+            self.content(value)
+
+    def fields(self, values: Any) -> None:
+        for name, value in flat(values):
+            check(
+                lib.wherry_request_add_field(
+                    self.handle, text(name, "bad_parameters"), text(value, "bad_parameters")
+                )
+            )
+
+    def content(self, value: Any) -> None:
+        body = of_object(value)
+        if isinstance(body, Source):
+            self.source = body
+            check(lib.wherry_request_set_body_stream(self.handle, body.count, None))
+        elif isinstance(body, bytes):
+            check(lib.wherry_request_set_body(self.handle, body, len(body), None))
+        else:
+            check(lib.wherry_request_set_body_file(self.handle, path_text(body), None))
+
+    def files(self, values: Any) -> None:
+        for field, name, content, kind in parts(values):
+            self.part(field, name, content, kind)
+
+    def part(self, field: str, name: Optional[str], content: Any, kind: Optional[str]) -> None:
+        about = (
+            None if name is None else text(name, "bad_header"),
+            None if kind is None else text(kind, "bad_header"),
+        )
+        label = text(field, "bad_header")
+        if isinstance(content, Path):
+            check(
+                lib.wherry_request_add_part_file(self.handle, label, path_text(content), *about)
+            )
+        else:
+            check(lib.wherry_request_add_part(self.handle, label, content, len(content), *about))
+
+    # Settings
+
+    def timeout(self, value: Any) -> None:
+        for option, number in Timeout.of(value).options():
+            self.option(option, number)
+
+    def option(self, option: int, value: int) -> None:
+        check(lib.wherry_request_set_option(self.handle, option, value))
+
+    def follow_redirects(self, value: bool) -> None:
+        self.option(codes.OPTION_MAX_REDIRECTS, 10 if value else 0)
+
+    def set_tag(self, value: str) -> None:
+        self.tag = value
+        check(lib.wherry_request_set_text(self.handle, codes.TEXT_TAG, text(value)))
+
+    def set_progress(self, value: Callable[[Progress], object]) -> None:
+        self.progress = value
+        self.option(codes.OPTION_WANT_PROGRESS, 1)
+
+    def accept_status(self, values: Sequence[int]) -> None:
+        for value in values:
+            check(lib.wherry_request_accept_status(self.handle, value))
+
+
+def path_text(path: str) -> bytes:
+    """A path as the library takes it: its bytes."""
+    import os
+
+    raw = os.fsencode(path)
+    if b"\0" in raw:
+        raise ArgumentError(f"{path!r} holds a NUL", "bad_argument")
+    return raw
+
+
+def array_style(value: str) -> int:
+    """The number behind the name of an array style."""
+    styles = {"brackets": 0, "repeat": 1, "index": 2}
+    if value not in styles:
+        raise ArgumentError(f"array_style= is one of {', '.join(styles)}", "bad_option")
+    return styles[value]
+
+
+def http_version(value: Any) -> int:
+    """The number behind the name of an HTTP version."""
+    versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}
+    if value not in versions:
+        raise ArgumentError(f"http_version= is '1.1' or '2', not {value!r}", "bad_option")
+    return versions[value]
+
+
+def _number(option: int, convert: Callable[[Any], int] = int) -> Callable[[Draft, Any], None]:
+    return lambda draft, value: draft.option(option, convert(value))
+
+
+METHODS: Dict[Optional[str], bytes] = {
+    name: name.encode()
+    for name in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
+}
+
+#: Native requests without keywords, by method, ready for another URL: a send takes a snapshot, so
+#: one is free again at once. Taking one from a list is atomic and needs no lock.
+SPARE: Dict[Optional[str], List[int]] = {name: [] for name in METHODS}
+
+
+def plain(method: Optional[str], url: str, spare: List[int]) -> int:
+    """A native request without keywords; give it back to ``spare``, or free it."""
+    address = text(url, "bad_url")
+    try:
+        request = spare.pop()
+    except IndexError:
+        return made(lib.wherry_request_new, METHODS[method], address)
+    status = lib.wherry_request_set_url(request, address)
+    if status:
+        spare.append(request)
+        raise last_error(status)
+    return request
+
+
+#: Keywords whose None is a value: no time limit.
+NONE_SAYS_SOMETHING = frozenset(("timeout",))
+
+KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
+    "params": Draft.params,
+    "parameters": Draft.parameters,
+    "headers": Draft.headers,
+    "auth": Draft.auth,
+    "json": Draft.json,
+    "data": Draft.data,
+    "content": Draft.content,
+    "files": Draft.files,
+    "timeout": Draft.timeout,
+    "follow_redirects": Draft.follow_redirects,
+    "max_redirects": _number(codes.OPTION_MAX_REDIRECTS),
+    "tag": Draft.set_tag,
+    "progress": Draft.set_progress,
+    "accept_status": Draft.accept_status,
+    "default_parameters": _number(codes.OPTION_DEFAULT_PARAMETERS),
+    "ignore_base": _number(codes.OPTION_IGNORE_BASE),
+    "array_style": _number(codes.OPTION_ARRAY_STYLE, array_style),
+    "http_version": _number(codes.OPTION_HTTP_VERSION, http_version),
+    "max_body_bytes": _number(codes.OPTION_MAX_BODY_BYTES),
+    "max_send_bytes_per_second": _number(codes.OPTION_MAX_SEND_BYTES_PER_SECOND),
+    "max_receive_bytes_per_second": _number(codes.OPTION_MAX_RECEIVE_BYTES_PER_SECOND),
+    "keep_auth_across_hosts": _number(codes.OPTION_KEEP_AUTH_ACROSS_HOSTS),
+    "json_only": _number(codes.OPTION_JSON_ONLY),
+    "max_retries": _number(codes.OPTION_MAX_RETRIES),
+}

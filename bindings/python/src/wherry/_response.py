@@ -1,0 +1,242 @@
+# Wherry: an answer
+# SPDX-License-Identifier: Apache-2.0
+"""What a request came back with; the same class for blocking and asyncio clients."""
+
+from __future__ import annotations
+
+from ._errors import DecodeError, HTTPStatusError
+from ._headers import Headers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from typing import Any, Iterator, List, Optional, Tuple
+
+    from ._errors import FailedImage, WherryError
+
+
+class Response:
+    """An answer with its whole body, decoded."""
+
+    __slots__ = (
+        "status_code", "url", "tag", "from_cache", "history", "failed_images", "_error",
+        "_body", "_head", "_headers", "_encoding", "_seconds",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        status_code: int = 0,
+        head: bytes = b"",
+        body: bytes = b"",
+        url: str = "",
+        tag: Optional[str] = None,
+    ) -> None:
+        #: The HTTP status.
+        self.status_code = status_code
+        #: Where the answer came from, after redirects.
+        self.url = url
+        #: The name of the request's group, as given.
+        self.tag = tag
+        #: Whether the answer was stored and not fetched.
+        self.from_cache = False
+        #: The redirects that led here, oldest first.
+        self.history: Tuple[Response, ...] = ()
+        #: The pictures of an upload that did not get through.
+        self.failed_images: Tuple[FailedImage, ...] = ()
+        self._error: Optional[WherryError] = None
+        self._body = body
+        self._head = head
+        self._headers: Optional[Headers] = None
+        self._encoding: Optional[str] = None
+        self._seconds = 0.0
+
+    @property
+    def headers(self) -> Headers:
+        """The fields of the answer."""
+        if self._headers is None:
+            self._headers = Headers.parse(self._head)
+        return self._headers
+
+    @property
+    def content(self) -> bytes:
+        """The body."""
+        return self._body
+
+    @property
+    def encoding(self) -> str:
+        """The charset of `text`: as set, else from Content-Type, else utf-8."""
+        if self._encoding is None:
+            self._encoding = charset(self.headers.get("content-type", "")) or "utf-8"
+        return self._encoding
+
+    @encoding.setter
+    def encoding(self, name: str) -> None:
+        self._encoding = name
+
+    @property
+    def text(self) -> str:
+        """The body as text; what its charset does not know becomes U+FFFD."""
+        return self.content.decode(self.encoding, "replace")
+
+    def json(self, **options: Any) -> Any:
+        """The body as JSON; nothing or one space is None. DecodeError (a ValueError) else."""
+        import json
+
+        body = self.content
+        if not body or body == b" ":
+            return None
+        try:
+            return json.loads(body, **options)
+        except (ValueError, RecursionError) as error:
+            raise DecodeError(
+                f"the body is not JSON: {error}", "bad_json", response=self,
+                http_status=self.status_code,
+            ) from error  # fmt: skip
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is 200 to 299."""
+        return 200 <= self.status_code <= 299
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether this is a redirect that was not followed."""
+        return self.status_code in (301, 302, 303, 307, 308) and "location" in self.headers
+
+    @property
+    def ok(self) -> bool:
+        """Whether `raise_for_status` would raise nothing: a status below 400."""
+        return self.status_code < 400
+
+    @property
+    def reason_phrase(self) -> str:
+        """The usual words for the status, or nothing."""
+        from http import HTTPStatus
+
+        try:
+            return HTTPStatus(self.status_code).phrase
+        except ValueError:
+            return ""
+
+    @property
+    def elapsed(self) -> timedelta:
+        """The time from sending to the end of the answer."""
+        from datetime import timedelta
+
+        return timedelta(seconds=self._seconds)
+
+    def raise_for_status(self) -> Response:
+        """Raises HTTPStatusError for 400 and above; returns itself otherwise."""
+        if self.ok:
+            return self
+        cause = self._error
+        message = f"{self.status_code} {self.reason_phrase}".strip() + f" for {self.url}"
+        raise HTTPStatusError(
+            message,
+            cause.reason if cause is not None and cause.reason else "status",
+            http_status=self.status_code,
+            response=self,
+            failed_images=self.failed_images,
+            retryable=cause is not None and cause.retryable,
+            retry_after=None if cause is None else cause.retry_after,
+            underlying=cause,
+        )
+
+    def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
+        """The body in pieces of that size, or in one."""
+        body = self.content
+        size = chunk_size or len(body) or 1
+        for start in range(0, len(body), size):
+            yield body[start : start + size]
+
+    def iter_lines(self) -> Iterator[str]:
+        """The lines of the text, without their ends."""
+        splitter = Lines(self.encoding)
+        yield from splitter.feed(self.content)
+        yield from splitter.end()
+
+    def __repr__(self) -> str:
+        return f"<Response [{self.status_code}]>"
+
+
+def charset(content_type: str) -> Optional[str]:
+    """The charset of a Content-Type, if Python knows it."""
+    import codecs
+
+    for part in content_type.split(";")[1:]:
+        name, _, value = part.partition("=")
+        if name.strip().lower() == "charset":
+            value = value.strip().strip("\"'")
+            try:
+                info = codecs.lookup(value)
+            except (LookupError, ValueError):
+                return None
+            # Codecs such as hex or zlib are not charsets.
+            return value if getattr(info, "_is_text_encoding", True) else None
+    return None
+
+
+class Pieces:
+    """Cuts a stream into pieces of one size."""
+
+    __slots__ = ("_size", "_rest")
+
+    def __init__(self, size: Optional[int]) -> None:
+        self._size = size
+        self._rest = b""
+
+    def feed(self, data: bytes) -> List[bytes]:
+        """The pieces that are now whole."""
+        if self._size is None:
+            return [data] if data else []
+        data = self._rest + data
+        whole = len(data) - len(data) % self._size
+        self._rest = data[whole:]
+        return [data[at : at + self._size] for at in range(0, whole, self._size)]
+
+    def end(self) -> List[bytes]:
+        """What is left."""
+        rest, self._rest = self._rest, b""
+        return [rest] if rest else []
+
+
+class Lines:
+    """Cuts a stream into lines; LF, CRLF and CR end one, characters may be cut anywhere."""
+
+    __slots__ = ("_decoder", "_rest", "_after_cr")
+
+    def __init__(self, encoding: str) -> None:
+        import codecs
+
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._rest: List[str] = []
+        self._after_cr = False
+
+    def feed(self, data: bytes) -> List[str]:
+        """The lines that are now whole."""
+        return self._split(self._decoder.decode(data))
+
+    def end(self) -> List[str]:
+        """The last line, if it was not ended."""
+        lines = self._split(self._decoder.decode(b"", True))
+        if self._rest:
+            lines.append("".join(self._rest))
+            self._rest = []
+        return lines
+
+    def _split(self, text: str) -> List[str]:
+        if self._after_cr and text:
+            self._after_cr = False
+            if text[0] == "\n":
+                text = text[1:]
+        if not text:
+            return []
+        self._after_cr = text[-1] == "\r"
+        found = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        if len(found) == 1:
+            self._rest.append(text)
+            return []
+        found[0] = "".join(self._rest) + found[0]
+        last = found.pop()
+        self._rest = [last] if last else []
+        return found

@@ -1,0 +1,311 @@
+# Wherry: answers whose body is read piece by piece
+# SPDX-License-Identifier: Apache-2.0
+"""Streams for both clients. A piece that is not yet taken holds the sender back."""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._bridge import check, lib, made, string_at
+from ._errors import StateError
+from ._exchange import Channel, Exchange
+from ._response import Lines, Pieces, Response
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, AsyncIterator, Iterator, List, Mapping, Optional
+
+    from ._async import AsyncClient, Pump
+    from ._bridge import Record
+    from ._client import Client
+    from ._request import Draft
+
+
+class StreamedResponse(Response):
+    """An answer whose body has not come yet: iterate once, or `read` it whole."""
+
+    __slots__ = ("_exchange", "_is_read", "_is_taken")
+
+    def __init__(self, exchange: Exchange) -> None:
+        head = exchange.response
+        super().__init__(head.status_code, head._head, b"", head.url, head.tag)
+        self.history = head.history
+        self.from_cache = head.from_cache
+        self._exchange = exchange
+        self._is_read = False
+        self._is_taken = False
+
+    @property
+    def content(self) -> bytes:
+        """The body, after it was read whole."""
+        if not self._is_read:
+            raise StateError("the body is being streamed: call read() first", "not_read")
+        return self._body
+
+    def _take(self) -> None:
+        if self._is_taken:
+            raise StateError("the body was streamed already", "consumed")
+        self._is_taken = True
+
+    def _end(self) -> None:
+        """Raises what ended the stream early."""
+        self._seconds = self._exchange.response._seconds
+        self._exchange.result()
+
+
+class SyncStreamedResponse(StreamedResponse):
+    """The answer of `Client.stream`."""
+
+    __slots__ = ("_channel",)
+
+    def __init__(self, exchange: Exchange, channel: Channel) -> None:
+        super().__init__(exchange)
+        self._channel = channel
+
+    def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
+        """The body as it comes, or in pieces of that size."""
+        if self._is_read:
+            yield from super().iter_bytes(chunk_size)
+            return
+        self._take()
+        pieces = Pieces(chunk_size)
+        exchange, channel = self._exchange, self._channel
+        while not exchange.done:
+            if not channel.queue:
+                raise StateError("the stream is closed", "closed")
+            record = channel.next()
+            try:
+                data = string_at(record[9], record[10]) if record[4] == codes.EVENT_BODY else b""
+                if not data:
+                    exchange.read(record)
+            finally:
+                lib.wherry_event_free(record[1])
+            yield from pieces.feed(data)
+        self._end()
+        yield from pieces.end()
+
+    def iter_text(self) -> Iterator[str]:
+        """The text as it comes; characters are never cut."""
+        import codecs
+
+        decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+        for piece in self.iter_bytes():
+            yield from filter(None, (decoder.decode(piece),))
+        yield from filter(None, (decoder.decode(b"", True),))
+
+    def iter_lines(self) -> Iterator[str]:
+        """The lines of the text as they come, without their ends."""
+        splitter = Lines(self.encoding)
+        for piece in self.iter_bytes():
+            yield from splitter.feed(piece)
+        yield from splitter.end()
+
+    def read(self) -> bytes:
+        """The whole body."""
+        if not self._is_read:
+            self._body = b"".join(self.iter_bytes())
+            self._is_read = True
+        return self._body
+
+
+class Stream:
+    """What ``with client.stream(...)`` enters."""
+
+    def __init__(
+        self, client: Client, method: str, url: str, options: Mapping[str, Any]
+    ) -> None:
+        self._client = client
+        self._request = (method, url, options)
+        self._channel: Optional[Channel] = None
+        self._exchange: Optional[Exchange] = None
+
+    def __enter__(self) -> SyncStreamedResponse:
+        client = self._client
+        draft = client._draft(*self._request)
+        try:
+            self._exchange = exchange = streamed(draft, client._url_depends)
+            self._channel = channel = Channel()
+            exchange.transfer = made(
+                lib.wherry_client_send, client._handle, draft.handle, channel.queue, 1
+            )
+            while not exchange.head and not exchange.done:
+                record = channel.next()
+                try:
+                    exchange.read(record)
+                finally:
+                    lib.wherry_event_free(record[1])
+            if exchange.done and exchange.error is not None:
+                raise exchange.error
+            return SyncStreamedResponse(exchange, channel)
+        except BaseException:
+            self.__exit__()
+            raise
+        finally:
+            draft.free()
+
+    def __exit__(self, *_: object) -> None:
+        if self._channel is not None:
+            self._channel.close()
+        if self._exchange is not None:
+            self._exchange.free()
+
+
+def streamed(draft: Draft, url_depends: bool) -> Exchange:
+    """Makes the request one that streams, and its exchange."""
+    check(lib.wherry_request_set_streamed(draft.handle, True))
+    draft.option(codes.OPTION_WANT_HEAD, 1)
+    return Exchange(draft, url_depends)
+
+
+class AsyncStreamedResponse(StreamedResponse):
+    """The answer of `AsyncClient.stream`."""
+
+    __slots__ = ("_inbox",)
+
+    def __init__(self, exchange: Exchange, inbox: Inbox) -> None:
+        super().__init__(exchange)
+        self._inbox = inbox
+
+    async def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
+        """The body as it comes, or in pieces of that size."""
+        if self._is_read:
+            for piece in super().iter_bytes(chunk_size):
+                yield piece
+            return
+        self._take()
+        pieces = Pieces(chunk_size)
+        while True:
+            data = await self._inbox.piece()
+            if data is None:
+                break
+            for piece in pieces.feed(data):
+                yield piece
+        self._end()
+        for piece in pieces.end():
+            yield piece
+
+    async def aiter_text(self) -> AsyncIterator[str]:
+        """The text as it comes; characters are never cut."""
+        import codecs
+
+        decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+        async for piece in self.aiter_bytes():
+            text = decoder.decode(piece)
+            if text:
+                yield text
+        text = decoder.decode(b"", True)
+        if text:
+            yield text
+
+    async def aiter_lines(self) -> AsyncIterator[str]:
+        """The lines of the text as they come, without their ends."""
+        splitter = Lines(self.encoding)
+        async for piece in self.aiter_bytes():
+            for line in splitter.feed(piece):
+                yield line
+        for line in splitter.end():
+            yield line
+
+    async def aread(self) -> bytes:
+        """The whole body."""
+        if not self._is_read:
+            self._body = b"".join([piece async for piece in self.aiter_bytes()])
+            self._is_read = True
+        return self._body
+
+
+class Inbox:
+    """The body events of one stream that nobody has taken yet."""
+
+    def __init__(self, pump: Pump, exchange: Exchange) -> None:
+        self._pump = pump
+        self._exchange = exchange
+        self._records: List[Record] = []
+        self._waiter: Any = None
+        self._is_closed = False
+
+    def put(self, record: Record) -> bool:
+        """Takes in an event; True if it was kept, and is ours to free."""
+        kept = record[4] == codes.EVENT_BODY and not self._is_closed
+        if kept:
+            self._records.append(record)
+        else:
+            self._exchange.read(record)
+        self.nudge()
+        return kept
+
+    def nudge(self) -> None:
+        """Wakes whoever waits."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def _wait(self) -> None:
+        self._waiter = self._pump.future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    async def head(self) -> None:
+        """Waits for the status and the fields."""
+        exchange = self._exchange
+        while not exchange.head and not exchange.done:
+            await self._wait()
+        if exchange.done and not self._records and exchange.error is not None:
+            raise exchange.error
+
+    async def piece(self) -> Optional[bytes]:
+        """The next piece, None at the end."""
+        while not self._records:
+            if self._is_closed:
+                raise StateError("the stream is closed", "closed")
+            if self._exchange.done:
+                return None
+            await self._wait()
+        record = self._records.pop(0)
+        try:
+            return string_at(record[9], record[10])
+        finally:
+            lib.wherry_event_free(record[1])
+
+    def close(self) -> None:
+        """Frees what was not taken and ends the transfer."""
+        self._is_closed = True
+        for record in self._records:
+            lib.wherry_event_free(record[1])
+        self._records.clear()
+        if not self._exchange.done:
+            lib.wherry_transfer_cancel(self._exchange.transfer)
+        self._exchange.free()
+        self.nudge()
+
+
+class AsyncStream:
+    """What ``async with client.stream(...)`` enters."""
+
+    def __init__(
+        self, client: AsyncClient, method: str, url: str, options: Mapping[str, Any]
+    ) -> None:
+        self._client = client
+        self._request = (method, url, options)
+        self._inbox: Optional[Inbox] = None
+
+    async def __aenter__(self) -> AsyncStreamedResponse:
+        client = self._client
+        pump = client._pump()
+        draft = client._draft(*self._request)
+        try:
+            exchange = streamed(draft, client._url_depends)
+            self._inbox = inbox = Inbox(pump, exchange)
+            pump.send(client, draft, exchange, inbox.put)
+        finally:
+            draft.free()
+        try:
+            await inbox.head()
+        except BaseException:
+            inbox.close()
+            raise
+        return AsyncStreamedResponse(exchange, inbox)
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._inbox is not None:
+            self._inbox.close()

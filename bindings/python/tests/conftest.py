@@ -1,0 +1,135 @@
+# Wherry: the test server and what else tests share
+# SPDX-License-Identifier: Apache-2.0
+"""Starts ``Tests/TestServer`` once; every test has a key of its own in the server's log."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+from typing import Any, Dict, Iterator, List, Optional
+
+import pytest
+
+import wherry
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
+
+for _name in list(os.environ):
+    if _name.lower().endswith("_proxy") or _name in (
+        "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+    ):  # fmt: skip
+        del os.environ[_name]
+
+_keys = itertools.count(1)
+
+
+class Server:
+    """The test server, seen from one test."""
+
+    def __init__(self, base: str, key: str = "") -> None:
+        self.base = base
+        self.key = key
+
+    def url(self, path: str, **query: Any) -> str:
+        """An URL whose requests are logged under this test's key."""
+        mark = "&" if "?" in path else "?"
+        fields = {"key": self.key, **query}
+        return self.base + path + mark + urllib.parse.urlencode(fields)
+
+    def ask(self, path: str, **query: Any) -> Any:
+        """One of the server's own routes."""
+        url = self.base + path + "?" + urllib.parse.urlencode({"key": self.key, **query})
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return json.load(answer)
+
+    def log(self) -> List[Dict[str, Any]]:
+        """The requests of this test."""
+        return list(self.ask("/_log")["requests"])
+
+    def wait(self, **counts: int) -> Dict[str, Any]:
+        """Waits until the counts of this test have been reached."""
+        return dict(self.ask("/_wait", **counts))
+
+    def open_gate(self, name: str) -> None:
+        """Lets answers go on that wait at this gate."""
+        self.ask("/_signal", gate=name)
+
+    def gate(self) -> str:
+        """A gate's name that no other test uses."""
+        return "gate-" + self.key
+
+
+def start_server(*arguments: str) -> Iterator[Dict[str, Any]]:
+    """Runs the server until the generator goes on; gives what it announces."""
+    command = [sys.executable, "-m", "wherry_testserver", "--port", "0", *arguments]
+    process = subprocess.Popen(
+        command, cwd=os.path.join(ROOT, "Tests", "TestServer"),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        yield json.loads(process.stdout.readline())
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def server_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    for told in start_server("--save-dir", str(tmp_path_factory.mktemp("photos"))):
+        yield f"http://127.0.0.1:{told['port']}"
+
+
+@pytest.fixture
+def server(server_base: str) -> Server:
+    return Server(server_base, f"py{os.getpid()}-{next(_keys)}")
+
+
+@pytest.fixture
+def client() -> Iterator[wherry.Client]:
+    with wherry.Client() as made:
+        yield made
+
+
+@pytest.fixture
+def mock() -> Iterator[wherry.MockTransport]:
+    with wherry.MockTransport() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A self-signed certificate and its key for 127.0.0.1, in one folder."""
+    folder = tmp_path_factory.mktemp("tls")
+    command = [
+        "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout",
+        "key.pem", "-out", "cert.pem", "-subj", "/CN=localhost", "-addext",
+        "subjectAltName=IP:127.0.0.1,DNS:localhost",
+    ]  # fmt: skip
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def tls_base(certificate: str) -> Iterator[str]:
+    cert, key = os.path.join(certificate, "cert.pem"), os.path.join(certificate, "key.pem")
+    for told in start_server("--tls-cert", cert, "--tls-key", key):
+        yield f"https://127.0.0.1:{told['tls_port']}"
+
+
+def run_python(code: str, env: Optional[Dict[str, str]] = None) -> subprocess.CompletedProcess[str]:
+    """Runs a program of its own that can import wherry."""
+    source = os.path.join(ROOT, "bindings", "python", "src")
+    full = {**os.environ, "PYTHONPATH": source, **(env or {})}
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, env=full, capture_output=True, text=True, timeout=120)

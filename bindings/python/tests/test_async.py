@@ -1,0 +1,282 @@
+# Wherry: the asyncio client
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, List, TypeVar
+
+import pytest
+from conftest import Server
+
+import wherry
+
+T = TypeVar("T")
+
+
+def run(body: Callable[[wherry.AsyncClient], Awaitable[T]], **settings: Any) -> T:
+    """Runs a coroutine with a client, in a loop of its own."""
+
+    async def main() -> T:
+        async with wherry.AsyncClient(**settings) as client:
+            return await body(client)
+
+    return asyncio.run(main())
+
+
+def test_R1_each_method_has_its_coroutine(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> List[str]:
+        names = ["get", "post", "put", "patch", "delete", "options"]
+        answers = [await getattr(client, name)(server.url("/echo")) for name in names]
+        return [answer.json()["method"] for answer in answers]
+
+    assert run(body) == ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+def test_many_requests_in_flight_each_get_their_own_answer(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> List[Any]:
+        answers = await asyncio.gather(
+            *[client.get(server.url("/echo"), params={"n": n}) for n in range(500)]
+        )
+        return [answer.json()["query"][-1] for answer in answers]
+
+    assert run(body) == [["n", str(n)] for n in range(500)]
+
+
+def test_R15_a_422_keeps_its_status_and_body(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> wherry.Response:
+        return await client.get(server.url("/status/422", body='{"a":1}'))
+
+    answer = run(body)
+
+    assert answer.status_code == 422 and answer.json() == {"a": 1}
+    with pytest.raises(wherry.HTTPStatusError):
+        answer.raise_for_status()
+
+
+def test_R16_failures_are_raised_where_they_are_awaited(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        with pytest.raises(wherry.NetworkError):
+            await client.get(server.url("/bytes/10000", cut=500))
+        with pytest.raises(wherry.ArgumentError):
+            await client.get("ftp://127.0.0.1/")
+        with pytest.raises(wherry.TimeoutError):
+            await client.get(server.url("/silent"), timeout=0.2)
+
+    run(body)
+
+
+def test_M11_cancelling_a_task_cancels_its_transfer(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        task = asyncio.ensure_future(client.get(server.url("/silent")))
+        other = asyncio.ensure_future(client.get(server.url("/delay/300")))
+        await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=2))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await other).ok
+
+    run(body)
+    server.wait(ended=2)
+
+
+def test_M11_wait_for_ends_the_transfer_too(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(client.get(server.url("/silent")), 0.3)
+
+    run(body)
+    server.wait(ended=1)
+
+
+def test_M7_closing_cancels_what_is_in_flight(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        task = asyncio.ensure_future(client.get(server.url("/silent")))
+        await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=1))
+        await client.aclose()
+        with pytest.raises(wherry.CancelledError):
+            await task
+        with pytest.raises(wherry.StateError):
+            await client.get(server.url("/json"))
+
+    run(body)
+
+
+def test_one_client_serves_one_loop_after_the_other(server: Server) -> None:
+    client = wherry.AsyncClient()
+
+    async def once() -> int:
+        return (await client.get(server.url("/json"))).status_code
+
+    assert [asyncio.run(once()), asyncio.run(once())] == [200, 200]
+    asyncio.run(client.aclose())
+
+
+def test_two_clients_share_the_queue_of_their_loop(server: Server) -> None:
+    async def main() -> None:
+        async with wherry.AsyncClient() as one:
+            async with wherry.AsyncClient() as two:
+                assert (await one.get(server.url("/json"))).ok
+                assert (await two.get(server.url("/json"))).ok
+                assert one._pump() is two._pump()
+            assert (await one.get(server.url("/json"))).ok
+
+    asyncio.run(main())
+
+
+def test_C16_progress_runs_in_the_event_loop(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> List[Any]:
+        loops: List[Any] = []
+        await client.get(
+            server.url("/bytes/200000"),
+            progress=lambda _: loops.append(asyncio.get_running_loop()),
+        )
+        return [loop is asyncio.get_running_loop() for loop in loops]
+
+    assert set(run(body)) == {True}
+
+
+def test_R23_what_a_progress_function_raises_is_raised_and_cancels(server: Server) -> None:
+    def stop(_: wherry.Progress) -> None:
+        raise ZeroDivisionError("enough")
+
+    async def body(client: wherry.AsyncClient) -> None:
+        with pytest.raises(ZeroDivisionError, match="enough"):
+            await client.get(server.url("/bytes/10000000", rate=1000000), progress=stop)
+        assert (await client.get(server.url("/json"))).ok
+
+    run(body)
+
+
+def test_R22_a_streamed_body_is_whole(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        whole = (await client.get(server.url("/bytes/3000000"))).content
+        async with client.stream("GET", server.url("/bytes/3000000")) as answer:
+            assert answer.status_code == 200
+            pieces = [piece async for piece in answer.aiter_bytes(1 << 16)]
+        assert b"".join(pieces) == whole
+        assert {len(piece) for piece in pieces[:-1]} == {1 << 16}
+        async with client.stream("GET", server.url("/sse", count=3)) as answer:
+            lines = [line async for line in answer.aiter_lines()]
+        assert len([line for line in lines if line.startswith("id: ")]) == 3
+        async with client.stream("GET", server.url("/json")) as answer:
+            assert await answer.aread() == answer.content
+            assert answer.json()["code"] == 0
+
+    run(body)
+
+
+def test_R22_a_slow_reader_holds_the_sender_back(server: Server) -> None:
+    size = 64 << 20
+
+    async def body(client: wherry.AsyncClient) -> None:
+        async with client.stream("GET", server.url(f"/bytes/{size}")) as answer:
+            pieces = answer.aiter_bytes()
+            first = len(await pieces.__anext__())
+            sent = server.log()[0]["sent"]
+            rest = sum([len(piece) async for piece in pieces])
+        assert sent < size
+        assert first + rest == size
+
+    run(body)
+
+
+def test_R22_leaving_a_stream_ends_the_transfer(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        async with client.stream("GET", server.url("/bytes/100000000", rate=1000000)) as answer:
+            async for _ in answer.aiter_bytes():
+                break
+        with pytest.raises(wherry.StateError):
+            await answer.aread()
+
+    run(body)
+    server.wait(ended=1)
+
+
+def test_R22_a_cut_stream_raises_where_it_was_cut(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> int:
+        found = 0
+        async with client.stream("GET", server.url("/bytes/100000", cut=60000)) as answer:
+            with pytest.raises(wherry.NetworkError):
+                async for piece in answer.aiter_bytes():
+                    found += len(piece)
+        return found
+
+    assert run(body) == 60000
+
+
+def test_R9_generators_of_both_kinds_are_streamed(server: Server) -> None:
+    def plain() -> Iterator[bytes]:
+        for _ in range(100):
+            yield b"x" * 10000
+
+    async def later() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            await asyncio.sleep(0)
+            yield b"y" * 10000
+
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"z"
+        raise KeyError("broken")
+
+    async def body(client: wherry.AsyncClient) -> None:
+        for pieces in (plain(), later()):
+            assert (await client.post(server.url("/sink"), data=pieces)).json()["bytes"] == 1000000
+        with pytest.raises(KeyError, match="broken"):
+            await client.post(server.url("/sink"), data=broken())
+
+    run(body)
+
+
+def test_D1_a_download_is_awaited(server: Server, tmp_path: Any) -> None:
+    target = tmp_path / "file"
+    seen: List[int] = []
+
+    async def body(client: wherry.AsyncClient) -> str:
+        return await client.download(
+            server.url("/bytes/300000"), target, progress=lambda p: seen.append(p.done_bytes)
+        )
+
+    assert run(body) == str(target)
+    assert target.stat().st_size == 300000
+    assert seen == sorted(seen) and seen[-1] == 300000
+
+
+def test_D12_a_handle_pauses_resumes_and_cancels(server: Server, tmp_path: Any) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        url = server.url("/bytes/2000000", rate=1000000)
+        handle = client.start_download(url, tmp_path / "one")
+        await handle.pause()
+        assert handle.state == "paused"
+        handle.resume()
+        assert await handle == str(tmp_path / "one")
+        assert handle.state == "done"
+
+        other = client.start_download(server.url("/bytes/9000000", rate=1000000), tmp_path / "two")
+        other.cancel()
+        with pytest.raises(wherry.CancelledError):
+            await other.wait()
+        assert not os.path.exists(tmp_path / "two")
+
+    run(body)
+
+
+def test_no_descriptor_is_left(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        await asyncio.gather(*[client.get(server.url("/json")) for _ in range(10)])
+
+    run(body)
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        run(body)
+    gc.collect()
+
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_an_unclosed_client_warns() -> None:
+    client = wherry.AsyncClient()
+    with pytest.warns(ResourceWarning, match="unclosed <AsyncClient"):
+        del client

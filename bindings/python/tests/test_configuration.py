@@ -1,0 +1,271 @@
+# Wherry: configuration, row by row
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import pickle
+import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, List
+
+import pytest
+from conftest import Server, run_python
+
+import wherry
+
+
+def test_C1_a_changed_time_limit_counts_from_the_next_request(server: Server) -> None:
+    with wherry.Client(timeout=20) as client:
+        assert client.get(server.url("/json")).status_code == 200
+
+        client.timeout = wherry.Timeout(first_byte=0.2)
+
+        with pytest.raises(wherry.TimeoutError) as caught:
+            client.get(server.url("/silent"))
+        assert isinstance(caught.value, TimeoutError)
+
+
+def test_C1_the_module_has_a_client_of_its_own(server: Server) -> None:
+    assert wherry.get(server.url("/json")).json()["code"] == 0
+    assert wherry.client() is wherry.client()
+    assert wherry.post(server.url("/echo"), json=[1]).json()["json"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("base", "url", "joined"),
+    [
+        ("http://h.test/v1", "foo", "http://h.test/v1/foo"),
+        ("http://h.test/v1/", "foo", "http://h.test/v1/foo"),
+        ("http://h.test/v1", "/foo", "http://h.test/foo"),
+        ("http://h.test/v1", "http://o.test/x", "http://o.test/x"),
+        ("http://h.test/v1", "foo?a=b", "http://h.test/v1/foo?a=b"),
+    ],
+)
+def test_C2_one_rule_joins_base_and_url(
+    mock: wherry.MockTransport, base: str, url: str, joined: str
+) -> None:
+    mock.add(None, "*")
+    with wherry.Client(base_url=base, transport=mock) as client:
+        answer = client.get(url)
+
+    assert mock.requests[0].url == joined
+    assert answer.url == joined
+
+
+def test_C2_a_relative_url_without_a_base_is_refused_before_sending(client: wherry.Client) -> None:
+    with pytest.raises(wherry.ArgumentError) as caught:
+        client.get("foo")
+    assert caught.value.reason == "bad_url"
+
+
+def test_C3_ignore_base_changes_the_identifier_too(client: wherry.Client) -> None:
+    client.base_url = "http://v.juhe.cn"
+    nobody = "507e6fd9699c311e1e11850905939715"
+
+    with_base = client.identifier("GET", "toutiao/index")
+    without = client.identifier("GET", "http://v.juhe.cn/toutiao/index", ignore_base=True)
+
+    assert with_base == (
+        "b4b36793efabad54a14389cf09bc8133_a6a72ddee1dd86825cb5707c500784f5_"
+        "7b65261ff298c6a386c89a632bd17b39_"
+    )
+    assert without.startswith(nobody + "_")
+
+
+def test_C5_default_parameters_lie_beneath_the_requests_own(server: Server) -> None:
+    with wherry.Client(parameters={"app": "demo", "page": 1}) as client:
+        query = client.get(server.url("/echo"), parameters={"page": 2}).json()["query"]
+        body = client.post(server.url("/echo"), parameters={"page": 2}).json()["json"]
+        array = client.post(server.url("/echo"), json=[1, 2]).json()["json"]
+        bare = client.get(server.url("/echo"), default_parameters=False).json()["query"]
+        client.set_parameter("app", None)
+        later = client.get(server.url("/echo")).json()["query"]
+
+    assert ["app", "demo"] in query and ["page", "2"] in query and ["page", "1"] not in query
+    assert body["app"] == "demo" and body["page"] == 2
+    assert array == [1, 2]
+    assert [name for name, _ in bare] == ["key"]
+    assert ["app", "demo"] not in later and ["page", "1"] in later
+
+
+def test_C6_an_idle_limit_starts_again_with_every_byte(server: Server) -> None:
+    limits = wherry.Timeout(idle=0.5)
+    with wherry.Client(timeout=limits) as client:
+        whole = client.get(server.url("/drip", bytes=12, interval_ms=100))
+        with pytest.raises(wherry.TimeoutError):
+            client.get(server.url("/bytes/1000", stall=10))
+
+    assert whole.content == b"*" * 12
+
+
+def test_C6_a_total_limit_covers_everything(server: Server, client: wherry.Client) -> None:
+    with pytest.raises(wherry.TimeoutError):
+        client.get(
+            server.url("/drip", bytes=1000, interval_ms=50), timeout=wherry.Timeout(total=0.3)
+        )
+
+
+def test_C7_debug_is_a_live_switch_and_off_is_silent(server: Server) -> None:
+    code = (
+        "import sys, wherry\n"
+        "url = sys.argv[1] if len(sys.argv) > 1 else %r\n"
+        "with wherry.Client() as client:\n"
+        "    client.get(url)\n"
+        "    client.configure(debug=%r)\n"
+        "    client.get(url)\n"
+    )
+    silent = run_python(code % (server.url("/json"), False))
+    loud = run_python(code % (server.url("/json"), True))
+
+    assert (silent.returncode, silent.stderr, silent.stdout) == (0, "", "")
+    assert loud.returncode == 0
+    assert "/json" in loud.stderr
+
+
+def test_C8_header_fields_are_added_replaced_removed_and_cleared(server: Server) -> None:
+    def sent(client: wherry.Client, name: str) -> List[str]:
+        fields = client.get(server.url("/echo")).json()["headers"]
+        return [value for field, value in fields if field.lower() == name]
+
+    with wherry.Client(headers={"X-Token": "one"}) as client:
+        assert sent(client, "x-token") == ["one"]
+        client.headers["x-token"] = "two"
+        assert sent(client, "x-token") == ["two"]
+        assert client.headers["X-TOKEN"] == "two"
+        del client.headers["X-Token"]
+        assert sent(client, "x-token") == []
+        client.headers.update({"A-1": "a", "B-2": "b"})
+        client.headers.clear()
+        assert sent(client, "a-1") == [] and len(client.headers) == 0
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b"])
+def test_C8_line_ends_and_nul_in_a_field_are_refused(client: wherry.Client, value: str) -> None:
+    with pytest.raises(wherry.ArgumentError) as caught:
+        client.headers["X-Token"] = value
+    assert caught.value.reason == "bad_header"
+    with pytest.raises(wherry.ArgumentError):
+        client.get("http://127.0.0.1:1/", headers={"X-Token": value})
+    assert len(client.headers) == 0
+
+
+def test_C9_a_requests_field_wins_and_none_leaves_it_out(server: Server) -> None:
+    with wherry.Client(headers={"X-Level": "client", "Accept": "a/b"}) as client:
+        own = client.get(server.url("/echo"), headers={"x-level": "request"}).json()["headers"]
+        none = client.get(server.url("/echo"), headers={"X-Level": None}).json()["headers"]
+
+    assert [v for n, v in own if n.lower() == "x-level"] == ["request"]
+    assert [v for n, v in own if n.lower() == "accept"] == ["a/b"]
+    assert [v for n, v in none if n.lower() == "x-level"] == []
+
+
+def test_C11_the_app_version_has_a_default_and_can_be_set(client: wherry.Client) -> None:
+    client.configure(app_version="2.1")
+
+    assert pickle.loads(pickle.dumps(client._settings))["app_version"] == "2.1"
+
+
+def test_C12_storage_is_made_when_asked_for_and_is_ours_alone(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = os.path.join(tmp_path, "own")
+    with wherry.Client(storage_directory=folder) as client:
+        assert not os.path.exists(folder)
+        assert client.storage == folder
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+
+
+def test_C12_a_file_in_its_place_is_an_error_and_stays(tmp_path: Any) -> None:
+    folder = os.path.join(tmp_path, "taken")
+    with open(folder, "w") as file:
+        file.write("mine")
+    with wherry.Client(storage_directory=folder) as client:
+        with pytest.raises(wherry.FileError):
+            client.storage
+
+    with open(folder) as file:
+        assert file.read() == "mine"
+
+
+def test_C15_a_host_never_sees_more_connections_than_allowed(server: Server) -> None:
+    with wherry.Client(max_per_host=4) as client, ThreadPoolExecutor(12) as threads:
+        url = server.url("/delay/5")
+        answers = list(threads.map(lambda _: client.get(url).status_code, range(60)))
+
+    stats = server.ask("/_stats")
+    assert answers == [200] * 60
+    assert stats["connections"] <= 4
+
+
+def test_C16_progress_runs_in_the_thread_that_waits(server: Server, client: wherry.Client) -> None:
+    threads = set()
+
+    client.get(
+        server.url("/bytes/200000", drip=50000, interval_ms=20),
+        progress=lambda _: threads.add(threading.get_ident()),
+    )
+
+    assert threads == {threading.get_ident()}
+
+
+def test_C18_settings_change_while_requests_fly(server: Server, client: wherry.Client) -> None:
+    url = server.url("/json")
+    over = threading.Event()
+
+    def change(number: int) -> int:
+        changes = 0
+        while not over.is_set():
+            client.headers[f"X-{number}"] = str(changes)
+            client.timeout = 20 + changes % 3
+            changes += 1
+        return changes
+
+    with ThreadPoolExecutor(8) as threads:
+        changing = [threads.submit(change, number) for number in range(4)]
+        asking = [threads.submit(lambda: client.get(url).status_code) for _ in range(300)]
+        codes = [future.result() for future in asking]
+        over.set()
+
+    assert codes == [200] * 300
+    assert all(future.result() > 0 for future in changing)
+
+
+def test_a_client_pickles_as_its_configuration(server: Server) -> None:
+    settings: Any = {"headers": {"X-A": "1"}, "params": {"p": "q"}, "parameters": {"d": 4}}
+    with wherry.Client(
+        base_url=server.base, auth=("u", "p"), timeout=(3, 4), max_redirects=2, **settings
+    ) as client:
+        client.headers["X-B"] = "2"
+        copy = pickle.loads(pickle.dumps(client))
+    with copy:
+        told = copy.get("/echo").json()
+        fields = {name.lower(): value for name, value in told["headers"]}
+
+        assert copy.base_url == server.base
+        assert copy.timeout == wherry.Timeout.of((3, 4))
+        assert fields["x-a"] == "1" and fields["x-b"] == "2"
+        assert fields["authorization"] == "Basic dTpw"
+        assert sorted(map(tuple, told["query"])) == [("d", "4"), ("p", "q")]
+
+
+def test_a_setting_that_is_not_known_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="no setting 'colour'"):
+        wherry.Client(colour="red")  # type: ignore[call-arg]
+
+
+def test_a_closed_client_says_so() -> None:
+    client = wherry.Client()
+    client.close()
+    client.close()
+
+    with pytest.raises(wherry.StateError) as caught:
+        client.get("http://127.0.0.1:1/")
+    assert caught.value.reason == "closed"
+    assert client.is_closed
+
+
+def test_an_unclosed_client_warns() -> None:
+    client = wherry.Client()
+    with pytest.warns(ResourceWarning, match="unclosed <Client"):
+        del client

@@ -1,0 +1,328 @@
+# Wherry: downloads, row by row
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import hashlib
+import os
+import resource
+from typing import Any, List
+
+import pytest
+from conftest import Server
+
+import wherry
+
+
+def digest(server: Server, size: int, algorithm: str = "sha256") -> str:
+    """What the server's file of that size must have."""
+    return wherry.get(server.url(f"/digest/{size}", algorithm=algorithm)).text
+
+
+def sha256(path: Any) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def litter(folder: Any) -> List[str]:
+    return sorted(name for name in os.listdir(folder) if name.startswith("."))
+
+
+def test_D1_a_download_is_a_get_without_default_parameters(
+    server: Server, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+    with wherry.Client(headers={"X-A": "1"}, parameters={"app": "demo"}) as client:
+        path = client.download(server.url("/bytes/100000"), target)
+
+    entry = server.log()[0]
+    assert path == str(target)
+    assert sha256(target) == digest(server, 100000)
+    assert entry["method"] == "GET"
+    assert ["app", "demo"] not in entry["query"]
+    assert ["X-A", "1"] in entry["headers"]
+    assert litter(tmp_path) == []
+
+
+def test_D3_an_existing_target_is_an_error_before_any_traffic(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+    target.write_text("old")
+
+    with pytest.raises(wherry.FileError) as caught:
+        client.download(server.url("/bytes/1000"), target)
+
+    assert caught.value.reason == "exists"
+    assert target.read_text() == "old" and server.log() == []
+    client.download(server.url("/bytes/1000"), target, overwrite=True)
+    assert target.stat().st_size == 1000
+    renamed = client.download(server.url("/bytes/1000"), target, rename=True)
+    assert renamed == str(tmp_path / "file (1)")
+
+
+def test_D3_a_failure_leaves_the_old_file(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+    target.write_text("old")
+
+    with pytest.raises(wherry.HTTPStatusError):
+        client.download(server.url("/status/404"), target, overwrite=True)
+
+    assert target.read_text() == "old"
+
+
+def test_D3_a_directory_is_an_error_unless_it_is_called_one(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    with pytest.raises(wherry.FileError) as caught:
+        client.download(server.url("/bytes/1000"), tmp_path)
+    assert caught.value.reason == "is_directory"
+    with pytest.raises(wherry.WherryError):
+        client.download(server.url("/bytes/1000"), tmp_path / "no" / "file")
+    client.download(server.url("/bytes/10"), tmp_path / "no" / "file", make_directories=True)
+    with pytest.raises(wherry.ArgumentError):
+        client.download(server.url("/bytes/10"))
+    with pytest.raises(wherry.ArgumentError):
+        client.download(server.url("/bytes/10"), tmp_path / "a", directory=tmp_path)
+
+
+def test_D4_memory_stays_flat(server: Server, client: wherry.Client, tmp_path: Any) -> None:
+    client.download(server.url("/bytes/1000"), tmp_path / "small")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    client.download(server.url(f"/bytes/{200 << 20}"), tmp_path / "large")
+
+    assert (tmp_path / "large").stat().st_size == 200 << 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20 << 10
+
+
+def cut(server: Server, client: wherry.Client, target: Any, size: int, at: int) -> str:
+    """Downloads until the cut and returns the partial's path."""
+    url = server.url(f"/bytes/{size}", cut_at=at, times=1)
+    with pytest.raises(wherry.NetworkError) as caught:
+        client.download(url, target, max_retries=0)
+    assert caught.value.reason == "truncated"
+    assert caught.value.partial_path is not None
+    return caught.value.partial_path
+
+
+def test_D6_a_cut_download_goes_on_where_it_stopped(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+    cut(server, client, target, 500000, 300000)
+
+    client.download(server.url("/bytes/500000", cut_at=300000, times=1), target)
+
+    ranges = [
+        value for entry in server.log() for name, value in entry["headers"] if name == "Range"
+    ]
+    assert ranges == ["bytes=300000-"]
+    assert sha256(target) == digest(server, 500000)
+    assert litter(tmp_path) == []
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 500])
+def test_D7_any_other_status_fails_and_keeps_its_body(
+    server: Server, client: wherry.Client, tmp_path: Any, status: int
+) -> None:
+    target = tmp_path / "file"
+
+    with pytest.raises(wherry.WherryError) as caught:
+        client.download(server.url(f"/status/{status}", body="why"), target, max_retries=0)
+
+    assert caught.value.http_status == status
+    assert caught.value.response is not None
+    assert caught.value.response.status_code == status
+    assert not target.exists()
+
+
+def test_D8_without_resume_a_leftover_is_not_used(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+    cut(server, client, target, 500000, 300000)
+
+    client.download(server.url("/bytes/500000", cut_at=300000, times=1), target, resume=False)
+
+    sent = [name for entry in server.log() for name, _ in entry["headers"]]
+    assert "Range" not in sent
+    assert sha256(target) == digest(server, 500000)
+
+
+def test_D9_progress_after_a_resume_counts_what_was_there(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+    cut(server, client, target, 500000, 300000)
+    seen: List[wherry.Progress] = []
+
+    url = server.url("/bytes/500000", cut_at=300000, times=1)
+    client.download(url, target, progress=seen.append)
+
+    done = [p.done_bytes for p in seen]
+    assert done == sorted(done) and done[0] >= 300000 and done[-1] == 500000
+    assert seen[-1].resumed_at_bytes == 300000
+    assert seen[-1].fraction == 1.0
+
+
+def test_D10_an_unknown_length_is_none(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    seen: List[wherry.Progress] = []
+
+    client.download(
+        server.url("/bytes/200000", chunked=1, rate=1000000), tmp_path / "file",
+        progress=seen.append,
+    )  # fmt: skip
+
+    assert seen and seen[0].total_bytes is None and seen[0].fraction is None
+
+
+def test_D11_a_failure_tells_where_the_part_lies(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    partial = cut(server, client, tmp_path / "file", 500000, 250000)
+
+    assert os.path.getsize(partial) >= 250000
+
+
+def test_D12_every_verb_may_be_repeated(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    url = server.url("/bytes/1000000", rate=1000000)
+    with client.start_download(url, tmp_path / "file", tag="mine") as handle:
+        handle.pause()
+        handle.pause()
+        assert handle.state == "paused" and client.transfers(tag="mine")[0].kind == "download"
+        handle.resume()
+        handle.resume()
+        assert handle.wait() == str(tmp_path / "file")
+        handle.pause()
+        handle.cancel()
+        assert handle.state == "done" and handle.wait() == str(tmp_path / "file")
+
+
+def test_D12_a_cancelled_download_keeps_its_part_and_discard_deletes_it(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+    url = server.url("/bytes/9000000", hold=400000, gate=server.gate())
+    with client.start_download(url, target) as handle:
+        server.wait(sent=400000)
+        assert client.cancel(path=str(target)) == 1
+        with pytest.raises(wherry.CancelledError):
+            handle.wait()
+        assert litter(tmp_path) != []
+        handle.discard()
+    assert litter(tmp_path) == [] and not target.exists()
+
+
+def test_D12_waiting_for_a_download_has_a_limit(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    url = server.url("/bytes/400000", hold=200000, gate=server.gate())
+    with client.start_download(url, tmp_path / "file") as handle:
+        with pytest.raises(wherry.TimeoutError) as caught:
+            handle.wait(timeout=0.05)
+        assert caught.value.reason == "wait" and not handle.is_done
+        server.open_gate(server.gate())
+        handle.wait(timeout=20)
+
+
+def test_D15_the_same_download_twice_is_busy(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    url = server.url("/bytes/400000", hold=200000, gate=server.gate())
+    with client.start_download(url, tmp_path / "file"):
+        with pytest.raises(wherry.BusyError) as caught:
+            client.start_download(url, tmp_path / "file")
+        assert caught.value.reason == "already_running"
+
+
+def test_D16_what_is_left_can_be_asked_for_without_running(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+    assert wherry.partial_ratio(target) == 0.0
+    cut(server, client, target, 500000, 250000)
+
+    assert wherry.partial_ratio(target) == 0.5
+    (left,) = wherry.partials(tmp_path)
+    assert (left.path, left.done_bytes, left.total_bytes) == (str(target), 250000, 500000)
+    assert left.url.startswith(server.base + "/bytes/500000")
+    wherry.discard_partial(target)
+    wherry.discard_partial(target)
+    assert wherry.partials(tmp_path) == [] and litter(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("disposition", "name"),
+    [
+        ('attachment; filename="photo.jpg"', "photo.jpg"),
+        ("attachment; filename=../../etc/passwd", "passwd"),
+        ("attachment; filename*=UTF-8''%E5%A4%A9.txt", "天.txt"),
+        ("attachment", "1000"),
+    ],
+)
+def test_D19_the_name_in_a_directory_comes_from_the_answer(
+    server: Server, client: wherry.Client, tmp_path: Any, disposition: str, name: str
+) -> None:
+    path = client.download(
+        server.url("/bytes/1000", disposition=disposition), directory=tmp_path
+    )
+
+    assert path == str(tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha256", "sha512"])
+def test_D20_the_right_digest_publishes_the_file(
+    server: Server, client: wherry.Client, tmp_path: Any, algorithm: str
+) -> None:
+    expected = digest(server, 100000, algorithm)
+    target = tmp_path / "file"
+
+    wanted: Any = {algorithm: expected}
+    with client.start_download(server.url("/bytes/100000"), target, **wanted) as handle:
+        handle.wait()
+
+    assert target.exists()
+
+
+def test_D20_the_wrong_digest_does_not(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+
+    with pytest.raises(wherry.WherryError) as caught:
+        client.download(server.url("/bytes/100000"), target, sha256="0" * 64)
+
+    assert caught.value.reason == "checksum"
+    assert not target.exists()
+    with pytest.raises(wherry.ArgumentError):
+        client.download(server.url("/bytes/10"), target, sha256="xyz")
+
+
+def test_what_a_progress_function_raises_is_raised_and_cancels(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    def stop(_: wherry.Progress) -> None:
+        raise ZeroDivisionError("enough")
+
+    with pytest.raises(ZeroDivisionError, match="enough"):
+        client.download(
+            server.url("/bytes/9000000", rate=1000000), tmp_path / "file", progress=stop
+        )
+    assert not (tmp_path / "file").exists()
+    assert client.count() == 0
+
+
+def test_an_unclosed_download_warns(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    url = server.url("/bytes/400000", hold=200000, gate=server.gate())
+    handle = client.start_download(url, tmp_path / "file")
+    with pytest.warns(ResourceWarning, match="unclosed <Download"):
+        del handle

@@ -1,0 +1,65 @@
+# Wherry: the programs in Examples/python do what they say
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from typing import Any
+
+from conftest import ROOT, Server
+from test_uploads import png
+
+import wherry
+
+
+def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    program = os.path.join(ROOT, "Examples", "python", name)
+    env = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "bindings", "python", "src")}
+    command = [sys.executable, "-W", "error", program, *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_get(server: Server) -> None:
+    good = run("get.py", server.url("/bytes/100"))
+    bad = run("get.py", "http://127.0.0.1:1/")
+
+    assert (good.returncode, good.stdout) == (0, "200 application/octet-stream 100\n")
+    assert bad.returncode == 1 and bad.stderr.startswith("connect: ")
+
+
+def test_post_json(server: Server) -> None:
+    good = run("post_json.py", server.base, "echo")
+    bad = run("post_json.py", server.base, "status/422?body=no")
+
+    assert (good.returncode, good.stdout) == (0, "POST ['meer', 'sand']\n")
+    assert (bad.returncode, bad.stderr) == (1, "refused with 422: no\n")
+
+
+def test_many(server: Server) -> None:
+    done = run("many.py", server.base, "50")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "50 of 50\n", "")
+
+
+def test_album(server: Server, tmp_path: Any) -> None:
+    for number in (1, 2):
+        (tmp_path / f"{number}.png").write_bytes(png(40, 30, number))
+    done = run(
+        "album.py", server.url("/upload-photo"), str(tmp_path / "1.png"), str(tmp_path / "2.png")
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\n200 2 pictures\n")
+
+
+def test_download(server: Server, tmp_path: Any) -> None:
+    digest = wherry.get(server.url("/digest/100000")).text
+    target = tmp_path / "file"
+    good = run("download.py", server.url("/bytes/100000"), str(target), digest)
+    again = run("download.py", server.url("/bytes/100000"), str(target), digest)
+
+    assert (good.returncode, good.stdout) == (0, f"\n{target}\n")
+    assert hashlib.sha256(target.read_bytes()).hexdigest() == digest
+    assert again.returncode in (0, 1)

@@ -1,0 +1,285 @@
+# Wherry: the management of running transfers, row by row
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import random
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Iterator, List
+
+import pytest
+from conftest import Server, run_python
+
+import wherry
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(12) as pool:
+        yield pool
+
+
+def held(
+    server: Server, client: wherry.Client, threads: ThreadPoolExecutor, count: int, **options: Any
+) -> List["Future[wherry.Response]"]:
+    """Requests that wait at the server's gate."""
+    url = server.url("/json", gate=server.gate())
+    started = server.ask("/_stats")["requests"]
+    futures = [threads.submit(client.get, url, **options) for _ in range(count)]
+    server.wait(requests=started + count)
+    return futures
+
+
+def test_M1_every_transfer_has_a_number_and_leaves_at_its_end(
+    server: Server, client: wherry.Client, threads: ThreadPoolExecutor
+) -> None:
+    futures = held(server, client, threads, 5)
+
+    numbers = {info.id for info in client.transfers()}
+    assert len(numbers) == 5 and 0 not in numbers
+    server.open_gate(server.gate())
+    assert all(future.result(20).ok for future in futures)
+    assert client.count() == 0 and client.transfers() == []
+
+
+def test_M2_a_listing_tells_what_runs(
+    server: Server, client: wherry.Client, threads: ThreadPoolExecutor
+) -> None:
+    futures = held(server, client, threads, 2, tag="screen")
+
+    infos = client.transfers(tag="screen")
+    assert [info.method for info in infos] == ["GET", "GET"]
+    assert {info.kind for info in infos} == {"request"}
+    assert {info.tag for info in infos} == {"screen"}
+    assert {info.state for info in infos} == {"running"}
+    assert all(info.url.startswith(server.base + "/json") for info in infos)
+    assert client.progress(tag="screen").done_bytes >= 0
+    server.open_gate(server.gate())
+    assert all(future.result(20).ok for future in futures)
+
+
+def test_M3_cancelling_by_address_leaves_the_others_running(
+    server: Server, client: wherry.Client, threads: ThreadPoolExecutor
+) -> None:
+    kept = held(server, client, threads, 2)
+    other = threads.submit(client.get, server.url("/silent"))
+    server.wait(requests=3)
+
+    assert client.cancel(url=server.url("/silent")) == 1
+    with pytest.raises(wherry.CancelledError):
+        other.result(20)
+    server.open_gate(server.gate())
+    assert all(future.result(20).ok for future in kept)
+
+
+def test_M3_cancelling_by_identifier_is_exact(
+    server: Server, client: wherry.Client, threads: ThreadPoolExecutor
+) -> None:
+    url = server.url("/silent")
+    first = threads.submit(client.get, url, parameters={"a": 1})
+    second = threads.submit(client.get, url, parameters={"a": 2})
+    server.wait(requests=2)
+
+    assert client.cancel(identifier=client.identifier("GET", url, parameters={"a": 1})) == 1
+    with pytest.raises(wherry.CancelledError):
+        first.result(20)
+    assert client.count() == 1
+    assert client.cancel() == 1
+    with pytest.raises(wherry.CancelledError):
+        second.result(20)
+
+
+def test_M4_each_cancelled_request_ends_exactly_once(server: Server) -> None:
+    async def main() -> List[str]:
+        ends: List[str] = []
+        async with wherry.AsyncClient() as client:
+
+            async def one(number: int) -> None:
+                try:
+                    await client.get(server.url("/json"), tag=str(number % 7))
+                    ends.append("done")
+                except wherry.CancelledError:
+                    ends.append("cancelled")
+
+            tasks = [asyncio.ensure_future(one(number)) for number in range(1000)]
+            dice = random.Random(4)
+            for _ in range(60):
+                await asyncio.sleep(0.001)
+                client.cancel(tag=str(dice.randrange(7)))
+            await asyncio.gather(*tasks)
+        return ends
+
+    ends = asyncio.run(main())
+    assert len(ends) == 1000
+    assert "cancelled" in ends
+
+
+def test_M5_states_are_words(server: Server, client: wherry.Client, tmp_path: Any) -> None:
+    with client.start_download(server.url("/bytes/1000"), tmp_path / "file") as handle:
+        assert handle.state in ("queued", "running", "verifying", "done")
+        handle.wait()
+        assert handle.state == "done"
+
+
+def test_M6_an_ordinary_request_can_be_paused(
+    server: Server, client: wherry.Client, threads: ThreadPoolExecutor
+) -> None:
+    futures = held(server, client, threads, 1)
+
+    assert client.pause() == 1
+    assert client.transfers()[0].state == "paused"
+    server.open_gate(server.gate())
+    assert client.resume() == 1
+    assert futures[0].result(20).ok
+
+
+def test_M7_closing_cancels_and_draining_waits(
+    server: Server, threads: ThreadPoolExecutor
+) -> None:
+    client = wherry.Client()
+    futures = held(server, client, threads, 2)
+    with pytest.raises(wherry.TimeoutError):
+        client.drain(0.1)
+    with pytest.raises(wherry.StateError):
+        client.get(server.url("/json"))
+    server.open_gate(server.gate())
+    client.drain(20)
+    assert all(future.result(20).ok for future in futures)
+    client.close()
+
+    client = wherry.Client()
+    futures = [threads.submit(client.get, server.url("/silent")) for _ in range(3)]
+    server.wait(requests=5)
+    client.close()
+    for future in futures:
+        with pytest.raises(wherry.CancelledError):
+            future.result(20)
+
+
+def test_M8_equal_requests_are_all_sent(server: Server, client: wherry.Client) -> None:
+    for _ in range(3):
+        client.get(server.url("/json"))
+    assert server.ask("/_stats")["requests"] == 3
+
+
+def test_M9_a_failed_request_may_be_sent_again_from_where_it_failed(
+    server: Server, client: wherry.Client
+) -> None:
+    async def main() -> int:
+        async with wherry.AsyncClient() as client:
+
+            async def again(left: int) -> int:
+                try:
+                    await client.get(server.url("/bytes/100", cut=10))
+                except wherry.NetworkError:
+                    return 0 if left == 0 else 1 + await again(left - 1)
+                raise AssertionError("a cut body came whole")
+
+            return await again(100)
+
+    assert asyncio.run(main()) == 100
+
+
+def test_M10_a_tag_names_a_group(
+    server: Server, client: wherry.Client, threads: ThreadPoolExecutor
+) -> None:
+    mine = held(server, client, threads, 2, tag="mine")
+    others = held(server, client, threads, 2, tag="others")
+
+    assert (client.count(tag="mine"), client.count(tag="others"), client.count()) == (2, 2, 4)
+    assert client.cancel(tag="mine") == 2
+    for future in mine:
+        with pytest.raises(wherry.CancelledError):
+            future.result(20)
+    server.open_gate(server.gate())
+    assert all(future.result(20).ok for future in others)
+
+
+def test_M11_waiting_has_a_limit(
+    server: Server, client: wherry.Client, threads: ThreadPoolExecutor
+) -> None:
+    futures = held(server, client, threads, 2, tag="mine")
+
+    with pytest.raises(wherry.TimeoutError) as caught:
+        client.wait(tag="mine", timeout=0.05)
+    assert caught.value.reason == "wait"
+    server.open_gate(server.gate())
+    client.wait(tag="mine", timeout=20)
+    client.wait()
+    assert all(future.result(20).ok for future in futures)
+
+
+def test_M12_a_forked_child_is_told_and_can_start_again(server: Server) -> None:
+    code = f"""
+import os, wherry
+url = {server.url("/json")!r}
+client = wherry.Client()
+assert client.get(url).ok and wherry.get(url).ok
+child = os.fork()
+if child == 0:
+    try:
+        client.get(url)
+        os._exit(1)
+    except wherry.ForkedError as error:
+        if "wherry.restart()" not in str(error):
+            os._exit(2)
+    try:
+        wherry.get(url)
+        os._exit(3)
+    except wherry.ForkedError:
+        pass
+    client.close()
+    wherry.restart()
+    if not wherry.get(url).ok:
+        os._exit(4)
+    with wherry.Client() as fresh:
+        os._exit(0 if fresh.get(url).ok else 5)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+assert client.get(url).ok
+client.close()
+"""
+    done = run_python(code)
+
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def _in_child(url: str) -> int:
+    with wherry.Client() as client:
+        return client.get(url).status_code
+
+
+def test_M12_spawned_processes_are_their_own(server: Server, client: wherry.Client) -> None:
+    assert client.get(server.url("/json")).ok
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.map(_in_child, [server.url("/json")] * 4) == [200] * 4
+
+
+def test_only_one_way_to_find_transfers_at_a_time(client: wherry.Client) -> None:
+    with pytest.raises(wherry.ArgumentError):
+        client.cancel(url="http://h/", tag="t")
+    with pytest.raises(TypeError):
+        client.cancel(colour="red")
+
+
+def test_ctrl_c_ends_any_wait(server: Server) -> None:
+    code = f"""
+import os, signal, threading, wherry, tempfile
+def stop():
+    import urllib.request
+    urllib.request.urlopen({server.base + "/_wait?requests=1&key=" + server.key!r}).close()
+    os.kill(os.getpid(), signal.SIGINT)
+with wherry.Client() as client:
+    threading.Thread(target=stop).start()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            client.download({server.url("/silent")!r}, folder + "/file")
+        except KeyboardInterrupt:
+            client.wait(timeout=20)
+            print("stopped", client.count())
+"""
+    done = run_python(code)
+
+    assert (done.stdout, done.stderr) == ("stopped 0\n", "")
+
+

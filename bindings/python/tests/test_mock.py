@@ -1,0 +1,98 @@
+# Wherry: tests without a network
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from typing import Type
+
+import pytest
+
+import wherry
+
+
+def test_R39_rules_answer_oldest_first_and_as_often_as_they_say(
+    mock: wherry.MockTransport,
+) -> None:
+    mock.add("GET", "http://api.test/items", json={"page": 1}, times=1)
+    mock.add("GET", "http://api.test/items", json={"page": 2})
+    mock.add(None, "http://api.test/*", 404, text="grün", headers={"X-A": "b"})
+
+    with wherry.Client(base_url="http://api.test", transport=mock) as client:
+        pages = [client.get("items").json()["page"] for _ in range(3)]
+        other = client.delete("nothing")
+
+    assert pages == [1, 2, 2]
+    assert (other.status_code, other.text, other.headers["x-a"]) == (404, "grün", "b")
+    assert other.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+def test_R39_what_was_asked_is_remembered(mock: wherry.MockTransport) -> None:
+    mock.add(None, "*")
+    with wherry.Client(transport=mock) as client:
+        client.post("http://api.test/x", params={"a": 1}, json={"b": 2}, headers={"X-C": "3"})
+
+    (asked,) = mock.requests
+    assert (asked.method, asked.url) == ("POST", "http://api.test/x?a=1")
+    assert asked.json() == {"b": 2}
+    assert asked.headers["x-c"] == "3"
+    assert asked.headers["content-type"].startswith("application/json")
+
+
+def test_R39_nothing_leaves_the_process_without_a_rule(mock: wherry.MockTransport) -> None:
+    with wherry.Client(transport=mock) as client:
+        with pytest.raises(wherry.NetworkError) as caught:
+            client.get("http://api.test/")
+    assert caught.value.reason == "connect"
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("resolve", wherry.NetworkError),
+        ("truncated", wherry.NetworkError),
+        ("untrusted", wherry.TLSError),
+        ("idle_timeout", wherry.TimeoutError),
+    ],
+)
+def test_R39_failures_are_those_of_the_real_thing(
+    mock: wherry.MockTransport, reason: str, kind: Type[wherry.WherryError]
+) -> None:
+    mock.fail("GET", "*", reason)
+    with wherry.Client(transport=mock) as client:
+        with pytest.raises(kind) as caught:
+            client.get("http://api.test/")
+    assert caught.value.reason == reason
+
+
+def test_R39_time_is_moved_by_hand(mock: wherry.MockTransport) -> None:
+    mock.add("GET", "*", text="late", delay=3600)
+    mock.advance(0)
+    with wherry.Client(transport=mock, timeout=None) as client, ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(client.get, "http://api.test/")
+        for _ in range(1_000_000):
+            if mock.requests:
+                break
+        mock.advance(3599)
+        assert not waiting.done()
+        mock.advance(1)
+        assert waiting.result(20).text == "late"
+
+
+def test_R39_asyncio_and_streams_have_it_too(mock: wherry.MockTransport) -> None:
+    mock.add("GET", "*", content=b"x" * 100000)
+
+    async def main() -> int:
+        async with wherry.AsyncClient(transport=mock) as client:
+            whole = await client.get("http://api.test/")
+            async with client.stream("GET", "http://api.test/") as answer:
+                return len(whole.content) + len(await answer.aread())
+
+    assert asyncio.run(main()) == 200000
+
+
+def test_a_client_with_a_mock_cannot_be_pickled(mock: wherry.MockTransport) -> None:
+    with wherry.Client(transport=mock) as client:
+        with pytest.raises(TypeError):
+            pickle.dumps(client)

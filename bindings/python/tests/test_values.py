@@ -1,0 +1,258 @@
+# Wherry: the parts that need no library
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import ctypes
+import io
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+import tempfile
+
+import pytest
+from conftest import ROOT, run_python
+
+import wherry
+from wherry import _body, _codes, _native
+from wherry._errors import CLASSES
+from wherry._options import flat, milliseconds
+from wherry._response import Lines, Pieces, Response, charset
+
+HEADER = os.path.join(ROOT, "include", "wherry.h")
+
+
+def header_text() -> str:
+    with open(HEADER, encoding="utf-8") as file:
+        return re.sub(r"/\*.*?\*/", " ", file.read(), flags=re.S)
+
+
+def test_every_number_is_the_headers() -> None:
+    found = re.findall(r"WHERRY_(\w+) = (-?\d+)", header_text())
+    known = {name: int(value) for name, value in found}
+    ours = {n: v for n, v in vars(_codes).items() if n.isupper() and isinstance(v, int)}
+
+    assert len(ours) > 60
+    assert {name: known.get(name) for name in ours} == ours
+
+
+def test_every_declaration_is_the_headers() -> None:
+    known = " ".join(header_text().split()).replace(" )", ")")
+    lines = " ".join(re.sub(r"//.*", "", _native.DECLARATIONS).split()).split(";")
+    ours = [line.strip() for line in lines if line.strip()]
+
+    assert len(ours) > 150
+    assert [line for line in ours if f" {line};" not in known] == []
+
+
+def test_prototypes_are_read_from_declarations() -> None:
+    line = (
+        "wherry_status wherry_client_perform_for(wherry_client *client, "
+        "const wherry_request *request, int64_t timeout_ms, wherry_transfer **out_transfer, "
+        "wherry_record *out_record)"
+    )
+    pointer = ctypes.c_void_p
+
+    assert _native.declared_name(line) == "wherry_client_perform_for"
+    assert _native.prototype(line) == [
+        ctypes.c_int, pointer, pointer, ctypes.c_int64, pointer, pointer,
+    ]  # fmt: skip
+    assert _native.prototype("const char *wherry_status_name(wherry_status status)") == [
+        ctypes.c_char_p, ctypes.c_int,
+    ]  # fmt: skip
+
+
+def test_each_error_class_stands_for_one_status() -> None:
+    statuses = re.findall(r"WHERRY_(E_\w+) = (-\d+)", header_text())
+
+    assert sorted(CLASSES) == sorted(int(value) for _, value in statuses)
+    assert issubclass(wherry.TimeoutError, TimeoutError)
+    assert issubclass(wherry.NetworkError, ConnectionError)
+    assert issubclass(wherry.TLSError, ConnectionError)
+    assert issubclass(wherry.FileError, OSError)
+    assert issubclass(wherry.ArgumentError, ValueError)
+
+
+def test_errors_survive_pickling() -> None:
+    error = wherry.NetworkError("It broke.", "truncated", http_status=200, curl_code=18)
+    back = pickle.loads(pickle.dumps(error))
+
+    assert type(back) is wherry.NetworkError
+    assert (back.message, back.reason, back.http_status, back.curl_code) == (
+        "It broke.", "truncated", 200, 18,
+    )  # fmt: skip
+    assert str(back) == "It broke. [truncated]"
+
+
+def test_header_fields_have_no_case_and_may_repeat() -> None:
+    fields = wherry.Headers.parse(b"Content-Type: text/plain\nset-cookie: a=1\nSet-Cookie: b=2\n")
+
+    assert fields["CONTENT-type"] == "text/plain"
+    assert fields.get_list("Set-Cookie") == ["a=1", "b=2"]
+    assert fields["Set-Cookie"] == "a=1, b=2"
+    assert len(fields) == 2
+    assert "nothing" not in fields
+    assert fields.get("nothing") is None
+    assert fields == {"content-type": "text/plain", "set-cookie": "a=1, b=2"}
+    assert pickle.loads(pickle.dumps(fields)) == fields
+
+
+def test_header_bytes_that_are_not_utf8_are_latin1() -> None:
+    assert wherry.Headers.parse(b"x: gr\xf6\xdfer\n")["x"] == "größer"
+    assert wherry.Headers.parse("x: größer\n".encode())["x"] == "größer"
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+def test_lines_are_the_same_wherever_the_stream_is_cut(cut: int) -> None:
+    data = "eins\r\nzwei\rdrei\n\nvier größer\r\n\rfünf".encode()
+    splitter = Lines("utf-8")
+    lines = []
+    for start in range(0, len(data), cut):
+        lines += splitter.feed(data[start : start + cut])
+
+    assert lines + splitter.end() == ["eins", "zwei", "drei", "", "vier größer", "", "fünf"]
+
+
+def test_pieces_have_the_size_that_was_asked_for() -> None:
+    pieces = Pieces(4)
+    found = pieces.feed(b"abcde") + pieces.feed(b"fghij") + pieces.end()
+
+    assert found == [b"abcd", b"efgh", b"ij"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("text/plain", None),
+        ("text/plain; charset=latin-1", "latin-1"),
+        ('text/html; a=b; Charset="UTF-8"', "UTF-8"),
+        ("text/plain; charset=klingon", None),
+        ("text/plain; charset=zlib", None),
+        ("text/plain; charset=", None),
+    ],
+)
+def test_a_charset_python_does_not_know_counts_as_none(kind: str, expected: str) -> None:
+    assert charset(kind) == expected
+
+
+def test_R12_an_empty_body_or_one_space_is_none() -> None:
+    assert Response(204).json() is None
+    assert Response(200, body=b" ").json() is None
+    assert Response(200, body=b'{"a":null}').json() == {"a": None}
+    with pytest.raises(wherry.DecodeError) as caught:
+        Response(200, body=b"<html>").json()
+    assert caught.value.reason == "bad_json"
+    assert isinstance(caught.value, ValueError)
+
+
+def test_raise_for_status_lets_good_answers_pass() -> None:
+    good = Response(204)
+
+    assert good.raise_for_status() is good
+    with pytest.raises(wherry.HTTPStatusError) as caught:
+        Response(404, url="http://h/x").raise_for_status()
+    assert caught.value.http_status == 404
+    assert caught.value.response is not None
+
+
+def test_timeouts_say_only_what_was_said() -> None:
+    assert list(wherry.Timeout(total=3).options()) == [(_codes.OPTION_TOTAL_TIMEOUT_MS, 3000)]
+    assert dict(wherry.Timeout.of(None).options())[_codes.OPTION_IDLE_TIMEOUT_MS] == 0
+    assert dict(wherry.Timeout.of((1, 2)).options()) == {
+        _codes.OPTION_CONNECT_TIMEOUT_MS: 1000,
+        _codes.OPTION_IDLE_TIMEOUT_MS: 2000,
+        _codes.OPTION_FIRST_BYTE_TIMEOUT_MS: 2000,
+    }
+    assert milliseconds(0.0001) == 1
+    for wrong in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(wherry.ArgumentError):
+            milliseconds(wrong)
+    limits = wherry.Timeout(idle=1, total=None)
+    assert pickle.loads(pickle.dumps(limits)) == limits
+
+
+def test_lists_repeat_their_name_and_none_is_left_out() -> None:
+    values = {"a": [1, 2.5], "b": None, "c": True, "d": "x"}
+
+    assert list(flat(values)) == [("a", "1"), ("a", "2.5"), ("c", "true"), ("d", "x")]
+    assert list(flat([("a", 1), ("a", 2)])) == [("a", "1"), ("a", "2")]
+
+
+def test_a_plain_file_at_its_start_goes_by_its_path() -> None:
+    with tempfile.NamedTemporaryFile() as made:
+        made.write(b"0123456789")
+        made.flush()
+        with open(made.name, "rb") as file:
+            assert _body.of_object(file) == made.name
+            file.seek(4)
+            rest = _body.of_object(file)
+        with open(made.name, encoding="ascii") as text:
+            assert isinstance(_body.of_object(text), _body.Source)
+
+    assert isinstance(rest, _body.Source)
+    assert rest.count == 6
+
+
+def test_bodies_in_memory_are_bytes() -> None:
+    for body in (b"abc", bytearray(b"abc"), memoryview(b"abc"), "abc", io.BytesIO(b"abc")):
+        assert _body.of_object(body) == b"abc"
+    with pytest.raises(TypeError):
+        _body.of_object(7)
+
+
+def test_files_are_named_as_requests_names_them() -> None:
+    listed = {
+        "plain": b"1",
+        "named": ("n.txt", b"2"),
+        "typed": ("n.png", io.BytesIO(b"3"), "image/png"),
+        "nameless": (None, "4"),
+    }
+
+    assert list(_body.parts(listed)) == [
+        ("plain", "plain", b"1", None),
+        ("named", "n.txt", b"2", None),
+        ("typed", "n.png", b"3", "image/png"),
+        ("nameless", None, b"4", None),
+    ]
+
+
+def test_importing_wherry_loads_neither_the_library_nor_asyncio() -> None:
+    code = (
+        "import sys, json; before = set(sys.modules); import wherry; "
+        "print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    done = run_python(code)
+
+    assert done.stderr == ""
+    assert json.loads(done.stdout) == ["wherry"]
+
+
+def test_a_client_imports_neither_asyncio_nor_typing() -> None:
+    code = (
+        "import sys, wherry; before = set(sys.modules)\n"
+        "with wherry.Client(): pass\n"
+        "print({'asyncio', 'typing', 'json', 'datetime', 'inspect'} & (set(sys.modules) - before))"
+    )
+    done = run_python(code)
+
+    assert (done.stderr, done.stdout) == ("", "set()\n")
+
+
+def test_a_library_that_is_not_there_is_told_with_every_place() -> None:
+    code = "import wherry; wherry.Client()"
+    done = run_python(code, {"WHERRY_LIBRARY": "/nowhere/libwherry.so.0"})
+
+    assert "ImportError: libwherry was not found" in done.stderr
+    assert "/nowhere/libwherry.so.0: not there" in done.stderr
+
+
+def test_the_package_is_strictly_typed() -> None:
+    pytest.importorskip("mypy")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy"], cwd=os.path.join(ROOT, "bindings", "python"),
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stdout

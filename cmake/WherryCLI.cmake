@@ -1,0 +1,37 @@
+# Wherry: the command line tool, built by SwiftPM and installed as `wherry`
+# SPDX-License-Identifier: Apache-2.0
+#
+# SwiftPM knows what has to be built again, so it is asked each time. It fetches
+# swift-argument-parser when it first runs.
+find_program(WHERRY_SWIFT swift REQUIRED)
+set(cli_build ${PROJECT_BINARY_DIR}/cli)
+set(cli_program ${cli_build}/release/wherry-cli)
+set(cli_files ${cli_build}/share)
+
+add_custom_target(wherry_cli ALL
+  COMMAND ${WHERRY_SWIFT} build -c release --product wherry-cli
+    --package-path ${PROJECT_SOURCE_DIR} --scratch-path ${cli_build} -Xswiftc -static-stdlib
+  BYPRODUCTS ${cli_program}
+  USES_TERMINAL VERBATIM
+  COMMENT "Building the command line tool with SwiftPM")
+
+# Completions come from the tool itself; so does the manual page, which scripts/make-manual writes
+# and a test compares.
+add_custom_command(
+  OUTPUT ${cli_files}/wherry.bash ${cli_files}/wherry.zsh ${cli_files}/wherry.fish
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${cli_files}
+  COMMAND ${cli_program} --generate-completion-script bash > ${cli_files}/wherry.bash
+  COMMAND ${cli_program} --generate-completion-script zsh > ${cli_files}/wherry.zsh
+  COMMAND ${cli_program} --generate-completion-script fish > ${cli_files}/wherry.fish
+  DEPENDS wherry_cli ${cli_program}
+  VERBATIM
+  COMMENT "Writing completions")
+add_custom_target(wherry_cli_files ALL DEPENDS ${cli_files}/wherry.bash)
+
+install(PROGRAMS ${cli_program} DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME wherry)
+install(FILES ${PROJECT_SOURCE_DIR}/docs/man/wherry.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${cli_files}/wherry.bash
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME wherry)
+install(FILES ${cli_files}/wherry.zsh
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _wherry)
+install(FILES ${cli_files}/wherry.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

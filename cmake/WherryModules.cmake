@@ -1,0 +1,55 @@
+# Wherry: one CMake target per target of Package.swift
+# SPDX-License-Identifier: Apache-2.0
+
+# wherry_module_map(NAME MAP): whoever imports module NAME finds it through this map.
+function(wherry_module_map name scope map)
+  target_compile_options(${name} ${scope}
+    "$<$<COMPILE_LANGUAGE:Swift>:SHELL:-Xcc -fmodule-map-file=${map}>")
+endfunction()
+
+# wherry_c_module(NAME): the C files of Sources/NAME, with a module of the headers in its include/,
+# as SwiftPM makes one.
+function(wherry_c_module name)
+  set(folder ${PROJECT_SOURCE_DIR}/Sources/${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.c)
+  file(GLOB headers CONFIGURE_DEPENDS ${folder}/include/*.h)
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC ${folder}/include)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -ffunction-sections -fdata-sections)
+  set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
+  set(text "module ${name} {\n")
+  foreach(header IN LISTS headers)
+    string(APPEND text "  header \"${header}\"\n")
+  endforeach()
+  string(APPEND text "  export *\n}\n")
+  set(map ${PROJECT_BINARY_DIR}/modules/${name}/module.modulemap)
+  file(CONFIGURE OUTPUT ${map} CONTENT "${text}" @ONLY)
+  wherry_module_map(${name} INTERFACE ${map})
+endfunction()
+
+# wherry_system_module(NAME FOLDER [LIBRARY...]): headers and a module map that are there already.
+function(wherry_system_module name folder)
+  add_library(${name} INTERFACE)
+  target_include_directories(${name} INTERFACE ${folder})
+  target_link_libraries(${name} INTERFACE ${ARGN})
+  wherry_module_map(${name} INTERFACE ${folder}/module.modulemap)
+endfunction()
+
+# wherry_swift_options(TARGET): how all of Wherry's Swift is compiled.
+function(wherry_swift_options name)
+  target_compile_options(${name} PRIVATE
+    -parse-as-library "SHELL:-package-name wherry"
+    $<$<NOT:$<CONFIG:Debug>>:-whole-module-optimization>
+    "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -function-sections>"
+    $<$<BOOL:${WHERRY_SANITIZE}>:-sanitize=${WHERRY_SANITIZE}>)
+endfunction()
+
+# wherry_swift_module(NAME [LIBRARY...]): the Swift files of Sources/NAME, to go into the library.
+function(wherry_swift_module name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/Sources/${name}/*.swift)
+  add_library(${name} STATIC ${sources})
+  set_target_properties(${name} PROPERTIES Swift_MODULE_NAME ${name})
+  target_include_directories(${name} PUBLIC ${CMAKE_Swift_MODULE_DIRECTORY})
+  target_link_libraries(${name} PUBLIC ${ARGN})
+  wherry_swift_options(${name})
+endfunction()
