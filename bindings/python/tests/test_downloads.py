@@ -209,11 +209,16 @@ def test_D12_a_cancelled_download_keeps_its_part_and_discard_deletes_it(
 ) -> None:
     target = tmp_path / "file"
     url = server.url("/bytes/9000000", hold=400000, gate=server.gate())
-    with client.start_download(url, target) as handle:
-        server.wait(sent=400000)
-        assert client.cancel(path=str(target)) == 1
+    cancelled: List[int] = []
+
+    def cancel(progress: wherry.Progress) -> None:
+        if progress.done_bytes > 0 and not cancelled:
+            cancelled.append(client.cancel(path=str(target)))
+
+    with client.start_download(url, target, progress=cancel) as handle:
         with pytest.raises(wherry.CancelledError):
             handle.wait()
+        assert cancelled == [1]
         assert litter(tmp_path) != []
         handle.discard()
     assert litter(tmp_path) == [] and not target.exists()

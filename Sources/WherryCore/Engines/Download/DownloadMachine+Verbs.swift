@@ -12,10 +12,11 @@ extension DownloadMachine {
             return []
         case .requesting, .waiting:
             return settle(stopForPause())
-        case .receiving where isResumable || have.isEmpty:
+        case .receiving where isResumable:
             return settle(stopForPause())
         case .receiving:
-            // Nothing of it could be gone on with: keep the connection as long as the server does.
+            // Nothing of it could be gone on with, be it here or still on its way to the machine:
+            // keep the connection as long as the server does.
             state = .held
             return settle([.hold])
         default: return []
