@@ -112,6 +112,22 @@ import WherryCore
         }
     }
 
+    @Test("R19 what a request said of its body goes when a redirect takes the body away")
+    func bodyFields() async throws {
+        var request = Request(
+            "redirect-to?status=303&url=\(escaped(scope.url("/echo")))", method: "POST")
+        request.headers = ["Content-Type": "text/x-note", "Content-Language": "de", "X-Mine": "1"]
+        request.body = .bytes(Bytes("hallo"), contentType: nil)
+        _ = try await client.send(request)
+        let seen = try scope.requests()
+        try #require(seen.count == 2)
+        #expect(seen[0].header("content-type") == "text/x-note" && seen[0].received == 5)
+        #expect(seen[1].method == "GET")
+        #expect(seen[1].header("content-type") == nil)
+        #expect(seen[1].header("content-language") == nil)
+        #expect(seen[1].header("x-mine") == "1")
+    }
+
     @Test("SEC-U3 the client's token stays behind too, and comes back at home")
     func clientToken() async throws {
         let client = try makeClient(scope) { $0.bearerToken = "token" }

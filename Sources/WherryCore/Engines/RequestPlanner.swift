@@ -180,14 +180,19 @@ package enum RequestPlanner {
 
     /// The fields to send, request before client before built-in, each name once (C9).
     ///
-    /// - Parameter crossOrigin: leaves out what another origin must not see.
+    /// - Parameters:
+    ///   - crossOrigin: leaves out what another origin must not see.
+    ///   - lostBody: a redirect has taken the body away, and what was said of it goes too
+    ///     (RFC 9110 section 15.4).
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
-        options: OptionTable, extra: [Headers.Field] = [], crossOrigin: Bool = false
+        options: OptionTable, extra: [Headers.Field] = [], crossOrigin: Bool = false,
+        lostBody: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
         for field in request.headers.fields {
             try Headers.check(field.name, field.value)
+            if lostBody, bodyNames.contains(lowercased(field.name)) { continue }
             own.append((field.name, field.value))
         }
         func has(_ name: String) -> Bool { own.contains { Headers.areEqual($0.name, name) } }
@@ -218,6 +223,12 @@ package enum RequestPlanner {
         let rest = settings.fields.filter { !has($0.name) }.map { ($0.name, $0.value) }
         return HeaderList((own + rest).filter { safeNames.contains(lowercased($0.0)) })
     }
+
+    /// Fields that say something about the body of the request.
+    private static let bodyNames: Set<String> = [
+        "content-type", "content-encoding", "content-language", "content-location",
+        "content-length", "content-digest", "repr-digest", "digest", "last-modified",
+    ]
 
     private static func lowercased(_ name: String) -> String {
         String(

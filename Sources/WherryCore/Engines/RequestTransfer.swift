@@ -22,6 +22,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var isPaused = false
         var wasCancelled = false
         var isCrossOrigin = false
+        /// A redirect has turned the request into one without a body.
+        var lostBody = false
         var redirects: [Response.Redirect] = []
         var decision: WeakDecision?
         var speed = SpeedMeter()
@@ -182,7 +184,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 let hasBody = if case .none = state.body.body { false } else { true }
                 let headers = try RequestPlanner.fields(
                     of: state.edited ?? request, contentType: state.body.contentType, hasBody: hasBody,
-                    settings: settings, options: options, crossOrigin: state.isCrossOrigin)
+                    settings: settings, options: options, crossOrigin: state.isCrossOrigin,
+                    lostBody: state.lostBody)
                 var exchange = RequestPlanner.exchange(
                     method: state.method, url: state.url, headers: headers,
                     body: state.body.body, settings: settings, options: options, deadline: deadline)
@@ -349,6 +352,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 state.edited = Self.redirected(state.edited ?? request, hop)
             }
             guard hop.keepsBody else {
+                if case .none = state.body.body {} else { state.lostBody = true }
                 state.body = PreparedBody()
                 return true
             }
