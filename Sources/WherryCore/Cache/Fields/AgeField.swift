@@ -1,0 +1,24 @@
+// Wherry: the Age field.
+// SPDX-License-Identifier: Apache-2.0
+
+/// How long an answer has been on its way through caches (RFC 9111, section 5.1).
+package enum AgeField {
+    /// Whole seconds, at most ``CacheDirectives/mostSeconds``: the first member of the first line.
+    /// `nil` where that is no number, and the field is ignored.
+    package static func seconds(_ lines: [String]) -> Int64? {
+        guard let first = lines.first else { return nil }
+        let member = first.utf8.prefix { $0 != 0x2C }
+        let text = String(decoding: member, as: UTF8.self).trimmingFieldSpace
+        guard CacheDirectives.isNumber(text) else { return nil }
+        return min(FieldScanner.number(text.utf8) ?? .max, CacheDirectives.mostSeconds)
+    }
+}
+
+extension String {
+    /// The text without the spaces and tabs around it (RFC 9110, section 5.6.3).
+    package var trimmingFieldSpace: String {
+        let bytes = utf8.drop { $0 == 0x20 || $0 == 0x09 }
+        guard let last = bytes.lastIndex(where: { $0 != 0x20 && $0 != 0x09 }) else { return "" }
+        return String(decoding: bytes[...last], as: UTF8.self)
+    }
+}

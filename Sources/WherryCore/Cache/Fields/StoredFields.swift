@@ -1,0 +1,90 @@
+// Wherry: which header fields of an answer are kept, and how a 304 changes them.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// Edits the field block of a head: `name: value\n` for each line.
+///
+/// Lines go through as the bytes they came as; only names are looked at.
+package enum StoredFields {
+    /// Fields that belong to one connection or to a proxy (RFC 9111, section 3.1; RFC 9110,
+    /// section 7.6.1), and those that are not stored: Age is computed anew for each answer, and a
+    /// cookie is for the one who asked.
+    private static let dropped: Set<String> = [
+        "age", "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info",
+        "proxy-authorization", "proxy-connection", "set-cookie", "set-cookie2", "te",
+        "transfer-encoding", "upgrade",
+    ]
+
+    /// What of a head is stored.
+    ///
+    /// - Parameters:
+    ///   - isDecoded: the body is stored without its content coding, so that the field which
+    ///     names it, and the length, would not agree with the bytes.
+    ///   - leavingOut: further names, in lower case.
+    package static func stored(
+        _ head: ResponseHead, isDecoded: Bool, leavingOut: [String] = []
+    ) -> Bytes {
+        var names = dropped.union(leavingOut).union(namedByConnection(head))
+        if isDecoded { names.formUnion(["content-encoding", "content-length"]) }
+        return filtered(head.block) { !names.contains($0) }
+    }
+
+    /// A stored block after a 304, or the head of a 200 to HEAD (section 3.2): fields of the new
+    /// head replace those of the same name, all others stay.
+    package static func updated(
+        _ block: Bytes, by head: ResponseHead, isDecoded: Bool, leavingOut: [String] = []
+    ) -> Bytes {
+        // The body is the old one, so what describes its bytes stays.
+        var names = ["content-length", "content-range"] + leavingOut
+        if isDecoded { names += ["content-encoding", "content-type"] }
+        let new = stored(head, isDecoded: isDecoded, leavingOut: names)
+        let replaced = Set(lines(new).map { $0.name })
+        return Bytes(filtered(block) { !replaced.contains($0) }.array + new.array)
+    }
+
+    /// The block with another value for a field, or without it.
+    package static func setting(_ name: String, _ value: String?, in block: Bytes) -> Bytes {
+        let rest = filtered(block) { $0 != name.lowercased() }
+        guard let value else { return rest }
+        return Bytes(rest.array + Array("\(name): \(value)\n".utf8))
+    }
+
+    /// The block without fields that describe a body, for a 304 (RFC 9110, section 15.4.5).
+    package static func withoutBodyFields(_ block: Bytes) -> Bytes {
+        filtered(block) {
+            !["content-length", "content-encoding", "content-type", "content-range"].contains($0)
+        }
+    }
+
+    private static func namedByConnection(_ head: ResponseHead) -> [String] {
+        head.values("connection").flatMap { $0.split(separator: ",") }.map {
+            String($0).trimmingFieldSpace.lowercased()
+        }
+    }
+
+    private static func filtered(_ block: Bytes, _ keeps: (String) -> Bool) -> Bytes {
+        let all = lines(block)
+        let kept = all.filter { keeps($0.name) }
+        if kept.count == all.count { return block }
+        return Bytes(kept.flatMap { $0.line })
+    }
+
+    /// Each line with its end, and its name in lower case. Lines without a name are left out.
+    private static func lines(_ block: Bytes) -> [(name: String, line: ArraySlice<UInt8>)] {
+        var result: [(name: String, line: ArraySlice<UInt8>)] = []
+        let bytes = block.array
+        var start = 0
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+            let line = bytes[start..<end]
+            if let colon = line.firstIndex(of: 0x3A), colon > start {
+                let name = String(decoding: line[start..<colon], as: UTF8.self)
+                result.append((name.lowercased(), line + [0x0A]))
+            }
+            start = end + 1
+        }
+        return result
+    }
+}

@@ -1,0 +1,280 @@
+// Wherry: what becomes of the origin's answer.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// What the origin's answer means for the application and for the cache.
+package struct CacheOutcome: Sendable, Equatable {
+    package enum Answer: Sendable, Equatable {
+        /// What the origin answered, or its failure.
+        case network
+        /// A stored answer: confirmed, completed, or served because the origin failed.
+        case cached(CachedAnswer)
+        /// Nothing yet: the stored answer turned out to be another one.
+        case askAgain(NetworkPlan)
+    }
+
+    package enum Change: Sendable, Equatable {
+        /// In place of the answer with the same selecting fields, if there is one.
+        case store(StoredResponse)
+        /// Takes out the answer with the same selecting fields.
+        case remove(StoredResponse)
+    }
+
+    package var answer = Answer.network
+    /// URLs, as ``HTTPURL/cacheText``, of which every stored answer goes, before the changes.
+    package var invalidated: [String] = []
+    /// In order, all under the request's own key.
+    package var changes: [Change] = []
+
+    package init(answer: Answer = .network) { self.answer = answer }
+}
+
+extension CacheLookup {
+    /// Works out what follows from the origin's answer.
+    ///
+    /// - Parameters:
+    ///   - arrived: the answer; `nil` if the origin could not be reached or broke off.
+    ///   - plan: what was asked.
+    ///   - stored: every answer stored under the request's key.
+    package func resolve(
+        _ arrived: ArrivedResponse?, to plan: NetworkPlan, stored: [StoredResponse]
+    ) -> CacheOutcome {
+        guard let arrived else { return outcomeOfFailure(plan) ?? CacheOutcome() }
+        switch arrived.head.status {
+        case 500, 502, 503, 504:
+            if let stale = outcomeOfFailure(plan) { return stale }
+        case 304 where request.isServable:
+            return notModified(arrived, plan, stored)
+        case 206 where request.method == "GET":
+            return partial(arrived, plan, stored)
+        default: break
+        }
+        if !request.isSafe { return unsafe(arrived) }
+        if request.method == "HEAD" { return headOnly(arrived, stored) }
+        return full(arrived, stored)
+    }
+
+    // MARK: Failures
+
+    /// A stale answer in place of a failure (section 4.2.4; RFC 5861, section 4).
+    private func outcomeOfFailure(_ plan: NetworkPlan) -> CacheOutcome? {
+        guard let stored = plan.stored, plan.purpose != .completion,
+            !stored.control.forbidsStale, !request.control.noCache,
+            let form = CachedAnswer.Form(stored, for: request)
+        else { return nil }
+        let granted = [
+            stored.control.staleIfError, request.control.staleIfError?.millisecondsSaturating,
+            options.staleIfError > 0 ? options.staleIfError : nil,
+        ].compactMap { $0 }.max()
+        guard let granted, stored.freshness.staleness(at: now) <= granted else { return nil }
+        return CacheOutcome(answer: .cached(CachedAnswer(stored, form: form, now: now)))
+    }
+
+    // MARK: Confirmed
+
+    private func notModified(
+        _ arrived: ArrivedResponse, _ plan: NetworkPlan, _ stored: [StoredResponse]
+    ) -> CacheOutcome {
+        guard plan.purpose == .validation, let asked = plan.stored else { return CacheOutcome() }
+        guard Self.confirms(arrived.head, asked) else {
+            // It means an answer that is not there (section 4.3.4).
+            return CacheOutcome(answer: .askAgain(.unconditional))
+        }
+        var outcome = CacheOutcome()
+        let fresh = updated(asked, by: arrived, &outcome)
+        // A strong validator names every stored answer that has it.
+        if let tag = EntityTag(arrived.head["etag"] ?? ""), !tag.isWeak {
+            for other in stored where other.selecting != asked.selecting {
+                if other.strongTag == tag { _ = updated(other, by: arrived, &outcome) }
+            }
+        }
+        guard let form = CachedAnswer.Form(fresh, for: request) else {
+            return CacheOutcome(answer: .askAgain(.unconditional))
+        }
+        var answer = CachedAnswer(fresh, form: form, now: now)
+        answer.isRevalidated = true
+        outcome.answer = .cached(answer)
+        return outcome
+    }
+
+    /// Whether a 304, or a 200 to HEAD, speaks of that answer. Without a validator of its own it
+    /// speaks of the one that was asked about.
+    private static func confirms(_ head: ResponseHead, _ stored: StoredResponse) -> Bool {
+        if let text = head["etag"] {
+            guard let tag = EntityTag(text), let own = stored.entityTag else {
+                return text == stored.etag
+            }
+            return tag.isWeaklyEqual(to: own)
+        }
+        guard let modified = head["last-modified"], let own = stored.lastModified else {
+            return true
+        }
+        return modified == own
+    }
+
+    /// The answer with the fields of a newer head, its age begun anew (sections 3.2 and 4.3.4).
+    private func updated(
+        _ stored: StoredResponse, by arrived: ArrivedResponse, _ outcome: inout CacheOutcome
+    ) -> StoredResponse {
+        var fresh = stored
+        fresh.block = StoredFields.updated(
+            stored.block, by: arrived.head, isDecoded: stored.isDecoded,
+            leavingOut: arrived.control.noCacheFields)
+        if arrived.head["date"] == nil {
+            fresh.block = StoredFields.setting(
+                "Date", HTTPDate.format(arrived.responseTime / 1000), in: fresh.block)
+        }
+        let control = ResponseCacheControl(fresh.head.values("cache-control"))
+        var timed = fresh.head
+        for age in arrived.head.values("age") { timed.block = timed.block.appending("Age: \(age)\n") }
+        fresh.freshness = Freshness(
+            timed, control: control, requestTime: arrived.requestTime,
+            responseTime: arrived.responseTime)
+        fresh.control = ReuseControl(control)
+        fresh.etag = fresh.head["etag"]
+        fresh.lastModified = fresh.head["last-modified"]
+        let vary = VaryField(fresh.head.values("vary"))
+        var mayStay = !control.noStore && vary != .anything
+        if case .fields(let names) = vary, names != stored.selecting.fields.map({ $0.name }) {
+            // Only of the answer to this request is it known what the request had in them.
+            mayStay = mayStay && stored.matches(request, secret: secret)
+            fresh.selecting = SelectingFields(names, of: request.headers, secret: secret)
+        }
+        if request.control.noStore { return fresh }
+        if !mayStay || fresh.selecting != stored.selecting {
+            outcome.changes.append(.remove(stored))
+        }
+        if mayStay { outcome.changes.append(.store(fresh)) }
+        return fresh
+    }
+
+    // MARK: Answers to other methods
+
+    /// Method first, then what it made invalid (section 4.4).
+    private func unsafe(_ arrived: ArrivedResponse) -> CacheOutcome {
+        var outcome = CacheOutcome()
+        guard (200..<400).contains(arrived.head.status) else { return outcome }
+        outcome.invalidated = [request.url]
+        for name in ["location", "content-location"] {
+            guard let text = arrived.head[name], let url = try? request.target.resolving(text),
+                url.origin == request.target.origin,
+                !outcome.invalidated.contains(url.cacheText)
+            else { continue }
+            outcome.invalidated.append(url.cacheText)
+        }
+        store(arrived, &outcome)
+        return outcome
+    }
+
+    /// A 200 to HEAD refreshes or outdates what GET has stored (section 4.3.5).
+    private func headOnly(_ arrived: ArrivedResponse, _ stored: [StoredResponse]) -> CacheOutcome {
+        var outcome = CacheOutcome()
+        guard arrived.head.status == 200 else { return outcome }
+        for entry in stored where entry.status == 200 && entry.matches(request, secret: secret) {
+            let length = arrived.head.contentLength
+            let own = entry.part.map { $0.total } ?? Int64(entry.body.count)
+            let hasOtherLength = !entry.isDecoded && length != nil && own != nil && length != own
+            if hasOtherLength || !Self.confirms(arrived.head, entry) {
+                outcome.changes.append(.remove(entry))
+            } else {
+                _ = updated(entry, by: arrived, &outcome)
+            }
+        }
+        return outcome
+    }
+
+    // MARK: Whole answers
+
+    private func full(_ arrived: ArrivedResponse, _ stored: [StoredResponse]) -> CacheOutcome {
+        var outcome = CacheOutcome()
+        if store(arrived, &outcome) { return outcome }
+        // What it says now is not what is stored, even if it may not be stored itself.
+        switch arrived.head.status {
+        case 200..<300, 300, 301, 302, 303, 307, 308, 404, 410:
+            for entry in stored where entry.matches(request, secret: secret) {
+                outcome.changes.append(.remove(entry))
+            }
+        default: break
+        }
+        return outcome
+    }
+
+    @discardableResult
+    private func store(_ arrived: ArrivedResponse, _ outcome: inout CacheOutcome) -> Bool {
+        guard Storability.refusal(arrived, to: request) == nil,
+            let stored = arrived.stored(for: request, secret: secret)
+        else { return false }
+        outcome.changes.append(.store(stored))
+        return true
+    }
+
+    // MARK: Parts
+
+    private func partial(
+        _ arrived: ArrivedResponse, _ plan: NetworkPlan, _ stored: [StoredResponse]
+    ) -> CacheOutcome {
+        var outcome = CacheOutcome()
+        let old = select(stored)
+        let isStorable = Storability.refusal(arrived, to: request) == nil
+        let part = Storability.part(of: arrived)
+        if plan.purpose == .completion {
+            guard let asked = plan.stored, let part,
+                let joined = join(asked, arrived, part), joined.isComplete
+            else { return CacheOutcome(answer: .askAgain(.withoutRange)) }
+            if isStorable { outcome.changes.append(.store(joined)) }
+            outcome.answer = .cached(CachedAnswer(joined, form: .whole, now: now))
+            return outcome
+        }
+        guard isStorable, let part,
+            let new = arrived.stored(for: request, secret: secret, part: part)
+        else { return outcome }
+        let isSame = old?.strongTag != nil && old?.strongTag == new.strongTag
+        if let old, isSame, old.isComplete {
+            _ = updated(old, by: arrived, &outcome)
+        } else if let old, isSame, let joined = join(old, arrived, part) {
+            if joined.selecting != old.selecting { outcome.changes.append(.remove(old)) }
+            outcome.changes.append(.store(joined))
+        } else {
+            outcome.changes.append(.store(new))
+        }
+        return outcome
+    }
+
+    /// Both parts as one, where they touch and one strong validator names both (section 3.4).
+    private func join(
+        _ old: StoredResponse, _ arrived: ArrivedResponse, _ part: StoredPart
+    ) -> StoredResponse? {
+        guard let had = old.part, !old.isDecoded, let tag = old.strongTag,
+            EntityTag(arrived.head["etag"] ?? "") == tag,
+            had.total == nil || part.total == nil || had.total == part.total,
+            part.first <= had.last + 1, had.first <= part.last + 1
+        else { return nil }
+        var ignored = CacheOutcome()
+        var joined = updated(old, by: arrived, &ignored)
+        let first = min(had.first, part.first)
+        let last = max(had.last, part.last)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Int(last - first + 1))
+        if had.first < part.first { bytes += old.body.prefix(Int(part.first - had.first)) }
+        bytes += arrived.body
+        if had.last > part.last { bytes += old.body.suffix(Int(had.last - part.last)) }
+        joined.body = Bytes(bytes)
+        let total = had.total ?? part.total
+        joined.part = StoredPart(first: first, last: last, total: total)
+        if first == 0, last + 1 == total {
+            joined.part = nil
+            joined.block = StoredFields.setting(
+                "Content-Length", String(last + 1), in: joined.block)
+        }
+        return joined
+    }
+}
+
+extension NetworkPlan {
+    /// For the whole, after the rest could not be joined.
+    static let withoutRange = NetworkPlan(fields: [
+        .init(name: "Range", value: nil), .init(name: "If-Range", value: nil),
+    ])
+}
