@@ -2,12 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
+import WherryTransport
 
 /// Hears of a transfer for the one task that waits for its end.
-final class EndAwaiter: TransferObserver {
+///
+/// The task goes on when the transport is through with all that came in together: to wake a thread
+/// for each of many answers would cost more than the answers.
+final class EndAwaiter: TransferObserver, TurnListener {
+    /// A suspended task, which is resumed once, as the states show; a checked continuation would
+    /// cost another object for each request.
+    @safe private struct Suspension: Sendable {
+        private let continuation: UnsafeContinuation<TransferOutcome, Never>
+
+        init(_ continuation: UnsafeContinuation<TransferOutcome, Never>) {
+            unsafe self.continuation = continuation
+        }
+
+        func end(_ outcome: TransferOutcome) { unsafe continuation.resume(returning: outcome) }
+    }
+
+    /// running -> awaited or ended; awaited -> ending; ending -> ended.
     private enum State {
         case running
-        case awaited(CheckedContinuation<TransferOutcome, Never>)
+        case awaited(Suspension)
+        case ending(Suspension, TransferOutcome)
         case ended(TransferOutcome)
     }
     private let state = Lock(State.running)
@@ -17,35 +35,45 @@ final class EndAwaiter: TransferObserver {
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         switch event {
-        case .done(let outcome): end(outcome)
+        case .done(let outcome): end(outcome, of: transfer)
         case .decision(let decision): responder?.answer(decision)
         default: break
         }
     }
 
-    private func end(_ outcome: TransferOutcome) {
-        let continuation = state.withLock { state -> CheckedContinuation<TransferOutcome, Never>? in
-            guard case .awaited(let continuation) = state else {
+    private func end(_ outcome: TransferOutcome, of transfer: Transfer) {
+        let isAwaited = state.withLock { state in
+            guard case .awaited(let task) = state else {
                 state = .ended(outcome)
-                return nil
+                return false
             }
-            state = .ended(outcome)
-            return continuation
+            state = .ending(task, outcome)
+            return true
         }
         responder?.stop()
-        continuation?.resume(returning: outcome)
+        if isAwaited && !transfer.client.transport.atEndOfTurn(self) { turnDidEnd() }
+    }
+
+    func turnDidEnd() {
+        let ending = state.withLock { state -> (task: Suspension, outcome: TransferOutcome)? in
+            guard case .ending(let task, let outcome) = state else { return nil }
+            state = .ended(outcome)
+            return (task, outcome)
+        }
+        if let ending { ending.task.end(ending.outcome) }
     }
 
     /// The end. Cancelling the task cancels the transfer, whose end is then awaited.
     func end(of transfer: Transfer) async -> TransferOutcome {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await unsafe withUnsafeContinuation { continuation in
+                let task = unsafe Suspension(continuation)
                 let outcome = state.withLock { state -> TransferOutcome? in
                     if case .ended(let outcome) = state { return outcome }
-                    state = .awaited(continuation)
+                    state = .awaited(task)
                     return nil
                 }
-                if let outcome { continuation.resume(returning: outcome) }
+                if let outcome { task.end(outcome) }
             }
         } onCancel: {
             transfer.cancel()

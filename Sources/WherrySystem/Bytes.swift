@@ -150,6 +150,15 @@ package struct ByteBuffer: ~Copyable {
     @inlinable
     package mutating func removeAll() { filled = 0 }
 
+    /// Gives memory back that is more than so many bytes.
+    package mutating func trim(to most: Int) {
+        guard capacity > most else { return }
+        free(base)
+        base = nil
+        filled = 0
+        capacity = 0
+    }
+
     /// Takes the last byte away, if there is one.
     package mutating func dropLast() { filled = Swift.max(0, count - 1) }
 

@@ -12,25 +12,42 @@ import Glibc
 /// no product shows this module.
 ///
 /// Not recursive. Hold it for a few instructions only: no I/O, no foreign code, no resumption.
-public struct Lock<State>: @unchecked Sendable {  // guarded by the mutex in `storage`
-    /// State and mutex in one piece of memory, whose address is stable.
-    @usableFromInline
-    final class Storage: ManagedBuffer<State, pthread_mutex_t> {
-        @inlinable deinit { _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) } }
-    }
-
-    @usableFromInline
-    let storage: ManagedBuffer<State, pthread_mutex_t>
+public struct Lock<State>: ~Copyable, @unchecked Sendable {  // guarded by the mutex
+    /// The mutex, and behind it the state: one piece of memory, whose address is stable.
+    @usableFromInline let memory: UnsafeMutableRawPointer
 
     @inlinable
-    public init(_ state: State) {
-        storage = Storage.create(minimumCapacity: 1) { buffer in
-            buffer.withUnsafeMutablePointerToElements { mutex in
-                mutex.initialize(to: pthread_mutex_t())
-                pthread_mutex_init(mutex, nil)
-            }
-            return state
-        }
+    static var stateOffset: Int {
+        let alignment = MemoryLayout<State>.alignment
+        return (MemoryLayout<pthread_mutex_t>.size + alignment - 1) & ~(alignment - 1)
+    }
+
+    @inlinable
+    var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+        memory.assumingMemoryBound(to: pthread_mutex_t.self)
+    }
+
+    @inlinable
+    var state: UnsafeMutablePointer<State> {
+        (memory + Self.stateOffset).assumingMemoryBound(to: State.self)
+    }
+
+    @inlinable
+    public init(_ state: consuming State) {
+        memory = .allocate(
+            byteCount: Self.stateOffset + MemoryLayout<State>.size,
+            alignment: max(MemoryLayout<State>.alignment, MemoryLayout<pthread_mutex_t>.alignment))
+        let mutex = memory.bindMemory(to: pthread_mutex_t.self, capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(mutex, nil)
+        (memory + Self.stateOffset).bindMemory(to: State.self, capacity: 1).initialize(to: state)
+    }
+
+    @inlinable
+    deinit {
+        pthread_mutex_destroy(mutex)
+        state.deinitialize(count: 1)
+        memory.deallocate()
     }
 
     /// Runs `body` with the lock held, and returns what it returns.
@@ -39,7 +56,6 @@ public struct Lock<State>: @unchecked Sendable {  // guarded by the mutex in `st
     public func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let (state, mutex) = storage.withUnsafeMutablePointers { ($0, $1) }
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body(&state.pointee)

@@ -6,168 +6,39 @@ import Glibc
 import WherrySystem
 
 extension CurlEasy {
-    /// At most so many fields, and so many bytes in one line (SEC-R5).
-    private static let maxFields = 256
-    private static let maxLine = 16_384
-    /// Heads of status 1xx before the final one.
-    private static let maxInterimHeads = 64
-
     // MARK: The head
 
     /// One line of a head, with its end. A count other than the one given breaks the exchange off.
     func receiveHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
-        guard let exchange, let bytes, count > 0 else { return 0 }
-        let line = UnsafeRawBufferPointer(start: bytes, count: count)
-        exchange.state.lastActivity = loop.now
-        guard exchange.state.head == nil else { return count }  // trailer fields
-        guard exchange.state.isInHead else {
-            return startHead(line, exchange) ? count : 0
+        guard let carried, let bytes, count > 0 else { return 0 }
+        // Called ten times for a small answer, so without a reference counted.
+        carried._withUnsafeGuaranteedRef { exchange in
+            exchange.state.lastActivity = loop.now
+            exchange.state.isAnswered = true
         }
-        var end = count
-        if end > 0 && line[end - 1] == 0x0A { end -= 1 }
-        if end > 0 && line[end - 1] == 0x0D { end -= 1 }
-        if end == 0 {
-            exchange.state.isInHead = false
-            guard exchange.state.status >= 200 else { return count }  // more heads follow
-            return completeHead(exchange) ? count : 0
+        switch head.add(UnsafeRawBufferPointer(start: bytes, count: count)) {
+        case .goesOn: return count
+        case .isComplete: return completeHead(carried.takeUnretainedValue()) ? count : 0
+        case .failed:
+            let exchange = carried.takeUnretainedValue()
+            if exchange.state.failure == nil { exchange.state.failure = head.failure }
+            return 0
         }
-        let text = UnsafeRawBufferPointer(rebasing: line[..<end])
-        return addField(text, exchange) ? count : 0
-    }
-
-    private func startHead(_ line: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
-        exchange.state.isInHead = true
-        exchange.state.headCount += 1
-        exchange.state.block.removeAll()
-        exchange.state.lineCount = 0
-        exchange.state.length = nil
-        exchange.state.isChunked = false
-        exchange.state.coding = .identity
-        // "HTTP/1.1 200 OK", "HTTP/2 200": libcurl has checked the form.
-        var space = 5
-        while space < line.count && line[space] != 0x20 { space += 1 }
-        exchange.state.version =
-            line.count > 7 && line[5] == 0x32 ? 20 : line.count > 7 && line[7] == 0x30 ? 10 : 11
-        var status = 0
-        for index in min(space + 1, line.count)..<min(space + 4, line.count)
-        where line[index] >= 0x30 && line[index] <= 0x39 {
-            status = status * 10 + Int(line[index] - 0x30)
-        }
-        exchange.state.status = status
-        guard line.count > 5, memcmp(line.baseAddress!, "HTTP/", 5) == 0, status >= 100 else {
-            return fail(exchange, .badProtocol, "The answer does not begin with a status line")
-        }
-        guard exchange.state.headCount <= Self.maxInterimHeads else {
-            return fail(
-                exchange, .headerTooLarge,
-                "More than \(Self.maxInterimHeads) interim answers came before the final one")
-        }
-        return true
-    }
-
-    private func addField(_ text: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
-        exchange.state.lineCount += 1
-        if text.count > Self.maxLine || exchange.state.lineCount > Self.maxFields
-            || exchange.state.block.count + text.count > exchange.request.maxHeaderBytes
-        {
-            return fail(
-                exchange, .headerTooLarge,
-                "The head of the answer is too large (more than \(Self.maxFields) fields, \(Self.maxLine) bytes in a line or \(exchange.request.maxHeaderBytes) in all)")
-        }
-        if memchr(text.baseAddress!, 0, text.count) != nil
-            || memchr(text.baseAddress!, 0x0D, text.count) != nil
-        {
-            return fail(exchange, .badProtocol, "A field of the answer contains a NUL or a bare CR")
-        }
-        if text[0] == 0x20 || text[0] == 0x09 {
-            // A folded line (RFC 9112 5.2) goes on with the one before.
-            guard exchange.state.lineCount > 1 else {
-                return fail(exchange, .badProtocol, "The first field of the answer is folded")
-            }
-            exchange.state.block.dropLast()
-        } else if !note(text, exchange) {
-            return false
-        }
-        guard exchange.state.block.append(text), exchange.state.block.append("\n", 1) else {
-            return fail(exchange, .noMemory, "No memory for the head of the answer")
-        }
-        return true
-    }
-
-    /// Remembers the fields that decide how the body is read.
-    private func note(_ line: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
-        switch line[0] | 0x20 {
-        case 0x63:  // c
-            if let value = Self.value(of: line, "content-length") {
-                // Differing lengths are a smuggling attack or a broken server (RFC 9112 6.3).
-                guard let length = Self.number(value),
-                    exchange.state.length == nil || exchange.state.length == length
-                else {
-                    let text = String(decoding: value, as: UTF8.self)
-                    return fail(
-                        exchange, .badProtocol,
-                        "The answer's Content-Length is not one number: \"\(text)\"")
-                }
-                exchange.state.length = length
-            } else if let value = Self.value(of: line, "content-encoding") {
-                switch String(decoding: value, as: UTF8.self).lowercased() {
-                case "gzip", "x-gzip": exchange.state.coding = .gzip
-                case "deflate": exchange.state.coding = .deflate
-                case "", "identity": exchange.state.coding = .identity
-                default: exchange.state.coding = .other
-                }
-            }
-        case 0x74:  // t
-            if Self.value(of: line, "transfer-encoding") != nil { exchange.state.isChunked = true }
-        default: break
-        }
-        return true
-    }
-
-    private static func value(
-        of line: UnsafeRawBufferPointer, _ name: StaticString
-    ) -> UnsafeRawBufferPointer? {
-        guard line.count > name.utf8CodeUnitCount, line[name.utf8CodeUnitCount] == 0x3A else {
-            return nil
-        }
-        guard let start = line.baseAddress?.assumingMemoryBound(to: CChar.self),
-            name.withUTF8Buffer({ name in
-                strncasecmp(
-                    start, UnsafeRawPointer(name.baseAddress!).assumingMemoryBound(to: CChar.self),
-                    name.count) == 0
-            })
-        else { return nil }
-        var first = name.utf8CodeUnitCount + 1
-        var end = line.count
-        while first < end && (line[first] == 0x20 || line[first] == 0x09) { first += 1 }
-        while end > first && (line[end - 1] == 0x20 || line[end - 1] == 0x09) { end -= 1 }
-        return UnsafeRawBufferPointer(rebasing: line[first..<end])
-    }
-
-    /// Decimal digits and nothing else; `nil` also for what no Int64 holds.
-    private static func number(_ digits: UnsafeRawBufferPointer) -> Int64? {
-        guard digits.count > 0, digits.count < 19 else { return nil }
-        var number: Int64 = 0
-        for digit in digits {
-            guard digit >= 0x30 && digit <= 0x39 else { return nil }
-            number = number * 10 + Int64(digit - 0x30)
-        }
-        return number
     }
 
     private func completeHead(_ exchange: Exchange) -> Bool {
-        if let length = exchange.state.length, !exchange.state.isChunked {
-            exchange.setExpected(length)
+        let length = self.head.length
+        if let length, !self.head.isChunked { exchange.setExpected(length) }
+        exchange.state.hasLength = length != nil || self.head.isChunked
+        guard let head = self.head.makeHead() else {
+            return fail(exchange, .noMemory, "No memory for the head of the answer")
         }
-        let head = ResponseHead(
-            status: exchange.state.status, httpVersion: exchange.state.version,
-            block: exchange.state.block.take())
         exchange.state.head = head
         exchange.state.stallStart = loop.now
         loop.noteDeadline(of: exchange)
         exchange.state.disposition = exchange.receiver.exchange(exchange, didReceive: head)
         if exchange.request.decoding == .gzip && exchange.request.method != "HEAD" {
-            switch exchange.state.coding {
+            switch self.head.coding {
             case .gzip: exchange.state.decoder = Inflater(.gzip)
             case .deflate: exchange.state.decoder = Inflater(.deflate)
             case .identity, .other: break
@@ -178,7 +49,7 @@ extension CurlEasy {
             exchange.state.failure = error
             return false
         case .collect(let limit):
-            if let length = exchange.state.length, exchange.state.decoder == nil {
+            if let length, exchange.state.decoder == nil {
                 if length > limit && exchange.request.method != "HEAD" {
                     return tooLarge(exchange, limit)
                 }

@@ -9,7 +9,7 @@ extension CurlEasy {
     func error(_ code: CURLcode) -> TransportError {
         let detail = errorText[0] != 0 ? String(cString: errorText) : Self.text(code)
         let host = exchange?.request.url.origin.text ?? "the server"
-        if code == CURLE_OUT_OF_MEMORY, exchange?.state.isInHead == true {
+        if code == CURLE_OUT_OF_MEMORY, head.isInHead {
             // What libcurl says of a line that it gave up to gather.
             return TransportError(
                 .headerTooLarge, "A line in the head of the answer of \(host) is too long",

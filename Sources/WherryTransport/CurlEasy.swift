@@ -7,22 +7,33 @@ import WherrySystem
 
 /// A libcurl easy handle with the exchange it carries.
 ///
-/// Handles are reused, since a new one costs a fifth of a small request. Options that every
-/// exchange sets are set again; a handle on which a rarer one was set is reset before reuse.
+/// Handles are reused, since a new one costs a fifth of a small request. Options that are the same
+/// as last time are left alone; a handle on which a rarer one was set is reset before reuse.
 final class CurlEasy {
+    /// The options that differ from one exchange to the next, as they were set last.
+    private struct Settled {
+        var url = ""
+        var headers: HeaderList?
+        var connectTimeout: Int64 = -1
+        var sharesByHandshake: Bool?
+        var userAgent = ""
+        var decoding: ContentDecoding?
+        /// GET without a body, as after a reset.
+        var isGet = true
+    }
+
     let handle: UnsafeMutableRawPointer
     let errorText: UnsafeMutablePointer<CChar>
-    @exclusivity(unchecked) var exchange: Exchange?
+    /// What is carried; the loop holds it.
+    @exclusivity(unchecked) private(set) var carried: Unmanaged<Exchange>?
+    var exchange: Exchange? { carried?.takeUnretainedValue() }
+    @exclusivity(unchecked) var head = HeadReader()
     /// The owner of the pool this handle is in, or of the exchange it carries.
     unowned(unsafe) let loop: CurlLoop
     /// No option is set that `prepare` would not set again.
     @exclusivity(unchecked) private var isPlain = true
-    /// The method is GET without a body, as after a reset.
-    @exclusivity(unchecked) private var isGet = true
-    /// What was set last of the options that rarely differ.
-    @exclusivity(unchecked) private var userAgent = ""
+    @exclusivity(unchecked) private var settled = Settled()
     @exclusivity(unchecked) private var lastAddress = ""
-    @exclusivity(unchecked) private var decoding: ContentDecoding?
 
     init?(loop: CurlLoop) {
         guard let handle = curl_easy_init() else { return nil }
@@ -56,16 +67,16 @@ final class CurlEasy {
         ccurl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
         ccurl_set_pointer(handle, CURLOPT_PRIVATE, context)
         ccurl_set_write(handle, { bytes, _, count, context in
-            CurlEasy.from(context).receive(bytes, count)
+            CurlEasy.with(context) { $0.receive(bytes, count) }
         }, context)
         ccurl_set_header(handle, { bytes, _, count, context in
-            CurlEasy.from(context).receiveHeader(bytes, count)
+            CurlEasy.with(context) { $0.receiveHeader(bytes, count) }
         }, context)
         ccurl_set_read(handle, { bytes, size, count, context in
-            CurlEasy.from(context).send(bytes, size * count)
+            CurlEasy.with(context) { $0.send(bytes, size * count) }
         }, context)
         ccurl_set_seek(handle, { context, offset, origin in
-            CurlEasy.from(context).seek(offset, origin)
+            CurlEasy.with(context) { $0.seek(offset, origin) }
         }, context)
         ccurl_set_sockopt(handle, { context, socket, _ in
             guard let context else { return 0 }
@@ -98,41 +109,94 @@ final class CurlEasy {
         if let proxy = loop.proxy { ccurl_set_text(handle, CURLOPT_PROXY, proxy) }
     }
 
-    static func from(_ context: UnsafeMutableRawPointer?) -> CurlEasy {
+    /// The handle that a callback is about, without a reference counted.
+    @inline(__always)
+    private static func with<Result>(
+        _ context: UnsafeMutableRawPointer?, _ body: (CurlEasy) -> Result
+    ) -> Result {
         // Set by us in `setUp`, never nil.
-        Unmanaged<CurlEasy>.fromOpaque(context!).takeUnretainedValue()
+        Unmanaged<CurlEasy>.fromOpaque(context!)._withUnsafeGuaranteedRef(body)
     }
 
     /// Prepares the handle for its exchange; `nil`, or why that cannot be.
     func prepare(_ exchange: Exchange) -> TransportError? {
         if !isPlain {
             curl_easy_reset(handle)
+            settled = Settled()
             setUp()
             isPlain = true
-            isGet = true
-            userAgent = ""
-            decoding = nil
         }
-        self.exchange = exchange
+        carried = Unmanaged.passUnretained(exchange)
         errorText[0] = 0
-        let request = exchange.request
-        var code = ccurl_set_text(handle, CURLOPT_URL, request.url.text)
-        set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.timeouts.connect))
+        head.start(limit: exchange.request.maxHeaderBytes)
+        var code = prepareUsual(exchange.request)
+        prepareRare(exchange.request)
+        if code == CURLE_OK { code = prepareMethod(exchange.request) }
+        guard code == CURLE_OK else {
+            return TransportError(
+                .internal, "libcurl refused the request: \(Self.text(code))",
+                curlCode: Int32(code.rawValue))
+        }
+        return nil
+    }
+
+    /// What every exchange has; most of it is as it was last time.
+    private func prepareUsual(_ request: borrowing ExchangeRequest) -> CURLcode {
+        if !Self.areSame(settled.url, request.url.text) {
+            let code = ccurl_set_text(handle, CURLOPT_URL, request.url.text)
+            guard code == CURLE_OK else { return code }
+            settled.url = request.url.text
+        }
+        if settled.headers !== request.headers {
+            settled.headers = request.headers
+            ccurl_set_headers(handle, request.headers.head)
+        }
+        if settled.connectTimeout != request.timeouts.connect {
+            settled.connectTimeout = request.timeouts.connect
+            set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.timeouts.connect))
+        }
         // Over TLS the handshake tells whether requests can share a connection. Without it only the
         // first answer does, and a slow one would hold up everything else for its host.
-        set(CURLOPT_PIPEWAIT, request.url.origin.isSecure ? 1 : 0)
-        ccurl_set_headers(handle, request.headers.head)
+        let isSecure = request.url.origin.isSecure
+        if settled.sharesByHandshake != isSecure {
+            settled.sharesByHandshake = isSecure
+            set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
+        }
+        if !Self.areSame(settled.userAgent, request.userAgent) {
+            settled.userAgent = request.userAgent
+            ccurl_set_text(
+                handle, CURLOPT_USERAGENT, request.userAgent.isEmpty ? nil : request.userAgent)
+        }
+        if settled.decoding != request.decoding {
+            settled.decoding = request.decoding
+            // libcurl writes the field, which costs less than one of the list; and undoes the
+            // codings only where we do not.
+            ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, request.decoding.fieldValue)
+            set(CURLOPT_HTTP_CONTENT_DECODING, request.decoding == .all ? 1 : 0)
+        }
+        return CURLE_OK
+    }
+
+    /// Byte for byte: to Swift the two forms of an accented letter are equal.
+    private static func areSame(_ a: String, _ b: String) -> Bool {
+        let areSame = a.utf8.withContiguousStorageIfAvailable { a in
+            b.utf8.withContiguousStorageIfAvailable { b -> Bool in
+                guard a.count == b.count, let start = a.baseAddress, let other = b.baseAddress
+                else { return a.count == b.count }
+                return memcmp(start, other, a.count) == 0
+            }
+        }
+        return (areSame ?? false) ?? false
+    }
+
+    /// What few exchanges have: a reset undoes it.
+    private func prepareRare(_ request: borrowing ExchangeRequest) {
         if request.httpVersion != 0 {
             isPlain = false
             set(
                 CURLOPT_HTTP_VERSION,
                 request.httpVersion == 11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2_0)
         }
-        if request.userAgent != userAgent {
-            userAgent = request.userAgent
-            ccurl_set_text(handle, CURLOPT_USERAGENT, userAgent.isEmpty ? nil : userAgent)
-        }
-        if request.decoding != decoding { prepareDecoding(request.decoding) }
         if request.isBulk {
             isPlain = false
             set(CURLOPT_BUFFERSIZE, 512 * 1024)
@@ -147,32 +211,17 @@ final class CurlEasy {
             ccurl_set_offset(handle, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(request.maxSendSpeed))
             ccurl_set_offset(handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(request.maxReceiveSpeed))
         }
-        if code == CURLE_OK { code = prepareMethod(request) }
-        guard code == CURLE_OK else {
-            return TransportError(
-                .internal, "libcurl refused the request: \(Self.text(code))",
-                curlCode: Int32(code.rawValue))
-        }
-        return nil
     }
 
-    /// libcurl writes the field, which costs less than one of the list; and undoes the codings
-    /// only where we do not.
-    private func prepareDecoding(_ decoding: ContentDecoding) {
-        self.decoding = decoding
-        ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, decoding.fieldValue)
-        set(CURLOPT_HTTP_CONTENT_DECODING, decoding == .all ? 1 : 0)
-    }
-
-    private func prepareMethod(_ request: ExchangeRequest) -> CURLcode {
+    private func prepareMethod(_ request: borrowing ExchangeRequest) -> CURLcode {
         if case .none = request.body, request.method == "GET" {
-            guard !isGet else { return CURLE_OK }
-            isGet = true
+            guard !settled.isGet else { return CURLE_OK }
+            settled.isGet = true
             ccurl_set_text(handle, CURLOPT_POSTFIELDS, nil)
             ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, nil)
             return ccurl_set_long(handle, CURLOPT_HTTPGET, 1)
         }
-        isGet = false
+        settled.isGet = false
         switch request.body {
         case .none where request.method == "HEAD":
             // First a plain GET, since an upload carried before would otherwise stay one.
@@ -218,10 +267,7 @@ final class CurlEasy {
     static let smallBody = 65_536
 
     /// Lets go of the exchange, so that the handle may be used again.
-    func detach() {
-        exchange = nil
-        ccurl_set_headers(handle, nil)
-    }
+    func detach() { carried = nil }
 
     private func set(_ option: CURLoption, _ value: Int) {
         ccurl_set_long(handle, option, value)
@@ -237,20 +283,18 @@ final class CurlEasy {
 
     func metrics() -> ExchangeMetrics {
         var metrics = ExchangeMetrics()
-        metrics.lookup = offset(CURLINFO_NAMELOOKUP_TIME_T)
-        metrics.connect = offset(CURLINFO_CONNECT_TIME_T)
-        metrics.tls = offset(CURLINFO_APPCONNECT_TIME_T)
+        metrics.isReused = long(CURLINFO_NUM_CONNECTS) == 0
+        if !metrics.isReused {
+            metrics.lookup = offset(CURLINFO_NAMELOOKUP_TIME_T)
+            metrics.connect = offset(CURLINFO_CONNECT_TIME_T)
+            metrics.tls = offset(CURLINFO_APPCONNECT_TIME_T)
+        }
         metrics.firstByte = offset(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = offset(CURLINFO_TOTAL_TIME_T)
-        metrics.sent = Int64(long(CURLINFO_REQUEST_SIZE)) + offset(CURLINFO_SIZE_UPLOAD_T)
+        metrics.sent = Int64(long(CURLINFO_REQUEST_SIZE))
+        if !settled.isGet { metrics.sent += offset(CURLINFO_SIZE_UPLOAD_T) }
         metrics.received = Int64(long(CURLINFO_HEADER_SIZE)) + offset(CURLINFO_SIZE_DOWNLOAD_T)
-        metrics.isReused = long(CURLINFO_NUM_CONNECTS) == 0
-        switch long(CURLINFO_HTTP_VERSION) {
-        case CURL_HTTP_VERSION_1_0: metrics.httpVersion = 10
-        case CURL_HTTP_VERSION_2_0: metrics.httpVersion = 20
-        case CURL_HTTP_VERSION_1_1: metrics.httpVersion = 11
-        default: metrics.httpVersion = 0
-        }
+        metrics.httpVersion = Int32(head.version)
         var address: UnsafeMutablePointer<CChar>?
         if ccurl_get_text(handle, CURLINFO_PRIMARY_IP, &address) == CURLE_OK, let address {
             // The same as last time, as a rule: a string less to make.

@@ -184,8 +184,8 @@ extension CurlLoop {
         result.body = exchange.state.collected.take()
         if let head = result.head, result.error == nil {
             result.isLengthUnverified = exchange.request.url.origin.isSecure
-                && head.httpVersion < 20 && exchange.state.length == nil
-                && !exchange.state.isChunked && exchange.receivedOnWire > 0
+                && head.httpVersion < 20 && !exchange.state.hasLength
+                && exchange.receivedOnWire > 0
         }
         exchange.state.decoder = nil
         exchange.receiver.exchange(exchange, didFinish: result)

@@ -68,6 +68,10 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) var pool: [CurlEasy] = []
     @exclusivity(unchecked) var queue: ConnectionQueue
     @exclusivity(unchecked) var timers: [(time: Instant, body: @Sendable () -> Void)] = []
+    /// The messages being read; its memory and the mailbox's change places.
+    @exclusivity(unchecked) private var taken: [Message] = []
+    /// Who waits for the end of this turn.
+    @exclusivity(unchecked) private var listeners: [any TurnListener] = []
     /// Messages that arose inside the loop itself.
     @exclusivity(unchecked) private var inner: [Message] = []
     /// When libcurl wants to be called, in real time.
@@ -104,21 +108,25 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         ccurl_share_data(share, CURL_LOCK_DATA_DNS)
         let context = Unmanaged.passUnretained(self).toOpaque()
         ccurl_multi_set_socket(multi, { _, socket, what, context, _ in
-            let loop = Unmanaged<CurlLoop>.fromOpaque(context!).takeUnretainedValue()
-            switch what {
-            case CURL_POLL_IN: loop.sockets.want(socket, UInt8(CLINUX_READ))
-            case CURL_POLL_OUT: loop.sockets.want(socket, UInt8(CLINUX_WRITE))
-            case CURL_POLL_INOUT:
-                loop.sockets.want(socket, UInt8(CLINUX_READ | CLINUX_WRITE))
-            default: loop.sockets.want(socket, 0)
+            let events =
+                switch what {
+                case CURL_POLL_IN: CLINUX_READ
+                case CURL_POLL_OUT: CLINUX_WRITE
+                case CURL_POLL_INOUT: CLINUX_READ | CLINUX_WRITE
+                default: 0
+                }
+            Unmanaged<CurlLoop>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+                $0.sockets.want(socket, UInt8(events))
             }
             return 0
         }, context)
         ccurl_multi_set_timer(multi, { _, milliseconds, context in
-            let loop = Unmanaged<CurlLoop>.fromOpaque(context!).takeUnretainedValue()
-            loop.curlDeadline = milliseconds < 0
-                ? .never
+            let deadline = milliseconds < 0
+                ? Instant.never
                 : SystemClock.shared.now().advanced(by: .milliseconds(Int64(milliseconds)))
+            Unmanaged<CurlLoop>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+                $0.curlDeadline = deadline
+            }
             return 0
         }, context)
         setConnectionCache()
@@ -329,6 +337,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             for exchange in queue.removeAll() { finishUnstarted(exchange, Self.closedError) }
             while let exchange = active.last { finish(exchange, error: Self.closedError) }
             timers.removeAll()
+            tellListeners()
             guard inner.isEmpty else { continue }
             let isOver = mailbox.withLock { mailbox -> Bool in
                 guard mailbox.messages.isEmpty else { return false }
@@ -360,14 +369,14 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// - Parameter isDone: asked before the wait: an answer may have come while it was sent.
     private func turn(until limit: Instant, unless isDone: () -> Bool = { false }) {
         now = clock.now()
-        let messages = mailbox.withLock { mailbox -> [Message] in
+        mailbox.withLock { mailbox in
             sawClosing = mailbox.isClosing
-            guard !mailbox.messages.isEmpty else { return [] }
-            let messages = mailbox.messages
-            mailbox.messages = []
-            return messages
+            swap(&mailbox.messages, &taken)
         }
-        read(messages)
+        if !taken.isEmpty {
+            read(taken)
+            taken.removeAll(keepingCapacity: true)
+        }
         settle()
         guard !isDone(), let timeout = sleep(until: limit) else { return }
         let count = sockets.wait(timeout: timeout)
@@ -390,6 +399,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     }
 
     private func readInner() {
+        guard !inner.isEmpty else { return }
         let messages = inner
         inner.removeAll(keepingCapacity: true)
         read(messages)
@@ -407,7 +417,26 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             harvest()
             flush()
             if now >= nextSweep { sweep() }
+            tellListeners()
         } while !inner.isEmpty
+    }
+
+    /// Tells somebody when everything that this turn brings about has been told. `false` on a
+    /// thread that does not turn the loop.
+    func atEndOfTurn(_ listener: any TurnListener) -> Bool {
+        guard isDrivenHere else { return false }
+        listeners.append(listener)
+        return true
+    }
+
+    private func tellListeners() {
+        guard !listeners.isEmpty else { return }
+        var index = 0
+        while index < listeners.count {
+            listeners[index].turnDidEnd()
+            index += 1
+        }
+        listeners.removeAll(keepingCapacity: true)
     }
 
     /// How long to wait, in milliseconds; `nil` if there is something to do at once.

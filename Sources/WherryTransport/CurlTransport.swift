@@ -38,6 +38,10 @@ package final class CurlTransport: Transport, ExchangeCarrier {
         loop.drive(until: isDone, timeout: timeout)
     }
 
+    package func atEndOfTurn(_ listener: any TurnListener) -> Bool {
+        loop.atEndOfTurn(listener)
+    }
+
     package func setConnectionLimits(perHost: Int, total: Int) {
         loop.post(.limits(perHost: perHost, total: total), wake: false)
     }

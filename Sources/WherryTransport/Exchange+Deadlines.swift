@@ -14,7 +14,7 @@ extension Exchange {
             let time = state.lastActivity.advanced(by: timeouts.idle)
             if time < nearest.time { nearest = (time, .idleTimeout) }
         }
-        if timeouts.firstByte > 0 && state.head == nil && state.status == 0 && !state.holdsSending {
+        if timeouts.firstByte > 0 && !state.isAnswered && !state.holdsSending {
             let time = state.lastActivity.advanced(by: timeouts.firstByte)
             if time < nearest.time { nearest = (time, .firstByteTimeout) }
         }

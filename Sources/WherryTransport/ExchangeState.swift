@@ -29,16 +29,11 @@ struct ExchangeState: ~Copyable {
     /// Something moved since progress was last told.
     var owesProgress = false
 
-    // The head being read.
-    var isInHead = false
-    var headCount = 0
-    var status = 0
-    var version = 11
-    var block = ByteBuffer()
-    var lineCount = 0
-    var length: Int64?
-    var isChunked = false
-    var coding = ContentCoding.identity
+    // The answer.
+    /// Its first line has come.
+    var isAnswered = false
+    /// The end of the body can be told from a cut of the connection.
+    var hasLength = false
     var head: ResponseHead?
 
     // The body.
@@ -54,9 +49,4 @@ struct ExchangeState: ~Copyable {
     var bodyOffset = 0
     /// Why the exchange was broken off from inside a callback.
     var failure: TransportError?
-}
-
-/// A content coding as the answer names it.
-enum ContentCoding {
-    case identity, gzip, deflate, other
 }

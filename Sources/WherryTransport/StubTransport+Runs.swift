@@ -132,7 +132,7 @@ extension StubTransport {
         let head = ResponseHead(status: run.outcome.status, block: Bytes(run.outcome.head))
         touch(exchange)
         exchange.state.head = head
-        exchange.state.status = head.status
+        exchange.state.isAnswered = true
         if let length = head.contentLength { exchange.setExpected(length) }
         run.stage = .answering(offset: 0)
         exchange.state.disposition = exchange.receiver.exchange(exchange, didReceive: head)

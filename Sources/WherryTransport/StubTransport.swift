@@ -155,6 +155,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     }
     /// Never takes the thread: everything is told on the stub's own.
     package func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool { false }
+    package func atEndOfTurn(_ listener: any TurnListener) -> Bool { false }
     package func setConnectionLimits(perHost: Int, total: Int) {
         post(.limits(perHost: perHost, total: total))
     }

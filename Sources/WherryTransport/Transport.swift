@@ -23,10 +23,22 @@ package protocol Transport: AnyObject, Sendable {
     ///
     /// - Returns: whether the thread was taken.
     func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool
+    /// Has a listener told once everything that came in together has been told. `false`, and
+    /// nothing follows, on any thread but the transport's.
+    func atEndOfTurn(_ listener: any TurnListener) -> Bool
     func setConnectionLimits(perHost: Int, total: Int)
     /// Cancels everything, and returns when no thread and no descriptor is left. The receivers
     /// have heard `didFinish` by then. Called on its own thread it cannot wait, and does not.
     func close()
+}
+
+/// Waits until a transport is through with all that came in together.
+///
+/// Whoever wakes a thread for each of many answers has that thread fight with the transport's
+/// for every lock; woken once at the end, it finds them all.
+package protocol TurnListener: AnyObject, Sendable {
+    /// Called once for each time it was asked for, on the transport's thread.
+    func turnDidEnd()
 }
 
 /// What all connections of one pool have in common: its security identity.

@@ -88,7 +88,7 @@ struct ThreadsTests {
     }
 
     /// Reads until every transfer has ended and told so.
-    private func drain(_ shared: Shared, _ ends: Lock<[UInt: Int]>) {
+    private func drain(_ shared: Shared, _ ends: borrowing Lock<[UInt: Int]>) {
         #expect(
             wherry_client_wait(shared.client, WHERRY_MATCH_ALL, nil, 60_000) == WHERRY_OK)
         var event: OpaquePointer?

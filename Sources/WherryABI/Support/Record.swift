@@ -47,6 +47,10 @@ extension wherry_record {
         kind = event.kind
         expected_bytes = -1
         guard let content = event.event else { return }
+        if case .done(let outcome) = content {
+            set(outcome)
+            return
+        }
         detail = content.detail
         http_code = content.httpCode
         if let error = content.error {
@@ -65,11 +69,21 @@ extension wherry_record {
         case .image(let image):
             done_bytes = image.encodedBytes
             expected_bytes = image.originalBytes
-        case .done(let outcome):
-            guard let response = outcome.response else { return }
+        case .state, .decision, .done: break
+        }
+    }
+
+    /// The most frequent one, looked at once.
+    private mutating func set(_ outcome: TransferOutcome) {
+        if let error = outcome.error {
+            http_code = Int32(truncatingIfNeeded: error.httpStatus)
+            status = error.code.rawValue
+            reason = ReasonText.of(error.reasonWord)
+        }
+        if let response = outcome.response {
+            http_code = Int32(truncatingIfNeeded: response.status)
             set(head: response)
             set(body: response.body)
-        case .state, .decision: break
         }
     }
 

@@ -23,36 +23,110 @@ public struct Request: Sendable {
         }
     }
 
+    /// What a request says.
+    private struct Fields: Sendable {
+        var method: String?
+        var url: String
+        var base: String?
+        var headers = Headers()
+        var parameters = JSONObject()
+        var query: [Pair] = []
+        var body = Body.none
+        var tag: String?
+        var acceptedStatus: [Int] = []
+        var isStreamed = false
+        var collectsRefusals = false
+        var bearerToken: String?
+        var imageNames: String?
+        var jpegType: String?
+        var expectedDigest: ExpectedDigest?
+        var overrides: [OptionValue] = []
+        var decisions: DecisionSet?
+    }
+
+    private var content: CopyOnWrite<Fields>
+
     /// Any token; `nil` is GET without parameters and body, else POST (R2).
-    public var method: String?
+    public var method: String? {
+        get { content.value.method }
+        _modify { yield &content.value.method }
+    }
     /// Absolute, or relative to the client's base URL.
-    public var url: String
+    public var url: String {
+        get { content.value.url }
+        _modify { yield &content.value.url }
+    }
     /// The name of one of the client's further base URLs; `nil` takes the one without a name. An
     /// unknown name fails at the send.
-    public var base: String?
+    public var base: String? {
+        get { content.value.base }
+        _modify { yield &content.value.base }
+    }
     /// Fields of this request, which win over the client's; a `nil` value suppresses one.
-    public var headers = Headers()
+    public var headers: Headers {
+        get { content.value.headers }
+        _modify { yield &content.value.headers }
+    }
     /// Goes where the method wants it: GET, HEAD and DELETE into the query, others into a JSON
     /// body, or form fields beside parts. Counts for the identifier.
-    public var parameters = JSONObject()
+    public var parameters: JSONObject {
+        get { content.value.parameters }
+        _modify { yield &content.value.parameters }
+    }
     /// Always into the query, after what the URL has.
-    public var query: [Pair] = []
+    public var query: [Pair] {
+        get { content.value.query }
+        _modify { yield &content.value.query }
+    }
     /// None by default; setting one replaces the one before.
-    public var body = Body.none
+    public var body: Body {
+        get { content.value.body }
+        _modify { yield &content.value.body }
+    }
     /// A name for a group of transfers, to find and cancel them by.
-    public var tag: String?
+    public var tag: String? {
+        get { content.value.tag }
+        _modify { yield &content.value.tag }
+    }
     /// Status codes that count as success beside the accepted range.
-    public var acceptedStatus: [Int] = []
+    public var acceptedStatus: [Int] {
+        get { content.value.acceptedStatus }
+        _modify { yield &content.value.acceptedStatus }
+    }
     /// The body of the answer is handed over in pieces and not collected.
-    package var isStreamed = false
+    package var isStreamed: Bool {
+        get { content.value.isStreamed }
+        _modify { yield &content.value.isStreamed }
+    }
     /// Of a streamed answer: a body with a status that is no success is collected all the same.
-    package var collectsRefusals = false
-    package var bearerToken: String?
-    package var imageNames: String?
-    package var jpegType: String?
-    package var expectedDigest: ExpectedDigest?
-    package var overrides: [OptionValue] = []
-    package var decisions: DecisionSet?
+    package var collectsRefusals: Bool {
+        get { content.value.collectsRefusals }
+        _modify { yield &content.value.collectsRefusals }
+    }
+    package var bearerToken: String? {
+        get { content.value.bearerToken }
+        _modify { yield &content.value.bearerToken }
+    }
+    package var imageNames: String? {
+        get { content.value.imageNames }
+        _modify { yield &content.value.imageNames }
+    }
+    package var jpegType: String? {
+        get { content.value.jpegType }
+        _modify { yield &content.value.jpegType }
+    }
+    package var expectedDigest: ExpectedDigest? {
+        get { content.value.expectedDigest }
+        _modify { yield &content.value.expectedDigest }
+    }
+    package var overrides: [OptionValue] {
+        get { content.value.overrides }
+        _modify { yield &content.value.overrides }
+    }
+    package var decisions: DecisionSet? {
+        get { content.value.decisions }
+        _modify { yield &content.value.decisions }
+    }
 
     /// The body of a request. Setting one replaces the one before.
     public enum Body: Sendable {
@@ -113,8 +187,7 @@ public struct Request: Sendable {
 
     /// A request for a URL, absolute or relative to a base URL; `nil` as the method decides by R2.
     public init(_ url: String, method: String? = nil) {
-        self.url = url
-        self.method = method
+        content = CopyOnWrite(Fields(method: method, url: url))
     }
 
     package mutating func set(_ option: Option, _ value: Int64) {

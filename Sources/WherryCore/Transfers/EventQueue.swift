@@ -19,8 +19,8 @@ package final class EventQueue: TransferObserver {
     private struct State {
         var ring = EventRing()
         var progress: [UInt64: WaitingProgress] = [:]
-        /// Those whose end has not been told yet.
-        var transfers: [UInt64: Transfer] = [:]
+        /// Those whose end has not been told yet, in no order; each knows its place.
+        var transfers: [Transfer] = []
         var signal: EventFD?
         var waiting = 0
         var isClosed = false
@@ -35,8 +35,10 @@ package final class EventQueue: TransferObserver {
 
     package func willStart(_ transfer: Transfer) throws(WherryError) {
         let isOpen = state.withLock { state in
-            if !state.isClosed { state.transfers[transfer.id] = transfer }
-            return !state.isClosed
+            guard !state.isClosed else { return false }
+            transfer.queueIndex = state.transfers.count
+            state.transfers.append(transfer)
+            return true
         }
         guard isOpen else { throw Self.closedError }
     }
@@ -84,12 +86,23 @@ package final class EventQueue: TransferObserver {
             return dropped
         case .done:
             state.ring.append(event)
-            return state.transfers.removeValue(forKey: id)
+            return event.transfer.flatMap { remove($0, from: &state) }
         default:
             if !state.progress.isEmpty { state.progress[id]?.isLast = false }
             state.ring.append(event)
             return nil
         }
+    }
+
+    private static func remove(_ transfer: Transfer, from state: inout State) -> Transfer? {
+        let index = transfer.queueIndex
+        guard index < state.transfers.count, state.transfers[index] === transfer else { return nil }
+        let last = state.transfers.removeLast()
+        if last !== transfer {
+            state.transfers[index] = last
+            last.queueIndex = index
+        }
+        return transfer
     }
 
     // MARK: Reading
@@ -173,14 +186,14 @@ package final class EventQueue: TransferObserver {
         let (transfers, waiting) = state.update { state in
             state.isClosed = true
             let rest = (state.transfers, state.ring)
-            state.transfers = [:]
+            state.transfers = []
             state.ring = EventRing()
             state.progress = [:]
             state.signal = nil
             return rest
         }
         // First the verdict, so that a question that is dropped does not carry its transfer on.
-        for transfer in transfers.values { transfer.cancel() }
+        for transfer in transfers { transfer.cancel() }
         withExtendedLifetime(waiting) {}
     }
 }

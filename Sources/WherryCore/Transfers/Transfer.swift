@@ -41,6 +41,8 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     private let life = Lock(Life())
     /// Its place in the client's pool, under the pool's lock.
     var poolIndex = 0
+    /// Its place in the queue that hears of it, under the queue's lock.
+    var queueIndex = 0
 
     package init(
         _ kind: Kind, _ request: Request, client: Client, settings: ClientSettings,

@@ -1,0 +1,207 @@
+// Wherry: the head of an answer, gathered line by line.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WherrySystem
+
+/// Gathers the fields of a head in one block of memory, which serves one answer after the other,
+/// and notes what decides how the body is read.
+///
+/// A small answer has ten lines, each with a call of its own: so a line is looked at as little as
+/// can be, and what can be checked at the end is checked once for all of them.
+struct HeadReader: ~Copyable {
+    enum Step {
+        case goesOn
+        /// The final head is there: `makeHead` and what is noted may be asked.
+        case isComplete
+        /// `failure` says why the answer is refused.
+        case failed
+    }
+
+    /// At most so many fields, and so many bytes in one line (SEC-R5).
+    private static let maxFields = 256
+    private static let maxLine = 16_384
+    /// Heads of status 1xx before the final one.
+    private static let maxInterimHeads = 64
+
+    /// Between a status line and the empty line.
+    private(set) var isInHead = false
+    private(set) var status = 0
+    /// 10, 11 or 20; 0 before an answer.
+    private(set) var version = 0
+    private(set) var length: Int64?
+    private(set) var isChunked = false
+    private(set) var coding = ContentCoding.identity
+    private(set) var failure: TransportError?
+
+    private var isDone = false
+    private var block = ByteBuffer()
+    private var lineCount = 0
+    private var headCount = 0
+    /// For all heads' fields, each head for itself.
+    private var limit = 0
+
+    /// Makes ready for another answer, whose head may have so many bytes.
+    mutating func start(limit: Int) {
+        self.limit = limit
+        isInHead = false
+        isDone = false
+        version = 0
+        headCount = 0
+        if failure != nil { failure = nil }
+        block.trim(to: Self.maxLine)
+    }
+
+    /// The final head, once it is complete; `nil` if there is no memory for it.
+    func makeHead() -> ResponseHead? {
+        let fields = Bytes(copying: block.bytes)
+        guard fields.count == block.count else { return nil }
+        return ResponseHead(status: status, httpVersion: version, block: fields)
+    }
+
+    /// Takes one line, with its end.
+    mutating func add(_ line: UnsafeRawBufferPointer) -> Step {
+        guard isInHead else {
+            // Trailer fields come after the final head.
+            return isDone ? .goesOn : startHead(line)
+        }
+        var end = line.count
+        if end > 0 && line[end - 1] == 0x0A { end -= 1 }
+        if end > 0 && line[end - 1] == 0x0D { end -= 1 }
+        let text = UnsafeRawBufferPointer(rebasing: line[..<end])
+        return end == 0 ? endHead() : addField(text)
+    }
+
+    private mutating func startHead(_ line: UnsafeRawBufferPointer) -> Step {
+        isInHead = true
+        headCount += 1
+        block.removeAll()
+        lineCount = 0
+        length = nil
+        isChunked = false
+        coding = .identity
+        // "HTTP/1.1 200 OK", "HTTP/2 200": libcurl has checked the form.
+        var space = 5
+        while space < line.count && line[space] != 0x20 { space += 1 }
+        version = line.count > 7 && line[5] == 0x32 ? 20 : line.count > 7 && line[7] == 0x30 ? 10 : 11
+        status = 0
+        for index in min(space + 1, line.count)..<min(space + 4, line.count)
+        where line[index] >= 0x30 && line[index] <= 0x39 {
+            status = status * 10 + Int(line[index] - 0x30)
+        }
+        guard line.count > 5, memcmp(line.baseAddress!, "HTTP/", 5) == 0, status >= 100 else {
+            return fail(.badProtocol, "The answer does not begin with a status line")
+        }
+        guard headCount <= Self.maxInterimHeads else {
+            return fail(
+                .headerTooLarge,
+                "More than \(Self.maxInterimHeads) interim answers came before the final one")
+        }
+        return .goesOn
+    }
+
+    private mutating func addField(_ text: UnsafeRawBufferPointer) -> Step {
+        lineCount += 1
+        if text.count > Self.maxLine || lineCount > Self.maxFields
+            || block.count + text.count > limit
+        {
+            return fail(
+                .headerTooLarge,
+                "The head of the answer is too large (more than \(Self.maxFields) fields, \(Self.maxLine) bytes in a line or \(limit) in all)")
+        }
+        switch text[0] {
+        case 0x20, 0x09:
+            // A folded line (RFC 9112 5.2) goes on with the one before.
+            guard lineCount > 1 else {
+                return fail(.badProtocol, "The first field of the answer is folded")
+            }
+            block.dropLast()
+        case 0x63, 0x43, 0x74, 0x54:  // c, t
+            guard note(text) else { return .failed }
+        default: break
+        }
+        guard block.append(text), block.append("\n", 1) else {
+            return fail(.noMemory, "No memory for the head of the answer")
+        }
+        return .goesOn
+    }
+
+    /// The empty line.
+    private mutating func endHead() -> Step {
+        isInHead = false
+        let fields = block.bytes
+        if let start = fields.baseAddress, fields.count > 0,
+            memchr(start, 0, fields.count) != nil || memchr(start, 0x0D, fields.count) != nil
+        {
+            return fail(.badProtocol, "A field of the answer contains a NUL or a bare CR")
+        }
+        guard status >= 200 else { return .goesOn }  // more heads follow
+        isDone = true
+        return .isComplete
+    }
+
+    /// Remembers the fields that decide how the body is read. `false` if the answer is refused.
+    private mutating func note(_ line: UnsafeRawBufferPointer) -> Bool {
+        if let value = Self.value(of: line, "content-length") {
+            // Differing lengths are a smuggling attack or a broken server (RFC 9112 6.3).
+            guard let number = Self.number(value), length == nil || length == number else {
+                let text = String(decoding: value, as: UTF8.self)
+                _ = fail(
+                    .badProtocol, "The answer's Content-Length is not one number: \"\(text)\"")
+                return false
+            }
+            length = number
+        } else if let value = Self.value(of: line, "content-encoding") {
+            switch String(decoding: value, as: UTF8.self).lowercased() {
+            case "gzip", "x-gzip": coding = .gzip
+            case "deflate": coding = .deflate
+            case "", "identity": coding = .identity
+            default: coding = .other
+            }
+        } else if Self.value(of: line, "transfer-encoding") != nil {
+            isChunked = true
+        }
+        return true
+    }
+
+    private static func value(
+        of line: UnsafeRawBufferPointer, _ name: StaticString
+    ) -> UnsafeRawBufferPointer? {
+        guard line.count > name.utf8CodeUnitCount, line[name.utf8CodeUnitCount] == 0x3A else {
+            return nil
+        }
+        guard let start = line.baseAddress?.assumingMemoryBound(to: CChar.self),
+            name.withUTF8Buffer({ name in
+                strncasecmp(
+                    start, UnsafeRawPointer(name.baseAddress!).assumingMemoryBound(to: CChar.self),
+                    name.count) == 0
+            })
+        else { return nil }
+        var first = name.utf8CodeUnitCount + 1
+        var end = line.count
+        while first < end && (line[first] == 0x20 || line[first] == 0x09) { first += 1 }
+        while end > first && (line[end - 1] == 0x20 || line[end - 1] == 0x09) { end -= 1 }
+        return UnsafeRawBufferPointer(rebasing: line[first..<end])
+    }
+
+    /// Decimal digits and nothing else; `nil` also for what no Int64 holds.
+    private static func number(_ digits: UnsafeRawBufferPointer) -> Int64? {
+        guard digits.count > 0, digits.count < 19 else { return nil }
+        var number: Int64 = 0
+        for digit in digits {
+            guard digit >= 0x30 && digit <= 0x39 else { return nil }
+            number = number * 10 + Int64(digit - 0x30)
+        }
+        return number
+    }
+
+    private mutating func fail(_ kind: TransportError.Kind, _ message: String) -> Step {
+        failure = TransportError(kind, message)
+        return .failed
+    }
+}
+
+/// A content coding as the answer names it.
+enum ContentCoding {
+    case identity, gzip, deflate, other
+}
