@@ -62,12 +62,16 @@ let package = Package(
         .testTarget(name: "WherrySystemTests", dependencies: ["WherrySystem"]),
         .testTarget(name: "WherryTransportTests", dependencies: ["WherryTransport", "TestServer"]),
         .testTarget(name: "WherryImagingTests", dependencies: ["WherryImaging"]),
-        .testTarget(name: "WherryCoreTests", dependencies: ["WherryCore", "TestServer"]),
+        .testTarget(
+            name: "WherryCoreTests", dependencies: ["WherryCore", "TestServer", "CacheChild"]),
         .testTarget(name: "WherryABITests", dependencies: ["CWherry", "WherryABI"]),
         .testTarget(name: "WherryTests", dependencies: ["Wherry", "TestServer"]),
         // Tests kill it.
         .executableTarget(
             name: "DownloadChild", dependencies: ["Wherry"], path: "Tests/DownloadChild"),
+        .executableTarget(
+            name: "CacheChild", dependencies: ["WherryCore", "WherrySystem", "WherryTransport"],
+            path: "Tests/CacheChild"),
         .testTarget(
             name: "AcceptanceTests", dependencies: ["Wherry", "TestServer", "DownloadChild"]),
     ],

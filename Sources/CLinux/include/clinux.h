@@ -59,4 +59,8 @@ int clinux_set_modified(int descriptor, int64_t seconds);
 /* The magic number of statfs(2). */
 int clinux_file_system(int descriptor, uint64_t *out_magic);
 
+/* Opens a file below the directory for reading: a path of one or more names, none of which may be
+ * a symbolic link or "..". The descriptor, or -1 and errno. */
+int clinux_open_below(int directory, const char *path);
+
 #endif

@@ -135,7 +135,8 @@ import WherryTransport
         #expect(agree("accept-encoding", ["GZIP, br"], ["br,gzip"]))
         #expect(agree("accept-language", ["DE, en"], ["de,en"]))
         #expect(!agree("accept-language", ["de, en"], ["en, de"]))
-        #expect(!agree("foo", ["\"1, 2\""], ["\"1,2\""]) && agree("foo", ["\"1,2\", 3"], ["\"1,2\",3"]))
+        #expect(
+            !agree("foo", ["\"1, 2\""], ["\"1,2\""]) && agree("foo", ["\"1,2\", 3"], ["\"1,2\",3"]))
         #expect(!agree("foo", ["\"1\\\", 2\", 3"], ["\"1\\\",2\", 3"]))
         #expect(!agree("user-agent", ["x (a, b)"], ["x (a,b)"]))
     }
@@ -188,7 +189,8 @@ import WherryTransport
     func updated() {
         let old = block([("A", "1"), ("B", "2"), ("b", "3"), ("Content-Length", "4"), ("C", "5")])
         let new = head(
-            304, [("b", "9"), ("D", "8"), ("Content-Length", "0"), ("Connection", "d, keep-alive")],
+            304,
+            [("b", "9"), ("D", "8"), ("Content-Length", "0"), ("Connection", "d, keep-alive")],
             date: nil)
         #expect(
             StoredFields.updated(old, by: new, isDecoded: false).text

@@ -30,7 +30,8 @@ import WherryTransport
         }
         let strict = [("Cache-Control", "max-age=60, must-revalidate, no-cache")]
         #expect(decision(strict, after: 99, policy: .anyAge) == "stale")
-        #expect(decision(strict, ["Cache-Control": "no-cache"], after: 99, policy: .anyAge) == "stale")
+        #expect(
+            decision(strict, ["Cache-Control": "no-cache"], after: 99, policy: .anyAge) == "stale")
     }
 
     @Test("no-cache in either direction asks every time: RFC 9111, 5.2.1.4 and 5.2.2.4")
@@ -69,7 +70,8 @@ import WherryTransport
         let asked = request("GET", ["Cache-Control": "only-if-cached"])
         #expect(word(lookup(asked).decide([])) == "504")
         #expect(word(lookup(asked, policy: .reload).decide([stored(minute)])) == "504")
-        #expect(word(lookup(request("POST", ["Cache-Control": "only-if-cached"])).decide([])) == "504")
+        #expect(
+            word(lookup(request("POST", ["Cache-Control": "only-if-cached"])).decide([])) == "504")
     }
 
     @Test("must-revalidate and no-cache are never stale: RFC 9111, 4.2.4")
@@ -99,7 +101,10 @@ import WherryTransport
         guard
             case .answerAndRevalidate(let answer, let plan) = lookup(at: noon + 70_000).decide(
                 [stored(text)])
-        else { Issue.record("no answer"); return }
+        else {
+            Issue.record("no answer")
+            return
+        }
         #expect(answer.isStale && plan.purpose == .validation)
         #expect(plan.applied(to: [:])["If-None-Match"] == "\"v\"")
     }
@@ -170,9 +175,13 @@ import WherryTransport
         let came = ArrivedResponse(
             head: head(200, minute, date: nil), body: Bytes("x"), requestTime: noon,
             responseTime: noon)
-        guard case .store(let entry)? = lookup().resolve(came, to: NetworkPlan(), stored: [])
-            .changes.first
-        else { Issue.record("not stored"); return }
+        guard
+            case .store(let entry)? = lookup().resolve(came, to: NetworkPlan(), stored: [])
+                .changes.first
+        else {
+            Issue.record("not stored")
+            return
+        }
         #expect(entry.head["date"] == date())
     }
 
@@ -180,9 +189,11 @@ import WherryTransport
     func validators() {
         func sent(_ fields: [(String, String)], _ headers: Headers = [:]) -> Headers {
             let asked = request("GET", headers)
-            guard case .network(let plan) = lookup(asked, at: noon + 99_000).decide([
-                stored([("Cache-Control", "max-age=60")] + fields)
-            ]) else { return [:] }
+            guard
+                case .network(let plan) = lookup(asked, at: noon + 99_000).decide([
+                    stored([("Cache-Control", "max-age=60")] + fields)
+                ])
+            else { return [:] }
             return plan.applied(to: headers)
         }
         #expect(sent([("ETag", "W/\"a\"")]) == ["If-None-Match": "W/\"a\""])
@@ -231,8 +242,9 @@ import WherryTransport
     @Test("Without Last-Modified the Date is compared: RFC 9111, 4.3.2")
     func dateAsModified() {
         func status(_ since: String) -> Int? {
-            guard case .answer(let answer) = lookup(request("GET", ["If-Modified-Since": since]))
-                .decide([stored(minute)])
+            guard
+                case .answer(let answer) = lookup(request("GET", ["If-Modified-Since": since]))
+                    .decide([stored(minute)])
             else { return nil }
             return answer.head.status
         }
@@ -246,9 +258,14 @@ import WherryTransport
         }
         // A stored 404 has no condition to fail (RFC 9110, 13.2.1).
         let missing = stored(minute, status: 404)
-        guard case .answer(let answer) = lookup(request("GET", ["If-None-Match": "*"])).decide([
-            missing
-        ]) else { Issue.record("not answered"); return }
+        guard
+            case .answer(let answer) = lookup(request("GET", ["If-None-Match": "*"])).decide([
+                missing
+            ])
+        else {
+            Issue.record("not answered")
+            return
+        }
         #expect(answer.head.status == 404)
     }
 }

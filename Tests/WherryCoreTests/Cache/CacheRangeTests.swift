@@ -14,12 +14,16 @@ import WherryTransport
     ) -> ArrivedResponse {
         arrived(
             206,
-            [("Cache-Control", "max-age=60"), ("ETag", tag), ("Content-Range", range),
-             ("Content-Length", String(body.utf8.count))],
+            [
+                ("Cache-Control", "max-age=60"), ("ETag", tag), ("Content-Range", range),
+                ("Content-Length", String(body.utf8.count)),
+            ],
             body: body, at: time)
     }
 
-    private func storedPart(_ range: String, _ body: String, tag: String = "\"v\"") -> StoredResponse {
+    private func storedPart(_ range: String, _ body: String, tag: String = "\"v\"")
+        -> StoredResponse
+    {
         let outcome = lookup(request("GET", ["Range": "bytes=0-"])).resolve(
             part(range, body, tag: tag), to: NetworkPlan(), stored: [])
         guard case .store(let stored)? = outcome.changes.first else {
@@ -38,7 +42,10 @@ import WherryTransport
     func whole(range: String, expected: String, body: String) {
         let entry = stored(minute + [("Content-Length", "10")], body: "0123456789")
         guard case .answer(let answer) = lookup(request("GET", ["Range": range])).decide([entry])
-        else { Issue.record("not answered"); return }
+        else {
+            Issue.record("not answered")
+            return
+        }
         #expect(answer.head.status == 206 && answer.body.text == body)
         #expect(answer.head.values("content-range") == [expected])
         #expect(answer.head.values("content-length") == [String(body.utf8.count)])
@@ -48,9 +55,14 @@ import WherryTransport
     @Test("A range beyond the end is 416 with the length: RFC 9110, 15.5.17")
     func unsatisfiable() {
         for range in ["bytes=4-", "bytes=9-10", "bytes=-0"] {
-            guard case .answer(let answer) = lookup(request("GET", ["Range": range])).decide([
-                stored(minute)
-            ]) else { Issue.record("not answered"); return }
+            guard
+                case .answer(let answer) = lookup(request("GET", ["Range": range])).decide([
+                    stored(minute)
+                ])
+            else {
+                Issue.record("not answered")
+                return
+            }
             #expect(answer.head.status == 416 && answer.body.isEmpty)
             #expect(answer.head["content-range"] == "bytes */4")
         }
@@ -58,7 +70,9 @@ import WherryTransport
 
     @Test("What a cache cannot serve goes to the origin")
     func others() {
-        for range in ["bytes=0-1,3-4", "lines=0-1", "bytes=3-1", "bytes=", "bytes=a-b", "bytes=1-2x"] {
+        for range in [
+            "bytes=0-1,3-4", "lines=0-1", "bytes=3-1", "bytes=", "bytes=a-b", "bytes=1-2x",
+        ] {
             #expect(decision(minute, ["Range": range], after: 0) == "asks")
         }
         // Of a body without its coding there are no coded bytes to count.
@@ -90,7 +104,8 @@ import WherryTransport
     func fromPart() {
         let known = storedPart("bytes 2-5/8", "2345")
         func body(_ range: String, _ entry: StoredResponse) -> String? {
-            guard case .answer(let answer) = lookup(request("GET", ["Range": range])).decide([entry])
+            guard
+                case .answer(let answer) = lookup(request("GET", ["Range": range])).decide([entry])
             else { return nil }
             #expect(answer.head.status == 206)
             return answer.head["content-range"]! + " " + answer.body.text
@@ -100,7 +115,8 @@ import WherryTransport
         #expect(body("bytes=1-3", known) == nil && body("bytes=4-6", known) == nil)
         #expect(body("bytes=4-", known) == nil && body("bytes=-2", known) == nil)
         let end = storedPart("bytes 4-7/8", "4567")
-        #expect(body("bytes=5-", end) == "bytes 5-7/8 567" && body("bytes=-2", end) == "bytes 6-7/8 67")
+        #expect(
+            body("bytes=5-", end) == "bytes 5-7/8 567" && body("bytes=-2", end) == "bytes 6-7/8 67")
         let unknown = storedPart("bytes 2-5/*", "2345")
         #expect(body("bytes=3-4", unknown) == "bytes 3-4/* 34")
         #expect(body("bytes=3-", unknown) == nil && body("bytes=-1", unknown) == nil)
@@ -130,8 +146,12 @@ import WherryTransport
             lookup().resolve(arrived, to: plan, stored: [old])
         }
         let outcome = answer(part("bytes 4-7/8", "4567"))
-        guard case .cached(let whole) = outcome.answer, case .store(let kept)? = outcome.changes.last
-        else { Issue.record("not joined"); return }
+        guard case .cached(let whole) = outcome.answer,
+            case .store(let kept)? = outcome.changes.last
+        else {
+            Issue.record("not joined")
+            return
+        }
         #expect(whole.body.text == "01234567" && whole.head.status == 200)
         #expect(whole.head.values("content-length") == ["8"] && whole.head["content-range"] == nil)
         #expect(kept.isComplete && kept.body.text == "01234567")
@@ -179,7 +199,10 @@ import WherryTransport
         let asked = request("GET", ["Range": "bytes=0-1"])
         let outcome = lookup(asked, at: noon + 99_000).resolve(
             part("bytes 0-1/8", "01", at: noon + 99_000), to: NetworkPlan(), stored: [whole])
-        guard case .store(let kept)? = outcome.changes.last else { Issue.record("lost"); return }
+        guard case .store(let kept)? = outcome.changes.last else {
+            Issue.record("lost")
+            return
+        }
         #expect(kept.body == whole.body && kept.isComplete)
         #expect(kept.freshness.isFresh(at: noon + 99_000))
         #expect(kept.head["content-range"] == nil)

@@ -19,14 +19,19 @@ import WherryTransport
 
     @Test("A 304 updates the fields, begins the age anew and gives the stored body: 4.3.4, 3.2")
     func confirmed() {
-        let entry = stored(minute + [("X", "old"), ("Y", "kept"), ("Content-Length", "4"), ("Age", "9")])
+        let entry = stored(
+            minute + [("X", "old"), ("Y", "kept"), ("Content-Length", "4"), ("Age", "9")])
         let outcome = lookup(at: later).resolve(
             arrived(
                 304, [("ETag", "\"v\""), ("X", "new"), ("Content-Length", "0"), ("Age", "3")],
                 body: "", at: later),
             to: plan(entry), stored: [entry])
-        guard case .cached(let answer) = outcome.answer, case .store(let kept)? = outcome.changes.first
-        else { Issue.record("not confirmed"); return }
+        guard case .cached(let answer) = outcome.answer,
+            case .store(let kept)? = outcome.changes.first
+        else {
+            Issue.record("not confirmed")
+            return
+        }
         #expect(answer.isRevalidated && !answer.isStale && answer.body.text == "body")
         #expect(answer.head.status == 200 && answer.head.values("age") == ["3"])
         #expect(answer.head["x"] == "new" && answer.head["y"] == "kept")
@@ -38,7 +43,9 @@ import WherryTransport
     @Test("A 304 may end the storing, and may change how long and how an answer serves")
     func confirmedOtherwise() {
         let entry = stored(minute)
-        func changes(_ fields: [(String, String)], _ headers: Headers = [:]) -> [CacheOutcome.Change] {
+        func changes(_ fields: [(String, String)], _ headers: Headers = [:]) -> [CacheOutcome
+            .Change]
+        {
             let asked = request("GET", headers)
             let outcome = lookup(asked, at: later).resolve(
                 arrived(304, fields, body: "", at: later), to: plan(entry, asked), stored: [entry])
@@ -55,7 +62,10 @@ import WherryTransport
         #expect(strict.control.noCache && !strict.freshness.isFresh(at: later))
         let varied = changes([("Vary", "X")], ["X": "1"])
         #expect(varied.first == .remove(entry) && varied.count == 2)
-        guard case .store(let keyed)? = varied.last else { Issue.record("not stored"); return }
+        guard case .store(let keyed)? = varied.last else {
+            Issue.record("not stored")
+            return
+        }
         #expect(keyed.selecting.fields.map { $0.name } == ["x"])
     }
 
@@ -64,9 +74,14 @@ import WherryTransport
         let entry = stored(minute)
         let bare = ArrivedResponse(
             head: head(304, [], date: nil), body: Bytes(), requestTime: later, responseTime: later)
-        guard case .cached(let answer) = lookup(at: later).resolve(
-            bare, to: plan(entry), stored: [entry]).answer
-        else { Issue.record("not confirmed"); return }
+        guard
+            case .cached(let answer) = lookup(at: later).resolve(
+                bare, to: plan(entry), stored: [entry]
+            ).answer
+        else {
+            Issue.record("not confirmed")
+            return
+        }
         #expect(!answer.isStale && answer.head["age"] == "0" && answer.head["date"] == date(100))
     }
 
@@ -75,20 +90,32 @@ import WherryTransport
         let entry = stored(minute)
         func answer(_ fields: [(String, String)]) -> CacheOutcome.Answer {
             lookup(at: later).resolve(
-                arrived(304, fields, body: "", at: later), to: plan(entry), stored: [entry]).answer
+                arrived(304, fields, body: "", at: later), to: plan(entry), stored: [entry]
+            ).answer
         }
         guard case .askAgain(let again) = answer([("ETag", "\"w\"")]) else {
             Issue.record("believed")
             return
         }
         #expect(again.applied(to: ["If-None-Match": "x", "If-Modified-Since": "y"]).isEmpty)
-        guard case .cached = answer([("ETag", "W/\"v\"")]) else { Issue.record("weak"); return }
-        guard case .cached = answer([("Last-Modified", date())]) else { Issue.record("date"); return }
+        guard case .cached = answer([("ETag", "W/\"v\"")]) else {
+            Issue.record("weak")
+            return
+        }
+        guard case .cached = answer([("Last-Modified", date())]) else {
+            Issue.record("date")
+            return
+        }
         let dated = stored([("Cache-Control", "max-age=60"), ("Last-Modified", date(-5))])
-        guard case .askAgain = lookup(at: later).resolve(
-            arrived(304, [("Last-Modified", date())], body: "", at: later), to: plan(dated),
-            stored: [dated]).answer
-        else { Issue.record("believed"); return }
+        guard
+            case .askAgain = lookup(at: later).resolve(
+                arrived(304, [("Last-Modified", date())], body: "", at: later), to: plan(dated),
+                stored: [dated]
+            ).answer
+        else {
+            Issue.record("believed")
+            return
+        }
     }
 
     @Test("A strong validator in a 304 refreshes every variant that has it: 4.3.4")
@@ -180,7 +207,9 @@ import WherryTransport
 
     @Test("Without anything stored a failure is a failure")
     func failure() {
-        #expect(lookup(staleIfError: 9999).resolve(nil, to: NetworkPlan(), stored: []) == CacheOutcome())
+        #expect(
+            lookup(staleIfError: 9999).resolve(nil, to: NetworkPlan(), stored: []) == CacheOutcome()
+        )
     }
 
     @Test("An unsafe method makes target and same-origin locations invalid: 4.4")
@@ -198,8 +227,13 @@ import WherryTransport
         #expect(
             gone("POST", 201, [("Location", "/n/1"), ("Content-Location", "d?e")])
                 == [own, "http://example.org:80/n/1", "http://example.org:80/d?e"])
-        #expect(gone("POST", 201, [("Location", "HTTP://EXAMPLE.ORG:80/x#y")]) == [own, "http://example.org:80/x"])
-        for other in ["https://example.org/x", "http://example.org:81/x", "http://example.com/x", "ftp://a/"] {
+        #expect(
+            gone("POST", 201, [("Location", "HTTP://EXAMPLE.ORG:80/x#y")]) == [
+                own, "http://example.org:80/x",
+            ])
+        for other in [
+            "https://example.org/x", "http://example.org:81/x", "http://example.com/x", "ftp://a/",
+        ] {
             #expect(gone("POST", 201, [("Location", other)]) == [own])
         }
     }
@@ -208,7 +242,10 @@ import WherryTransport
     func post() {
         let outcome = lookup(request("POST")).resolve(
             arrived(200, minute + [("Content-Location", "/a?b=c")]), to: NetworkPlan(), stored: [])
-        guard case .store(let kept)? = outcome.changes.first else { Issue.record("lost"); return }
+        guard case .store(let kept)? = outcome.changes.first else {
+            Issue.record("lost")
+            return
+        }
         #expect(outcome.invalidated == ["http://example.org:80/a?b=c"])
         #expect(word(lookup().decide([kept])) == "fresh")
     }

@@ -64,7 +64,8 @@ import WherryTransport
 
     @Test("A tenth of the time since the last modification, a day at most: RFC 9111, 4.2.2")
     func heuristic() {
-        func guess(_ seconds: Int64, _ fields: [(String, String)] = [], status: Int = 200) -> Int64 {
+        func guess(_ seconds: Int64, _ fields: [(String, String)] = [], status: Int = 200) -> Int64
+        {
             freshness([("Last-Modified", date(-seconds))] + fields, status: status).lifetime
         }
         #expect(guess(1000) == 100_000)
@@ -112,7 +113,8 @@ import WherryTransport
         let huge = String(repeating: "9", count: 30)
         let old = freshness([("Age", huge), ("Cache-Control", "max-age=\(huge)")])
         #expect(old.initialAge > 0 && old.lifetime > 0 && !old.isFresh(at: .max))
-        let early = freshness([("Expires", "Fri, 31 Dec 9999 23:59:59 GMT")], date: "Sat Jan  1 00:00:00 0000")
+        let early = freshness(
+            [("Expires", "Fri, 31 Dec 9999 23:59:59 GMT")], date: "Sat Jan  1 00:00:00 0000")
         #expect(early.lifetime > 0 && early.age(at: .max) == .max)
         for time in [Int64.min, .max] {
             let odd = freshness([("Age", "1"), ("Expires", date(1))], date: nil, at: time)

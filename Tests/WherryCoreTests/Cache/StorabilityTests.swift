@@ -38,7 +38,9 @@ import WherryTransport
 
     @Test("With a lifetime any final status, else those of RFC 9110, 15.1, or marked ones")
     func statuses() {
-        for status in [200, 203, 204, 299, 301, 302, 303, 307, 308, 400, 404, 410, 499, 500, 503, 599] {
+        for status in [
+            200, 203, 204, 299, 301, 302, 303, 307, 308, 400, 404, 410, 499, 500, 503, 599,
+        ] {
             #expect(refusal(minute, status: status) == nil)
             #expect(refusal([("Expires", "0")], status: status) == nil)
             let isKnown = [200, 203, 204, 301, 308, 404, 410].contains(status)

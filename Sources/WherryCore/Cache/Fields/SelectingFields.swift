@@ -34,7 +34,8 @@ package struct SelectingFields: Hashable, Sendable {
             guard !lines.isEmpty else { return Field(name: name, value: nil) }
             let value = Self.normalized(lines, of: name)
             return Field(
-                name: name, value: Self.harmless.contains(name) ? value : secret.digest(value, of: name))
+                name: name,
+                value: Self.harmless.contains(name) ? value : secret.digest(value, of: name))
         }
     }
 

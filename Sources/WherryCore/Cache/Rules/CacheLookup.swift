@@ -44,7 +44,9 @@ package struct NetworkPlan: Sendable, Equatable {
     package func applied(to headers: Headers) -> Headers {
         var headers = headers
         for field in fields {
-            if field.value == nil { headers.remove(field.name) } else {
+            if field.value == nil {
+                headers.remove(field.name)
+            } else {
                 headers.set(field.name, field.value)
             }
         }

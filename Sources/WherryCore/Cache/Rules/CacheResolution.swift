@@ -128,7 +128,9 @@ extension CacheLookup {
         }
         let control = ResponseCacheControl(fresh.head.values("cache-control"))
         var timed = fresh.head
-        for age in arrived.head.values("age") { timed.block = timed.block.appending("Age: \(age)\n") }
+        for age in arrived.head.values("age") {
+            timed.block = timed.block.appending("Age: \(age)\n")
+        }
         fresh.freshness = Freshness(
             timed, control: control, requestTime: arrived.requestTime,
             responseTime: arrived.responseTime)

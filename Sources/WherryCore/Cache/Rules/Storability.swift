@@ -51,8 +51,9 @@ package enum Storability {
             else { return .method }
         default: return .method
         }
-        guard isExplicit || control.isPublic || control.isPrivate
-            || StatusRules.isHeuristicallyCacheable(head.status)
+        guard
+            isExplicit || control.isPublic || control.isPrivate
+                || StatusRules.isHeuristicallyCacheable(head.status)
         else { return .notAllowed }
         if VaryField(head.values("vary")) == .anything { return .varyAnything }
         if !response.isComplete { return .incomplete }

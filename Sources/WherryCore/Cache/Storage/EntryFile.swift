@@ -1,0 +1,146 @@
+// Wherry: the form in which an answer lies on disk.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// One file of a cache: a head with lengths, times and checksums, the full key, what the owner
+/// tells about the body, and the body.
+///
+/// Every byte is under a checksum, so that damage of any kind is found (SEC-C4). Numbers are
+/// little-endian.
+///
+///     0  magic "WhrC"        16  count of the body          40  CRC-32C of the body
+///     4  version, 16 bits    24  stored at, ms since 1970   44  CRC-32C of the head but these
+///     6  kind, 16 bits       32  useless after, ms          48  the key, then the description
+///     8  count of the head
+///     12 count of the key
+package struct EntryFile: Sendable, Equatable {
+    package enum Kind: UInt16, Sendable {
+        case response = 1
+        /// The lists of fields that answers of a URL vary by.
+        case index = 2
+    }
+
+    /// Another version is as good as no file.
+    static let version: UInt16 = 1
+    static let fixedCount = 48
+    /// The largest head that is believed: field lines may be 300 KiB.
+    static let mostHead = 1 << 20
+
+    package var kind: Kind
+    /// Compared on reading: names of files are digests, and may be forced to collide (SEC-C1).
+    package var key: [UInt8]
+    package var description: [UInt8]
+    package var body: Bytes
+    /// Milliseconds since 1970.
+    package var storedAt: Int64
+    /// When sweeping may take it away; `Int64.max` for never.
+    package var uselessAfter: Int64
+
+    package init(
+        _ kind: Kind = .response, key: [UInt8], description: [UInt8], body: Bytes = Bytes(),
+        storedAt: Int64, uselessAfter: Int64 = .max
+    ) {
+        self.kind = kind
+        self.key = key
+        self.description = description
+        self.body = body
+        self.storedAt = storedAt
+        self.uselessAfter = uselessAfter
+    }
+
+    // MARK: Writing
+
+    /// The file in two pieces; `nil` if the head would be too large to be read again.
+    package func encoded() -> [Bytes]? {
+        let headCount = Self.fixedCount + key.count + description.count
+        guard headCount <= Self.mostHead else { return nil }
+        var writer = BinaryWriter()
+        writer.raw(Array("WhrC".utf8))
+        writer.integer(Self.version)
+        writer.integer(kind.rawValue)
+        writer.integer(UInt32(headCount))
+        writer.integer(UInt32(key.count))
+        writer.integer(UInt64(body.count))
+        writer.integer(storedAt)
+        writer.integer(uselessAfter)
+        writer.integer(Checksum.of(body))
+        let fixed = writer.bytes
+        var rest = BinaryWriter()
+        rest.raw(key)
+        rest.raw(description)
+        writer.integer(Checksum.of(fixed + rest.bytes))
+        writer.raw(rest.bytes)
+        return [Bytes(writer.bytes), body]
+    }
+
+    // MARK: Reading
+
+    /// What a file holds; `nil` for damage, other versions and what is no entry.
+    package init?(_ bytes: Bytes) {
+        let fixed = Array(bytes.prefix(Self.fixedCount))
+        guard let head = Head(fixed), head.headCount <= bytes.count,
+            head.bodyCount == UInt64(bytes.count - head.headCount)
+        else { return nil }
+        self.init(head, rest: Array(bytes[Self.fixedCount..<head.headCount]), fixed: fixed)
+        body = Bytes(bytes[head.headCount...])
+        guard Checksum.of(body) == head.bodyChecksum else { return nil }
+    }
+
+    /// The head alone of a file of that size: its body is empty, and not checked.
+    package init?(head bytes: [UInt8], fileSize: Int64) {
+        let fixed = Array(bytes.prefix(Self.fixedCount))
+        guard let head = Head(fixed), head.headCount <= bytes.count,
+            UInt64(head.headCount).addingReportingOverflow(head.bodyCount)
+                == (UInt64(clamping: fileSize), false)
+        else { return nil }
+        self.init(head, rest: Array(bytes[Self.fixedCount..<head.headCount]), fixed: fixed)
+    }
+
+    private init?(_ head: Head, rest: [UInt8], fixed: [UInt8]) {
+        guard head.keyCount <= rest.count,
+            Checksum.of(fixed.prefix(44) + rest) == head.headChecksum
+        else { return nil }
+        kind = head.kind
+        key = Array(rest.prefix(head.keyCount))
+        description = Array(rest.dropFirst(head.keyCount))
+        body = Bytes()
+        storedAt = head.storedAt
+        uselessAfter = head.uselessAfter
+    }
+
+    private struct Head {
+        let kind: Kind
+        let headCount: Int
+        let keyCount: Int
+        let bodyCount: UInt64
+        let storedAt: Int64
+        let uselessAfter: Int64
+        let bodyChecksum: UInt32
+        let headChecksum: UInt32
+
+        init?(_ fixed: [UInt8]) {
+            var reader = BinaryReader(fixed)
+            guard reader.raw(4) == Array("WhrC".utf8)[...],
+                reader.integer(UInt16.self) == EntryFile.version,
+                let kind = reader.integer(UInt16.self).flatMap({ Kind(rawValue: $0) }),
+                let headCount = reader.integer(UInt32.self),
+                let keyCount = reader.integer(UInt32.self),
+                let bodyCount = reader.integer(UInt64.self),
+                let storedAt = reader.integer(Int64.self),
+                let uselessAfter = reader.integer(Int64.self),
+                let bodyChecksum = reader.integer(UInt32.self),
+                let headChecksum = reader.integer(UInt32.self),
+                Int(headCount) >= EntryFile.fixedCount, Int(headCount) <= EntryFile.mostHead
+            else { return nil }
+            self.kind = kind
+            self.headCount = Int(headCount)
+            self.keyCount = Int(keyCount)
+            self.bodyCount = bodyCount
+            self.storedAt = storedAt
+            self.uselessAfter = uselessAfter
+            self.bodyChecksum = bodyChecksum
+            self.headChecksum = headChecksum
+        }
+    }
+}

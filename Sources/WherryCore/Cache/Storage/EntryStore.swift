@@ -1,0 +1,256 @@
+// Wherry: a folder of entries that several processes use at once.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Entries on disk: `ab/cdef.../name` below one private folder, one folder for each URL.
+///
+/// Every entry is written beside its place and renamed, so that a reader, who takes no lock, sees
+/// the old one, the new one or none, whoever dies when. Damage is a miss. Reading is one open, one
+/// read and one close. All calls may block for the disk; any thread may make them.
+package final class EntryStore: Sendable {
+    /// The folder of one URL.
+    package struct Folder: Hashable, Sendable {
+        /// Two digits and the rest of them.
+        let shard: String
+        let rest: String
+        /// Which of the shared counters changes with it.
+        let slot: Int
+
+        /// Where it lies in the store.
+        package var path: String { shard + "/" + rest }
+    }
+
+    /// What a look for an entry found.
+    package enum Found: Sendable, Equatable {
+        case entry(EntryFile)
+        case missing
+        /// Something has the name, and it is no whole entry.
+        case damaged
+    }
+
+    /// A moment in the life of a folder: while it stays the same, nobody has changed an entry.
+    package struct Stamp: Hashable, Sendable {
+        let folder: Int64
+        let all: Int64
+    }
+
+    let root: Directory
+    let counters: SharedCounters
+    let limit: Int64
+    let sweeper: EntrySweeper
+    private let hash: @Sendable (String) -> [UInt8]
+    /// For digests of what must not be kept as it is.
+    package let secret: VarySecret
+
+    static let totalBytes = 0
+    static let allStamp = 1
+    private static let firstSlot = 8
+    private static let slots = 1024
+
+    /// Opens or makes a store. Nothing in it is looked at before this returns.
+    ///
+    /// - Parameters:
+    ///   - path: its folder; the one above has to be there.
+    ///   - limit: bytes that all files together may have; the longest unused go first.
+    ///   - workers: who sweeps.
+    ///   - hash: of URLs, at least 16 bytes; tests force collisions with it.
+    package init(
+        _ path: String, limit: Int64, workers: WorkerPool, clock: any Clock,
+        hash: @escaping @Sendable (String) -> [UInt8] = { Digest.hash(of: $0, .sha256) }
+    ) throws(SystemError) {
+        root = try Directory.openPrivate(path)
+        counters = try SharedCounters(
+            "counters", count: Self.firstSlot + Self.slots, in: root)
+        secret = VarySecret(key: try Self.key(in: root))
+        self.limit = max(0, limit)
+        self.hash = hash
+        sweeper = EntrySweeper(
+            root: root, counters: counters, limit: max(0, limit), workers: workers, clock: clock)
+        sweeper.request()
+    }
+
+    deinit { close() }
+
+    /// Ends what goes on in the background, soon. Entries can be read and written as before, but
+    /// nothing is swept any more.
+    package func close() { sweeper.stop() }
+
+    /// Random bytes that are made once for each folder.
+    private static func key(in root: Directory) throws(SystemError) -> [UInt8] {
+        for _ in 0..<3 {
+            if let bytes = root.contents(of: "secret", limit: 32), bytes.count == 32 {
+                return bytes.array
+            }
+            // Another process may be making it too: the first one to name it wins.
+            let temporary = try temporaryName()
+            let made = try SystemRandom.bytes(32)
+            try root.write([Bytes(made)], to: temporary + "k", temporary: temporary)
+            do {
+                try root.rename(temporary + "k", to: "secret", replacing: false)
+            } catch {
+                try root.remove(temporary + "k")
+                // Cut short by a full disk, say: then nothing can be compared with it.
+                if try root.status(of: "secret")?.size != 32 { try root.remove("secret") }
+            }
+        }
+        throw SystemError(EntrySweeper.badFile, "read", path: root.path(of: "secret"))
+    }
+
+    static func temporaryName() throws(SystemError) -> String {
+        ".t" + (try SystemRandom.hex(byteCount: 8))
+    }
+
+    // MARK: Places
+
+    /// The folder of everything that is stored under that text.
+    package func folder(of text: String) -> Folder {
+        let digest = hash(text)
+        let digits = Hex.encode(Array(digest.prefix(16)))
+        let slot = (Int(digest[0]) << 8 | Int(digest[1])) % Self.slots
+        return Folder(
+            shard: String(digits.prefix(2)), rest: String(digits.dropFirst(2)),
+            slot: Self.firstSlot + slot)
+    }
+
+    /// The folder's moment, to be taken before its entries are read.
+    package func stamp(_ folder: Folder) -> Stamp {
+        Stamp(folder: counters[folder.slot], all: counters[Self.allStamp])
+    }
+
+    // MARK: Reading
+
+    /// The entry of that name and key.
+    package func read(_ name: String, in folder: Folder, key: [UInt8]) -> Found {
+        guard let bytes = root.contents(of: folder.path + "/" + name, limit: Int(clamping: limit))
+        else { return .missing }
+        guard let entry = EntryFile(bytes) else { return .damaged }
+        return entry.key == key ? .entry(entry) : .missing
+    }
+
+    /// Puts the entry at the end of those to go when there is no room.
+    package func touch(_ name: String, in folder: Folder) {
+        root.touch(folder.path + "/" + name)
+    }
+
+    /// The names of the entries in a folder.
+    package func names(in folder: Folder) -> [String] {
+        guard let open = try? existing(folder), let names = try? open.names() else { return [] }
+        return names.filter { !$0.hasPrefix(".") }
+    }
+
+    private func existing(_ folder: Folder) throws(SystemError) -> Directory {
+        let shard = try Directory.open(folder.shard, following: false, in: root)
+        return try Directory.open(folder.rest, following: false, in: shard)
+    }
+
+    // MARK: Changing
+
+    /// Writes an entry in place of the one that has the name.
+    ///
+    /// An entry that would take more than an eighth of the store is not written, and takes the
+    /// older one away, which is no longer true.
+    ///
+    /// - Returns: whether it is there now. `false` for a full disk too: a cache goes on without.
+    @discardableResult
+    package func write(_ entry: EntryFile, to name: String, in folder: Folder) -> Bool {
+        guard let parts = entry.encoded() else {
+            remove(name, in: folder)
+            return false
+        }
+        let size = Int64(parts.reduce(0) { $0 + $1.count })
+        guard size <= limit / 8 else {
+            remove(name, in: folder)
+            return false
+        }
+        // A sweep may take an empty folder away just now.
+        for _ in 0..<4 {
+            do {
+                let shard = try Directory.openPrivate(folder.shard, in: root)
+                let open = try Directory.openPrivate(folder.rest, in: shard)
+                let old = try open.status(of: name)?.size ?? 0
+                try open.write(parts, to: name, temporary: try Self.temporaryName())
+                counters.add(1, to: folder.slot)
+                if counters.add(size - old, to: Self.totalBytes) > limit { sweeper.request() }
+                return true
+            } catch {
+                if error.code != EntrySweeper.noSuchFile { break }
+            }
+        }
+        // What was there is older than what could not be written.
+        remove(name, in: folder)
+        return false
+    }
+
+    /// Takes an entry away. Whoever still has it in memory is told, even if the disk has lost it.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    package func remove(_ name: String, in folder: Folder) -> Bool {
+        defer { counters.add(1, to: folder.slot) }
+        guard let open = try? existing(folder), let size = try? open.status(of: name)?.size,
+            let isGone = try? open.remove(name), isGone
+        else { return false }
+        counters.add(-size, to: Self.totalBytes)
+        return true
+    }
+
+    /// Tells whoever has entries of the folder in memory that they are no longer good.
+    package func invalidate(_ folder: Folder) { counters.add(1, to: folder.slot) }
+
+    /// Waits until the sweeps that were asked for are over.
+    package func waitUntilSwept() { sweeper.wait() }
+
+    // MARK: All of it
+
+    /// Calls `body` with the head of each entry until it answers `false`; bodies are left out.
+    /// Entries that others write or remove meanwhile may be told or not.
+    package func forEach(
+        _ body: (_ folder: Folder, _ name: String, _ head: EntryFile, _ size: Int64) -> Bool
+    ) {
+        EntrySweeper.forEachFile(in: root) { shard, rest, open, name in
+            guard !name.hasPrefix("."), let file = try? File.open(name, [.read], in: open),
+                let size = try? file.status().size,
+                let bytes = try? file.read(min(Int(clamping: size), 16_384), at: 0)
+            else { return true }
+            var head = EntryFile(head: bytes, fileSize: size)
+            if head == nil, size > 16_384, let more = try? file.read(EntryFile.mostHead, at: 0) {
+                head = EntryFile(head: more, fileSize: size)
+            }
+            guard let head else { return true }
+            let slot = Self.firstSlot + (Int(shard + rest.prefix(2), radix: 16) ?? 0) % Self.slots
+            return body(Folder(shard: shard, rest: rest, slot: slot), name, head, size)
+        }
+    }
+
+    /// How many files there are, and their bytes.
+    package func usage() -> (count: Int, bytes: Int64) {
+        var usage: (count: Int, bytes: Int64) = (0, 0)
+        EntrySweeper.forEachFile(in: root) { _, _, open, name in
+            if !name.hasPrefix("."), let size = try? open.status(of: name)?.size {
+                usage.count += 1
+                usage.bytes += size
+            }
+            return true
+        }
+        return usage
+    }
+
+    /// Takes everything away.
+    ///
+    /// - Returns: how many entries there were.
+    @discardableResult
+    package func clear() -> Int {
+        var count = 0
+        EntrySweeper.forEachFile(in: root) { _, _, open, name in
+            guard !name.hasPrefix("."), let size = try? open.status(of: name)?.size,
+                let isGone = try? open.remove(name), isGone
+            else { return true }
+            counters.add(-size, to: Self.totalBytes)
+            count += 1
+            return true
+        }
+        counters.add(1, to: Self.allStamp)
+        return count
+    }
+}

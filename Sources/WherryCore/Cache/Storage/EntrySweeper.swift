@@ -1,0 +1,220 @@
+// Wherry: keeps a store small and clean, in the background.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import WherrySystem
+
+/// Counts the files of a store, removes leftovers and what is of no use any more, and what was
+/// unused for longest until the rest fits.
+///
+/// One process sweeps at a time; another one's wish is then fulfilled by it.
+package final class EntrySweeper: Sendable {
+    static let noSuchFile = ENOENT
+    static let badFile = EIO
+
+    private struct State {
+        var isWanted = false
+        var isRunning = false
+        var isStopped = false
+    }
+
+    private let state = Monitor(State())
+    private let stopped = Atomic(false)
+    private let root: Directory
+    private let counters: SharedCounters
+    private let limit: Int64
+    private let workers: WorkerPool
+    private let clock: any Clock
+
+    init(
+        root: Directory, counters: SharedCounters, limit: Int64, workers: WorkerPool,
+        clock: any Clock
+    ) {
+        self.root = root
+        self.counters = counters
+        self.limit = limit
+        self.workers = workers
+        self.clock = clock
+    }
+
+    /// Asks for a sweep; one that is asked for during another comes after it.
+    func request() {
+        let mustStart = state.update { state -> Bool in
+            guard !state.isStopped else { return false }
+            state.isWanted = true
+            guard !state.isRunning else { return false }
+            state.isRunning = true
+            return true
+        }
+        if mustStart { workers.submit { [self] in run() } }
+    }
+
+    /// Ends a running sweep soon, and waits for nothing.
+    func stop() {
+        stopped.store(true, ordering: .relaxed)
+        state.update { $0.isStopped = true }
+    }
+
+    /// Waits until nothing is wanted.
+    func wait() {
+        _ = state.wait { state -> Void? in state.isRunning ? nil : () }
+    }
+
+    private func run() {
+        while true {
+            let isWanted = state.update { state -> Bool in
+                defer { state.isWanted = false }
+                if !state.isWanted || state.isStopped { state.isRunning = false }
+                return state.isRunning
+            }
+            guard isWanted else { return }
+            // Where the lock cannot be had, another process is at it, or the disk fails: the next
+            // write asks again.
+            if let lock = try? File.open("sweep", [.read, .write, .create], in: root),
+                (try? lock.lock()) == true
+            {
+                sweep()
+                try? lock.unlock()
+            }
+        }
+    }
+
+    private struct Candidate {
+        let shard: String
+        let rest: String
+        let name: String
+        let size: Int64
+        let used: Int64
+    }
+
+    private func sweep() {
+        var candidates: [Candidate] = []
+        var total: Int64 = 0
+        let before = counters[EntryStore.totalBytes]
+        let now = Int64(clock.wallSeconds() * 1000)
+        for name in (try? root.names()) ?? [] where name.hasPrefix(".") {
+            removeLeftover(name, in: root)
+        }
+        Self.forEachFile(in: root) { shard, rest, open, name in
+            if stopped.load(ordering: .relaxed) { return false }
+            guard let status = try? open.status(of: name) else { return true }
+            if name.hasPrefix(".") {
+                removeLeftover(name, in: open)
+                return true
+            }
+            if status.kind != .regular || isUseless(name, in: open, now: now) {
+                _ = try? open.remove(name)
+                return true
+            }
+            total += status.size
+            candidates.append(
+                Candidate(
+                    shard: shard, rest: rest, name: name, size: status.size,
+                    used: status.modifiedNanoseconds))
+            return true
+        }
+        guard !stopped.load(ordering: .relaxed) else { return }
+        // What others wrote or removed during the count stays in the sum.
+        let after = counters[EntryStore.totalBytes]
+        counters.add(total - before, to: EntryStore.totalBytes)
+        evict(&candidates, total: total.addingSaturating(after - before))
+        removeEmptyFolders()
+    }
+
+    /// Down to nine tenths, so that the next writes do not begin it all again.
+    private func evict(_ candidates: inout [Candidate], total: Int64) {
+        var total = total
+        guard total > limit else { return }
+        let goal = limit / 10 * 9
+        candidates.sort { $0.used < $1.used }
+        for candidate in candidates {
+            guard total > goal, !stopped.load(ordering: .relaxed) else { return }
+            guard let shard = try? Directory.open(candidate.shard, following: false, in: root),
+                let open = try? Directory.open(candidate.rest, following: false, in: shard),
+                // Used or replaced since it was counted: it has earned its place.
+                let status = try? open.status(of: candidate.name),
+                status.modifiedNanoseconds == candidate.used,
+                let isGone = try? open.remove(candidate.name), isGone
+            else { continue }
+            total -= candidate.size
+            counters.add(-candidate.size, to: EntryStore.totalBytes)
+        }
+    }
+
+    /// A file being written is locked; one whose writer died is not (SEC-C6).
+    private func removeLeftover(_ name: String, in open: Directory) {
+        guard let file = try? File.open(name, [.read, .write], in: open),
+            (try? file.isLockedElsewhere()) == true
+        else {
+            _ = try? open.remove(name)
+            return
+        }
+    }
+
+    /// Whether the owner has said that nobody will want it after a time that is over. Only the
+    /// fixed part of the head is looked at; whether it is whole is for the reader.
+    private func isUseless(_ name: String, in open: Directory, now: Int64) -> Bool {
+        guard let file = try? File.open(name, [.read], in: open),
+            let bytes = try? file.read(EntryFile.fixedCount, at: 0)
+        else { return false }
+        guard let end = EntryFile.uselessAfter(fixed: bytes) else { return true }
+        return end < now
+    }
+
+    private func removeEmptyFolders() {
+        for shard in Self.shards(of: root) {
+            guard let open = try? Directory.open(shard, following: false, in: root) else {
+                continue
+            }
+            for rest in (try? open.names()) ?? [] {
+                if stopped.load(ordering: .relaxed) { return }
+                // Fails where it is not empty, which is the test.
+                _ = try? open.removeDirectory(rest)
+            }
+        }
+    }
+
+    private static func shards(of root: Directory) -> [String] {
+        ((try? root.names()) ?? []).filter {
+            $0.utf8.count == 2 && Hex.isLowercase($0)
+        }
+    }
+
+    /// Calls `body` with every file until it answers `false`.
+    static func forEachFile(
+        in root: Directory,
+        _ body: (_ shard: String, _ rest: String, _ folder: Directory, _ name: String) -> Bool
+    ) {
+        for shard in shards(of: root) {
+            guard let outer = try? Directory.open(shard, following: false, in: root) else {
+                continue
+            }
+            for rest in (try? outer.names()) ?? [] {
+                guard let folder = try? Directory.open(rest, following: false, in: outer) else {
+                    continue
+                }
+                for name in (try? folder.names()) ?? [] {
+                    if !body(shard, rest, folder, name) { return }
+                }
+            }
+        }
+    }
+}
+
+extension EntryFile {
+    /// The time after which a file is of no use, out of the fixed part of its head; `nil` if it is
+    /// no entry at all.
+    static func uselessAfter(fixed bytes: [UInt8]) -> Int64? {
+        guard bytes.count == fixedCount, bytes.starts(with: "WhrC".utf8) else { return nil }
+        var reader = BinaryReader(Array(bytes[32..<40]))
+        return reader.integer(Int64.self)
+    }
+}
+
+extension Hex {
+    /// Whether all of the text is digits that ``encode`` writes.
+    static func isLowercase(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 || $0 >= 0x61 && $0 <= 0x66 }
+    }
+}

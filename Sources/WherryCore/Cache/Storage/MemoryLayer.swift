@@ -1,0 +1,97 @@
+// Wherry: answers that need no system call.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// A bounded number of bytes' worth of values, of which the longest unused go first (K14).
+package final class MemoryLayer<Value: Sendable>: Sendable {
+    private struct Node {
+        var key: String
+        var value: Value?
+        var cost: Int
+        /// Towards the most recently used; -1 at the end.
+        var newer: Int
+        /// Towards the longest unused; -1 at the end.
+        var older: Int
+    }
+
+    private struct State {
+        var nodes: [Node] = []
+        var places: [String: Int] = [:]
+        var free: [Int] = []
+        var newest = -1
+        var oldest = -1
+        var cost = 0
+    }
+
+    private let state = Lock(State())
+    private let limit: Int
+
+    /// - Parameter limit: in bytes; 0 keeps nothing.
+    package init(limit: Int) { self.limit = max(0, limit) }
+
+    /// Bytes that are held.
+    package var cost: Int { state.withLock { $0.cost } }
+    package var count: Int { state.withLock { $0.places.count } }
+
+    /// The value, which becomes the most recently used.
+    package func value(_ key: String) -> Value? {
+        state.withLock { state in
+            guard let place = state.places[key] else { return nil }
+            if state.newest != place {
+                Self.unlink(place, &state)
+                Self.link(place, &state)
+            }
+            return state.nodes[place].value
+        }
+    }
+
+    /// Holds the value in place of an older one, and lets go of others until all fit. What would
+    /// take more than a quarter of the room is not held.
+    package func insert(_ value: Value, for key: String, cost: Int) {
+        state.withLock { state in
+            Self.remove(key, &state)
+            guard cost <= limit / 4 else { return }
+            let node = Node(key: key, value: value, cost: cost, newer: -1, older: -1)
+            let place: Int
+            if let free = state.free.popLast() {
+                place = free
+                state.nodes[place] = node
+            } else {
+                place = state.nodes.count
+                state.nodes.append(node)
+            }
+            state.places[key] = place
+            state.cost += cost
+            Self.link(place, &state)
+            while state.cost > limit, state.oldest >= 0 {
+                Self.remove(state.nodes[state.oldest].key, &state)
+            }
+        }
+    }
+
+    package func remove(_ key: String) { state.withLock { Self.remove(key, &$0) } }
+    package func removeAll() { state.withLock { $0 = State() } }
+
+    private static func remove(_ key: String, _ state: inout State) {
+        guard let place = state.places.removeValue(forKey: key) else { return }
+        unlink(place, &state)
+        state.cost -= state.nodes[place].cost
+        state.nodes[place].value = nil
+        state.free.append(place)
+    }
+
+    private static func link(_ place: Int, _ state: inout State) {
+        state.nodes[place].newer = -1
+        state.nodes[place].older = state.newest
+        if state.newest >= 0 { state.nodes[state.newest].newer = place }
+        state.newest = place
+        if state.oldest < 0 { state.oldest = place }
+    }
+
+    private static func unlink(_ place: Int, _ state: inout State) {
+        let (newer, older) = (state.nodes[place].newer, state.nodes[place].older)
+        if newer >= 0 { state.nodes[newer].older = older } else { state.newest = older }
+        if older >= 0 { state.nodes[older].newer = newer } else { state.oldest = newer }
+    }
+}

@@ -1,0 +1,166 @@
+// Wherry: the answers of the timed cache, on disk and in memory.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Keeps answers by ``TimedKey``: the folder is that of base and URL, the file's name that of
+/// method and parameters, so that a URL's answers, or those of one method, are found together.
+///
+/// Every call may block for the disk, but for what is in memory.
+package final class TimedCacheStore: Sendable {
+    private struct Held: Sendable {
+        let entry: TimedEntry
+        let folder: EntryStore.Folder
+        let stamp: EntryStore.Stamp
+    }
+
+    package let entries: EntryStore
+    private let memory: MemoryLayer<Held>
+
+    /// - Parameter memoryLimit: bytes of answers that are held in memory.
+    package init(_ entries: EntryStore, memoryLimit: Int) {
+        self.entries = entries
+        memory = MemoryLayer(limit: memoryLimit)
+    }
+
+    package var memoryCost: Int { memory.cost }
+
+    // MARK: Names
+
+    private func folder(_ prefix: String) -> EntryStore.Folder {
+        entries.folder(of: "timed " + prefix)
+    }
+
+    /// `method_parameters` of the identifier, and a digest of what else counts.
+    private func name(_ key: TimedKey) -> String {
+        let own = String(key.identifier.dropFirst(key.prefix.count))
+        return key.isPlain ? own : own + "_" + digest(key).prefix(32)
+    }
+
+    /// The full key, as a keyed digest: what it is made of may be secret (SEC-C10).
+    private func digest(_ key: TimedKey) -> String {
+        entries.secret.digest(Hex.encode(key.material), of: "timed")
+    }
+
+    private func memoryKey(_ key: TimedKey) -> String {
+        String(decoding: key.material, as: UTF8.self)
+    }
+
+    // MARK: Reading
+
+    /// The answer to a request. What may not be given is deleted, and why is said.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    package func read(
+        _ key: TimedKey, now: Int64, appVersion: String?, cacheVersion: Int64 = 0
+    ) -> Result<TimedEntry, TimedRefusal> {
+        let text = memoryKey(key)
+        if let held = memory.value(text), held.stamp == entries.stamp(held.folder),
+            held.entry.refusal(at: now, appVersion: appVersion, cacheVersion: cacheVersion) == nil
+        {
+            return .success(held.entry)
+        }
+        memory.remove(text)
+        let folder = folder(key.prefix)
+        let name = name(key)
+        let stamp = entries.stamp(folder)
+        switch entries.read(name, in: folder, key: Array(digest(key).utf8)) {
+        case .missing: return .failure(.missing)
+        case .damaged:
+            entries.remove(name, in: folder)
+            return .failure(.damaged)
+        case .entry(let file):
+            let entry = TimedEntry(file)
+            let refusal =
+                entry.map {
+                    $0.refusal(at: now, appVersion: appVersion, cacheVersion: cacheVersion)
+                } ?? .damaged
+            guard let entry, refusal == nil else {
+                entries.remove(name, in: folder)
+                return .failure(refusal ?? .damaged)
+            }
+            entries.touch(name, in: folder)
+            memory.insert(
+                Held(entry: entry, folder: folder, stamp: stamp), for: text,
+                cost: entry.body.count + entry.block.count + 1024)
+            return .success(entry)
+        }
+    }
+
+    /// What is stored and good, of all URLs or of one, or of one and a method (K8). What may not
+    /// be given is deleted and left out. Bodies are left out too.
+    ///
+    /// - Parameter prefix: of ``RequestIdentity``; "" for all.
+    package func list(prefix: String = "", now: Int64, appVersion: String?) -> [TimedEntry] {
+        var found: [TimedEntry] = []
+        entries.forEach { folder, name, head, _ in
+            guard let entry = TimedEntry(head), entry.identifier.hasPrefix(prefix) else {
+                return true
+            }
+            if entry.refusal(at: now, appVersion: appVersion, cacheVersion: entry.cacheVersion)
+                == nil
+            {
+                found.append(entry)
+            } else {
+                entries.remove(name, in: folder)
+            }
+            return true
+        }
+        return found
+    }
+
+    // MARK: Changing
+
+    /// Stores an answer; a duration of 0 or less stores nothing (K1). It is on disk, for this and
+    /// every other process, when this returns.
+    ///
+    /// - Returns: whether it is stored.
+    @discardableResult
+    package func write(_ entry: TimedEntry, for key: TimedKey) -> Bool {
+        guard entry.duration > 0 else { return false }
+        let file = EntryFile(
+            key: Array(digest(key).utf8), description: entry.description(), body: entry.body,
+            storedAt: entry.storedAt,
+            uselessAfter: entry.storedAt.addingSaturating(entry.duration))
+        memory.remove(memoryKey(key))
+        return entries.write(file, to: name(key), in: folder(key.prefix))
+    }
+
+    /// Takes one answer away.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    package func remove(_ key: TimedKey) -> Bool {
+        memory.remove(memoryKey(key))
+        return entries.remove(name(key), in: folder(key.prefix))
+    }
+
+    /// Takes away what is stored for a URL, or for a URL and a method (K9).
+    ///
+    /// - Parameter method: `nil` for any.
+    /// - Returns: how many answers.
+    @discardableResult
+    package func removeAll(base: String?, url: String, method: String? = nil) -> Int {
+        let prefix = RequestIdentity.prefix(base: base, url: url)
+        let folder = folder(prefix)
+        let own = method.map {
+            RequestIdentity.prefix(base: base, url: url, method: $0).dropFirst(prefix.count)
+        }
+        let names = entries.names(in: folder).filter { name in
+            own.map { name.hasPrefix($0) } ?? true
+        }
+        let count = names.reduce(0) { $0 + (entries.remove($1, in: folder) ? 1 : 0) }
+        // What a sweep took from the disk may still be in somebody's memory.
+        entries.invalidate(folder)
+        return count
+    }
+
+    /// Takes everything away.
+    ///
+    /// - Returns: how many answers.
+    @discardableResult
+    package func clear() -> Int {
+        memory.removeAll()
+        return entries.clear()
+    }
+}

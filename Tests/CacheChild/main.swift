@@ -1,0 +1,147 @@
+// Wherry: a program that uses a cache folder, for tests with several processes and kills
+// SPDX-License-Identifier: Apache-2.0
+//
+// usage: CacheChild write STORE MASK      writes an entry under that umask (octal), says "done"
+//        CacheChild loop STORE            writes for ever, says "." every 16 entries
+//        CacheChild mix STORE NAME COUNT  reads and writes; says "torn N"
+//        CacheChild time STORE COUNT      says what calls take, in nanoseconds
+
+import Glibc
+import WherryCore
+import WherrySystem
+import WherryTransport
+
+/// A body whose bytes are all the same, so that a mixture of two is seen.
+func body(_ byte: UInt8, _ count: Int) -> Bytes { Bytes([UInt8](repeating: byte, count: count)) }
+
+func entry(_ number: Int, _ body: Bytes) -> EntryFile {
+    EntryFile(key: Array("\(number)".utf8), description: [], body: body, storedAt: 0)
+}
+
+func say(_ text: String) {
+    print(text)
+    fflush(nil)
+}
+
+/// Counts what was read and is neither missing nor one whole entry.
+func mix(_ store: EntryStore, name: UInt8, count: Int) -> Int {
+    var torn = 0
+    var seed = UInt64(name)
+    for round in 0..<count {
+        seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        let number = Int((seed >> 33) % 20)
+        let folder = store.folder(of: "\(number)")
+        switch (seed >> 40) % 8 {
+        case 0...2:
+            store.write(entry(number, body(name, 50 + round % 90 * 300)), to: "0", in: folder)
+        case 3 where round % 4 == 0: store.remove("0", in: folder)
+        case 4 where round % 500 == 4: store.clear()
+        default:
+            switch store.read("0", in: folder, key: Array("\(number)".utf8)) {
+            case .missing: break
+            case .damaged: torn += 1
+            case .entry(let found):
+                if found.body != body(found.body.first ?? 0, found.body.count) { torn += 1 }
+            }
+        }
+    }
+    return torn
+}
+
+/// Says how long a call takes, on the average of each of five runs.
+func time(_ what: String, _ count: Int, _ body: (Int) -> Void) {
+    let clock = SystemClock.shared
+    let runs = (0..<5).map { run in
+        let start = clock.now()
+        for index in 0..<count { body(run * count + index) }
+        return clock.now().since(start) / Int64(count)
+    }
+    say("\(what): \(runs.sorted().map { String($0) }.joined(separator: " "))")
+}
+
+/// What writing, reading from disk and reading from memory take, for answers of 1 KiB.
+func time(_ store: EntryStore, count: Int) throws {
+    let clock = SystemClock.shared
+    let now = Int64(clock.wallSeconds() * 1000)
+    let names = ["cache-control": "max-age=3600", "etag": "\"v\"", "content-type": "text/plain"]
+    let text = names.map { "\($0): \($1)\n" }.joined()
+    let head = ResponseHead(
+        status: 200, block: Bytes("date: \(HTTPDate.format(now / 1000))\n" + text))
+    func request(_ number: Int) throws -> CacheRequest {
+        let target = try HTTPURL("http://example.org/things/\(number % 1000)?page=1")
+        return CacheRequest(method: "GET", target: target, headers: ["Accept": "*/*"])
+    }
+    let requests = try (0..<1000).map(request)
+    for (place, limit) in [("disk", 0), ("memory", 16 << 20)] {
+        let cache = HTTPCacheStore(store, memoryLimit: limit)
+        func look(_ number: Int) -> CacheLookup {
+            CacheLookup(
+                requests[number % 1000], options: HTTPCacheOptions(), secret: cache.secret, now: now
+            )
+        }
+        time("store", count / 10) { number in
+            let came = ArrivedResponse(
+                head: head, body: body(7, 1024), requestTime: now, responseTime: now)
+            let outcome = look(number).resolve(came, to: NetworkPlan(), stored: [])
+            cache.apply(outcome, key: .init(url: requests[number % 1000].url), now: now)
+        }
+        var misses = 0
+        time("hit, \(place)", count) { number in
+            let look = look(number)
+            let key = HTTPCacheStore.Key(url: look.request.url)
+            let stored = cache.stored(for: look.request, key: key, now: now)
+            guard case .answer(let answer) = look.decide(stored), answer.head.status == 200,
+                answer.body.count == 1024
+            else {
+                misses += 1
+                return
+            }
+        }
+        say("misses: \(misses)")
+    }
+    time("open", 100) { _ in
+        withExtendedLifetime(
+            try? EntryStore(arguments[2], limit: 1 << 40, workers: workers, clock: clock)
+        ) {}
+    }
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count >= 3 else { exit(2) }
+let workers = WorkerPool(limit: 1)
+if arguments[1] == "write", let mask = arguments.last.flatMap({ UInt32($0, radix: 8) }) {
+    umask(mask)
+}
+do {
+    let limit: Int64 = arguments[1] == "time" ? 1 << 40 : 4 << 20
+    let store = try EntryStore(
+        arguments[2], limit: limit, workers: workers, clock: SystemClock.shared)
+    switch arguments[1] {
+    case "write":
+        let isDone = store.write(entry(0, body(1, 1000)), to: "0", in: store.folder(of: "0"))
+        store.waitUntilSwept()
+        say(isDone ? "done" : "not written")
+    case "loop":
+        for round in 0... {
+            let number = round % 4
+            store.write(
+                entry(number, body(UInt8(truncatingIfNeeded: round), 100 + round % 8 * 20_000)),
+                to: "0", in: store.folder(of: "\(number)"))
+            if round % 16 == 15 { say(".") }
+        }
+    case "mix":
+        guard arguments.count == 5, let name = UInt8(arguments[3]), let count = Int(arguments[4])
+        else { exit(2) }
+        say("torn \(mix(store, name: name, count: count))")
+        store.waitUntilSwept()
+    case "time":
+        guard let count = arguments.last.flatMap({ Int($0) }) else { exit(2) }
+        try time(store, count: count)
+        store.close()
+    default: exit(2)
+    }
+    workers.close()
+} catch {
+    say("\(error)")
+    exit(1)
+}
