@@ -72,6 +72,11 @@ static inline CURLcode ccurl_set_close(CURL *easy, ccurl_close_function function
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, context);
 }
 
+static inline CURLcode ccurl_set_prereq(CURL *easy, curl_prereq_callback function, void *context) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
+  return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+}
+
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
 }
@@ -128,7 +133,9 @@ enum {
   CCURL_READ_PAUSE = CURL_READFUNC_PAUSE,
   CCURL_READ_ABORT = CURL_READFUNC_ABORT,
   CCURL_SEEK_OK = CURL_SEEKFUNC_OK,
-  CCURL_SEEK_FAIL = CURL_SEEKFUNC_FAIL
+  CCURL_SEEK_FAIL = CURL_SEEKFUNC_FAIL,
+  CCURL_PREREQ_OK = CURL_PREREQFUNC_OK,
+  CCURL_PREREQ_ABORT = CURL_PREREQFUNC_ABORT
 };
 
 #define CCURL_TIMEOUT_SOCKET CURL_SOCKET_TIMEOUT

@@ -10,6 +10,8 @@ struct ConnectionQueue {
         var running = 0
         /// Speaks HTTP/2: its exchanges are streams of one connection.
         var isMultiplexed = false
+        /// Has answered in HTTP/1: whatever comes between two answers belongs to none.
+        var isSerial = false
         var waiting: [Exchange] = []
     }
 
@@ -55,13 +57,14 @@ struct ConnectionQueue {
         return true
     }
 
-    /// An exchange ended.
-    mutating func leave(_ exchange: Exchange, multiplexed: Bool) {
+    /// An exchange ended; `httpVersion` is that of its answer, or 0.
+    mutating func leave(_ exchange: Exchange, httpVersion: Int32) {
         guard let place = exchange.state.place else { return }
         exchange.state.place = nil
         place.running -= 1
         running -= 1
-        if multiplexed { place.isMultiplexed = true }
+        if httpVersion == 20 { place.isMultiplexed = true }
+        if httpVersion == 10 || httpVersion == 11 { place.isSerial = true }
         if place.running == 0 && place.waiting.isEmpty && !place.isMultiplexed && places.count > 64
         {
             places[exchange.request.url.origin] = nil

@@ -89,6 +89,10 @@ final class CurlEasy {
             loop.sockets.closed(socket)
             return close(socket)
         }, Unmanaged.passUnretained(loop).toOpaque())
+        ccurl_set_prereq(handle, { context, _, _, port, localPort in
+            CurlEasy.from(context).mayUseConnection(to: port, from: localPort)
+                ? Int32(CCURL_PREREQ_OK) : Int32(CCURL_PREREQ_ABORT)
+        }, context)
         ccurl_set_share(handle, loop.share)
         if configuration.insecure {
             set(CURLOPT_SSL_VERIFYPEER, 0)
@@ -201,7 +205,7 @@ final class CurlEasy {
             isPlain = false
             set(CURLOPT_BUFFERSIZE, 512 * 1024)
         }
-        if request.ownConnection {
+        if request.ownConnection || exchange.state.staleCount >= CurlEasy.maxStale {
             isPlain = false
             set(CURLOPT_FRESH_CONNECT, 1)
             set(CURLOPT_FORBID_REUSE, 1)

@@ -69,6 +69,10 @@ extension CurlLoop {
         exchange.state.stallStart = now
         exchange.receiver.exchangeDidStart(exchange)
         if let error = easy.prepare(exchange) { return finish(exchange, error: error) }
+        addHandle(of: exchange, easy)
+    }
+
+    private func addHandle(of exchange: Exchange, _ easy: CurlEasy) {
         let code = curl_multi_add_handle(multi, easy.handle)
         guard code == CURLM_OK else {
             let text = String(cString: curl_multi_strerror(code))
@@ -119,12 +123,25 @@ extension CurlLoop {
             guard ccurl_get_pointer(handle, &context) == CURLE_OK, let context else { continue }
             let easy = Unmanaged<CurlEasy>.fromOpaque(context).takeUnretainedValue()
             guard let exchange = easy.exchange else { continue }
+            if exchange.state.isStale {
+                restart(exchange, easy)
+                continue
+            }
             var error = exchange.state.failure ?? (code == CURLE_OK ? nil : easy.error(code))
             if error == nil && exchange.state.head == nil {
                 error = TransportError(.badProtocol, "The connection ended without an answer")
             }
             finish(exchange, error: error)
         }
+    }
+
+    /// Takes another connection in place of one that was not clean. Nothing has been sent.
+    private func restart(_ exchange: Exchange, _ easy: CurlEasy) {
+        exchange.state.isStale = false
+        exchange.state.staleCount += 1
+        curl_multi_remove_handle(multi, easy.handle)
+        if let error = easy.prepare(exchange) { return finish(exchange, error: error) }
+        addHandle(of: exchange, easy)
     }
 
     /// Hands over the eager pieces that gathered while the sockets were drained.
@@ -160,13 +177,13 @@ extension CurlLoop {
             result.metrics = easy.metrics()
             result.metrics.queued =
                 exchange.state.started.since(exchange.state.submitted) / 1000
-            queue.leave(exchange, multiplexed: result.metrics.httpVersion == 20)
+            queue.leave(exchange, httpVersion: result.metrics.httpVersion)
             curl_multi_remove_handle(multi, easy.handle)
             easy.detach()
             exchange.state.easy = nil
             if pool.count < 256 { pool.append(easy) }
         } else {
-            queue.leave(exchange, multiplexed: false)
+            queue.leave(exchange, httpVersion: 0)
         }
         complete(exchange, &result)
         startWaiting()

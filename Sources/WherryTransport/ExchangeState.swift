@@ -47,6 +47,10 @@ struct ExchangeState: ~Copyable {
     /// Whether the piece is in the list of those to be handed over when the socket is drained.
     var isListed = false
     var bodyOffset = 0
+    /// The connection it was given had bytes in it that belong to no answer; nothing was sent.
+    var isStale = false
+    /// How often that happened.
+    var staleCount = 0
     /// Why the exchange was broken off from inside a callback.
     var failure: TransportError?
 }

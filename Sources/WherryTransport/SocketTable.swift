@@ -18,11 +18,15 @@ final class SocketTable {
         /// Its end is told by `closed`, so that it may stay in epoll while nobody wants it. The
         /// sockets of libcurl's resolver are closed without a word, and their numbers used again.
         var isConnection = false
+        /// Its ports as in `route`, 0 until they were asked for.
+        var route: UInt32 = 0
     }
 
     private var epoll: Int32
     @exclusivity(unchecked) private var interests: [Interest] = []
     @exclusivity(unchecked) private var changed: [Int32] = []
+    /// Connections by their ports, for those that were used again.
+    @exclusivity(unchecked) private var routes: [UInt32: Int32] = [:]
     private let ready = UnsafeMutablePointer<clinux_ready>.allocate(capacity: 64)
 
     init(waker: EventFD) throws(SystemError) {
@@ -81,6 +85,46 @@ final class SocketTable {
         interests[Int(socket)].want = 0
         interests[Int(socket)].have = 0
         interests[Int(socket)].isConnection = false
+        let route = interests[Int(socket)].route
+        if route != 0 {
+            interests[Int(socket)].route = 0
+            if routes[route] == socket { routes[route] = nil }
+        }
+    }
+
+    /// The socket of the connection between these ports; `nil` if there is none.
+    func connection(to port: Int32, from localPort: Int32) -> Int32? {
+        let route = Self.route(UInt16(truncatingIfNeeded: port), UInt16(truncatingIfNeeded: localPort))
+        if let socket = routes[route] { return socket }
+        // Asked once for each connection, and only when it is used for the second time.
+        for index in interests.indices where interests[index].isConnection && interests[index].route == 0 {
+            let socket = Int32(index)
+            guard let remote = Self.port(of: socket, getpeername),
+                let local = Self.port(of: socket, getsockname)
+            else { continue }
+            interests[index].route = Self.route(remote, local)
+            routes[interests[index].route] = socket
+        }
+        return routes[route]
+    }
+
+    private static func route(_ port: UInt16, _ localPort: UInt16) -> UInt32 {
+        UInt32(port) << 16 | UInt32(localPort)
+    }
+
+    private static func port(
+        of socket: Int32,
+        _ ask: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
+    ) -> UInt16? {
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let failed = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask(socket, $0, &length) }
+        }
+        // The port stands at the same place for IPv4 and IPv6.
+        let family = Int32(address.sin6_family)
+        guard failed == 0, family == AF_INET || family == AF_INET6 else { return nil }
+        return UInt16(bigEndian: address.sin6_port)
     }
 
     /// Settles the notes and waits; answers how many sockets are ready.

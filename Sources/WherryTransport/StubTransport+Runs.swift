@@ -211,7 +211,7 @@ extension StubTransport {
         guard exchange.state.phase == .active else { return }
         exchange.state.phase = .finished
         runs.removeAll { $0 === run }
-        queue.leave(exchange, multiplexed: false)
+        queue.leave(exchange, httpVersion: 0)
         if case .sending = run.stage, exchange.sent > 0 {
             script.setBody(run.body.take(), length: exchange.sent, ofRequest: run.number)
         }

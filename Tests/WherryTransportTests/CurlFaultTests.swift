@@ -87,6 +87,54 @@ import WherrySystem
         }
     }
 
+    @Test(arguments: ["send", "fin"])
+    func `what comes over an idle connection is not the next answer`(stray: String) throws {
+        // libcurl 7.88 gave the second request "evil": bytes that a server, or a proxy in between,
+        // had sent after the first answer was over.
+        let scope = try TestServer.shared.scope()
+        let evil = stray == "send"
+            ? #"["send", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"], ["keep"]"# : #"["fin"]"#
+        try scope.script("stray", #"""
+            [{"raw": [["send", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"],
+                      ["gate", "stray"], \#(evil)]}]
+            """#)
+        try withTransport { transport in
+            let first = try Call("GET", scope.url("/s/stray")).start(on: transport).result()
+            #expect(first.error == nil && first.body.array == Array("good".utf8))
+            try scope.open(gate: "stray")
+            try scope.waitBlocking("ended=1")
+            let body = Array("what was never sent is sent whole".utf8)
+            let second = try Call(
+                "POST", scope.url("/sink"), body: .bytes(Bytes(body))
+            ).start(on: transport).result()
+            #expect(second.error == nil && second.head?.status == 200)
+            #expect(String(decoding: second.body.array, as: UTF8.self).contains("\"bytes\": \(body.count)"))
+            #expect(!second.metrics.isReused)
+            // And the connection that took its place is kept.
+            let third = try Call("GET", scope.url("/bytes/100")).start(on: transport).result()
+            #expect(third.body.array == TestPattern.bytes(count: 100))
+            #expect(third.metrics.isReused)
+        }
+        #expect(try scope.stats().connections == 2)
+    }
+
+    @Test func `a value that is not UTF-8 is read as ISO-8859-1, and kept as it came`() throws {
+        let scope = try TestServer.shared.scope()
+        let head: [UInt8] = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\u{0}\r\n".utf8)
+            .map { $0 == 0 ? 0xE9 : $0 }
+        let bytes = Data(head + Array("X-New: café\r\nX-Old: second\r\n\r\n".utf8)).base64EncodedString()
+        try scope.script("raw", #"[{"raw": [["send_base64", "\#(bytes)"], ["fin"]]}]"#)
+        let (result, _) = try ask(scope.url("/s/raw"), "GET", .collect(limit: 100))
+        let fields = try #require(result.head)
+        #expect(fields["x-old"] == "café" && fields["x-new"] == "café")
+        #expect(fields.values("X-Old") == ["café", "second"])
+        #expect(fields.fields.map(\.value) == ["0", "café", "café", "second"])
+        // The bytes themselves are not touched, and a reference is escaped byte by byte.
+        #expect(fields.block.array.filter { $0 >= 0x80 } == [0xE9, 0xC3, 0xA9])
+        #expect(fields.reference("x-old") == "caf%E9" && fields.reference("x-new") == "café")
+        #expect(fields.reference("x-none") == nil)
+    }
+
     @Test func `lengths that contradict each other are refused`() throws {
         for path in [
             "/bytes/100?two_lengths=50", "/bytes/100?length=abc", "/bytes/100?length=-5",
