@@ -147,6 +147,28 @@ package struct HTTPURL: Hashable, Sendable {
         return offset
     }
 
+    /// A text that should be a URL, for a sentence: without its query, user name and password.
+    package static func redacted(_ url: String) -> String {
+        var text = url
+        if let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            text = String(text[..<mark]) + "?..."
+        }
+        guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
+        // Read by hand: what is redacted may be no URL at all.
+        let slash = UInt8(ascii: "/")
+        var authority = text.startIndex
+        if let first = text.utf8.firstIndex(of: slash),
+            first == authority || text.utf8[text.utf8.index(before: first)] == UInt8(ascii: ":")
+        {
+            authority = text.utf8[first...].firstIndex { $0 != slash } ?? text.endIndex
+        }
+        let end = text.utf8[authority...].firstIndex(of: slash) ?? text.endIndex
+        guard let at = text.utf8[authority..<end].lastIndex(of: UInt8(ascii: "@")) else {
+            return text
+        }
+        return String(text[..<authority]) + "..." + String(text[at...])
+    }
+
     // MARK: curl_url
 
     private static func parse(_ text: String, base: HTTPURL?) throws(Invalid) -> HTTPURL {
@@ -155,22 +177,22 @@ package struct HTTPURL: Hashable, Sendable {
                 throw Invalid(message: "The URL contains the control byte \(byte)")
             }
             if byte == UInt8(ascii: "\\") {
-                throw Invalid(message: "The URL \"\(text)\" contains a backslash")
+                throw Invalid(message: "The URL \"\(redacted(text))\" contains a backslash")
             }
         }
         guard let handle = curl_url() else { throw Invalid(message: "No memory for a URL") }
         defer { curl_url_cleanup(handle) }
         let flags = UInt32(CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME)
         if let base, curl_url_set(handle, CURLUPART_URL, base.text, flags) != CURLUE_OK {
-            throw Invalid(message: "The base URL \"\(base.text)\" cannot be read")
+            throw Invalid(message: "The base URL \"\(redacted(base.text))\" cannot be read")
         }
         let code = curl_url_set(handle, CURLUPART_URL, text, flags)
         guard code == CURLUE_OK else {
             let relative = base == nil && !text.contains("://")
             throw Invalid(
                 message: relative
-                    ? "The URL \"\(text)\" is not absolute, and there is no base URL"
-                    : "The URL \"\(text)\" cannot be read: \(String(cString: curl_url_strerror(code)))")
+                    ? "The URL \"\(redacted(text))\" is not absolute, and there is no base URL"
+                    : "The URL \"\(redacted(text))\" cannot be read: \(String(cString: curl_url_strerror(code)))")
         }
         func part(_ part: CURLUPart, _ flags: Int32 = 0) -> String? {
             var value: UnsafeMutablePointer<CChar>?
@@ -183,21 +205,21 @@ package struct HTTPURL: Hashable, Sendable {
         let scheme = (part(CURLUPART_SCHEME) ?? "").lowercased()
         guard scheme == "http" || scheme == "https" else {
             throw Invalid(
-                message: "The URL \"\(text)\" has the scheme \"\(scheme)\"; only http and https are spoken")
+                message: "The URL \"\(redacted(text))\" has the scheme \"\(scheme)\"; only http and https are spoken")
         }
         if part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil {
             throw Invalid(
                 message: "The URL of \(part(CURLUPART_HOST) ?? "?") contains a user name or password; give them as credentials")
         }
         guard let host = part(CURLUPART_HOST)?.lowercased(), !host.isEmpty else {
-            throw Invalid(message: "The URL \"\(text)\" has no host")
+            throw Invalid(message: "The URL \"\(redacted(text))\" has no host")
         }
         _ = curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
         guard let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap({ Int($0) }),
             (1...65_535).contains(port)
-        else { throw Invalid(message: "The URL \"\(text)\" has a port that is none") }
+        else { throw Invalid(message: "The URL \"\(redacted(text))\" has a port that is none") }
         guard let whole = part(CURLUPART_URL) else {
-            throw Invalid(message: "The URL \"\(text)\" cannot be written out")
+            throw Invalid(message: "The URL \"\(redacted(text))\" cannot be written out")
         }
         return HTTPURL(text: whole, origin: Origin(scheme: scheme, host: host, port: port))
     }

@@ -18,22 +18,46 @@ package struct ResponseHead: Sendable {
         self.block = block
     }
 
-    /// The value of the first field of that name, whatever its case.
+    /// The value of the first field of that name, whatever its case. UTF-8, else ISO-8859-1.
     package subscript(name: String) -> String? {
         var found: String?
         forEachField { fieldName, value in
             guard Self.matches(fieldName, name) else { return true }
-            found = String(decoding: value, as: UTF8.self)
+            found = Self.text(value)
             return false
         }
         return found
+    }
+
+    /// The first field of that name as a URI reference: bytes that are not UTF-8 are escaped as
+    /// they are, since what they mean is the server's to know.
+    package func reference(_ name: String) -> String? {
+        var found: String?
+        forEachField { fieldName, value in
+            guard Self.matches(fieldName, name) else { return true }
+            found = String(validating: value, as: UTF8.self) ?? value.reduce(into: "") { text, byte in
+                if byte < 0x80 {
+                    text.unicodeScalars.append(Unicode.Scalar(byte))
+                } else {
+                    text += "%" + Hex.encode(CollectionOfOne(byte)).uppercased()
+                }
+            }
+            return false
+        }
+        return found
+    }
+
+    /// UTF-8; ISO-8859-1 where it is not UTF-8, which is never an error (RFC 9110 5.5).
+    private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
+        String(validating: bytes, as: UTF8.self)
+            ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
     /// The values of all fields of that name, in order.
     package func values(_ name: String) -> [String] {
         var result: [String] = []
         forEachField { fieldName, value in
-            if Self.matches(fieldName, name) { result.append(String(decoding: value, as: UTF8.self)) }
+            if Self.matches(fieldName, name) { result.append(Self.text(value)) }
             return true
         }
         return result
@@ -43,8 +67,7 @@ package struct ResponseHead: Sendable {
     package var fields: [(name: String, value: String)] {
         var result: [(name: String, value: String)] = []
         forEachField { name, value in
-            result.append(
-                (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+            result.append((Self.text(name), Self.text(value)))
             return true
         }
         return result

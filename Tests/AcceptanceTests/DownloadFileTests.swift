@@ -318,6 +318,21 @@ import WherrySystem
         #expect(try bench.folder.names == [name])
     }
 
+    @Test("D19 a plain name in ISO-8859-1 becomes the same name in UTF-8")
+    func latin1Name() async throws {
+        let bench = try DownloadBench()
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n".utf8)
+            + Array("Content-Disposition: attachment; filename=\"".utf8) + [0xE9]
+            + Array(".bin\"\r\n\r\nok".utf8)
+        let bytes = Data(head).base64EncodedString()
+        try bench.scope.script("name", #"[{"raw": [["send_base64", "\#(bytes)"], ["fin"]]}]"#)
+        let end = try await bench.client.run(
+            bench.scope.url("/s/name"), to: bench.folder.path
+        ) { $0.set(.targetIsDirectory, 1) }
+        #expect(end.path == bench.folder.file("é.bin"))
+        #expect(try bench.folder.contents("é.bin") == Data("ok".utf8))
+    }
+
     @Test("D19 a suggested name that is taken is an error or gets a number")
     func takenName() async throws {
         let bench = try DownloadBench()

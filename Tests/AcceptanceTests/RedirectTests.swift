@@ -201,6 +201,16 @@ import WherryCore
 
     // MARK: Texts
 
+    @Test("SEC-U2 a target in ISO-8859-1 is asked for by the bytes that came")
+    func latin1Target() async throws {
+        let head: [UInt8] = Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n".utf8)
+            + Array("Location: /@\(scope.key)/echo/caf".utf8) + [0xE9] + Array("\r\n\r\n".utf8)
+        let bytes = Data(head).base64EncodedString()
+        try scope.script("latin", #"[{"raw": [["send_base64", "\#(bytes)"], ["keep"]]}]"#)
+        let echo = try await client.get("s/latin", as: Echo.self)
+        #expect(echo.target.hasSuffix("/echo/caf%E9"))
+    }
+
     @Test("SEC-U1 no control byte gets into a field, a method, a type or a URL")
     func controlBytes() async throws {
         let server = StubServer()

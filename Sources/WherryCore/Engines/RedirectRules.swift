@@ -29,7 +29,7 @@ package enum RedirectRules {
         hasBody: Bool, bodyIsReplayable: Bool, mayCrossWithBody: Bool
     ) -> Step {
         guard limit > 0, redirects(head.status),
-            let location = head["location"], !location.isEmpty
+            let location = head.reference("location"), !location.isEmpty
         else { return .answer }
         guard hops < Int(limit) else {
             return .fail(
@@ -85,20 +85,5 @@ package enum RedirectRules {
     }
 
     /// A URL for a sentence, without its query, user name and password.
-    package static func redacted(_ url: String) -> String {
-        var text = url
-        if let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) {
-            text = String(text[..<mark]) + "?..."
-        }
-        guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
-        // Read by hand: what is redacted may be no URL at all.
-        let authority = text.utf8.firstIndex(of: UInt8(ascii: "/")).map { slash in
-            text.utf8[slash...].firstIndex { $0 != UInt8(ascii: "/") } ?? slash
-        } ?? text.startIndex
-        let end = text.utf8[authority...].firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex
-        guard let at = text.utf8[authority..<end].lastIndex(of: UInt8(ascii: "@")) else {
-            return text
-        }
-        return String(text[..<authority]) + "..." + String(text[at...])
-    }
+    package static func redacted(_ url: String) -> String { HTTPURL.redacted(url) }
 }

@@ -56,7 +56,6 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case badJSONBody = "bad_json_body"
     case tooManyRedirects = "too_many_redirects"
     case redirectRefused = "redirect_refused"
-    case forbidden
     case expired
     case retryLater = "retry_later"
     case changed
@@ -110,7 +109,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
             .network
         case .untrusted, .certificateExpired, .wrongName, .tls: .tls
         case .httpStatus, .contentType, .badJSONBody, .tooManyRedirects, .redirectRefused,
-            .forbidden, .expired, .retryLater, .changed, .noValidator, .rangesUnsupported, .badRange,
+            .expired, .retryLater, .changed, .noValidator, .rangesUnsupported, .badRange,
             .rangeNotSatisfiable, .encoding:
             .http
         case .exists, .isDirectory, .noSpace, .readOnly, .noFile, .noPermission, .fileChanged,

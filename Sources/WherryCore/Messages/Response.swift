@@ -93,12 +93,13 @@ public struct Response: Sendable {
     /// A TLS body without a length, whose end could not be told from a cut (SEC-R4).
     public var isLengthUnverified: Bool { storage.isLengthUnverified }
 
-    /// All fields in order.
+    /// All fields in order. A value is read as UTF-8, and as ISO-8859-1 where it is not UTF-8.
     public var headers: Headers {
         Headers(fields: storage.head.fields.map { Headers.Field(name: $0.name, value: $0.value) })
     }
 
-    /// The value of the first field of that name, whatever its case.
+    /// The value of the first field of that name, whatever its case: UTF-8, or ISO-8859-1 where it
+    /// is not UTF-8.
     public func header(_ name: String) -> String? { storage.head[name] }
 
     /// The body as text: UTF-8, with U+FFFD for what is not.

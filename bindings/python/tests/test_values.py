@@ -102,6 +102,8 @@ def test_header_fields_have_no_case_and_may_repeat() -> None:
 def test_header_bytes_that_are_not_utf8_are_latin1() -> None:
     assert wherry.Headers.parse(b"x: gr\xf6\xdfer\n")["x"] == "größer"
     assert wherry.Headers.parse("x: größer\n".encode())["x"] == "größer"
+    mixed = wherry.Headers.parse(b"x: gr\xf6\xdfer\n" + "y: größer\n".encode())
+    assert mixed == {"x": "größer", "y": "größer"}
 
 
 @pytest.mark.parametrize("cut", range(1, 12))

@@ -71,8 +71,12 @@ package struct DownloadTarget: Sendable {
             directory: directory, directoryPath: parent, name: isDirectory ? nil : name,
             stem: isDirectory ? suggestedName : name, existing: existing)
         try target.settleName(allowsExisting: hasDigest)
-        guard directory.isWritable() else {
-            throw DownloadError(.readOnly, "The directory \(parent) cannot be written")
+        do throws(SystemError) {
+            try directory.checkWritable()
+        } catch {
+            var refusal = DownloadError(.readOnly, "The directory \(parent) cannot be written")
+            refusal.osCode = error.code
+            throw refusal
         }
         return target
     }

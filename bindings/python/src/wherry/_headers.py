@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from typing import Callable, Dict, Iterator, List, Optional, Tuple
 
 
+def _line(line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
 class Headers(Mapping):  # type: ignore[type-arg]
     """Fields in the order they came; a name may occur several times.
 
@@ -27,11 +34,11 @@ class Headers(Mapping):  # type: ignore[type-arg]
 
     @classmethod
     def parse(cls, head: bytes) -> Headers:
-        """From "name: value\\n" lines."""
+        """From "name: value\\n" lines, each UTF-8, or ISO-8859-1 where it is not UTF-8."""
         try:
             lines = head.decode("utf-8").split("\n")
         except UnicodeDecodeError:
-            lines = head.decode("latin-1").split("\n")
+            lines = [_line(line) for line in head.split(b"\n")]
         items = []
         for line in lines:
             name, colon, value = line.partition(":")
