@@ -171,6 +171,8 @@ wherry_status wherry_config_set_text(wherry_config *config, wherry_text_option o
 wherry_status wherry_config_set_header(wherry_config *config, const char *name, const char *value);
 wherry_status wherry_config_set_parameter(wherry_config *config, const char *name,
     const char *value);
+/* A further base URL, asked for by wherry_request_set_base; a NULL url removes it. */
+wherry_status wherry_config_set_base(wherry_config *config, const char *name, const char *url);
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);
 
 /* ---- 5. Client: connections and live settings ------------------------------------------- */
@@ -201,6 +203,8 @@ wherry_status wherry_client_copy_header(const wherry_client *client, const char 
 /* Under the request's own; a NULL value removes. */
 wherry_status wherry_client_set_parameter(wherry_client *client, const char *name,
     const char *value);
+/* As wherry_config_set_base. */
+wherry_status wherry_client_set_base(wherry_client *client, const char *name, const char *url);
 /* The folder for what this client keeps, made when first asked for: 0700, of the storage name or
  * directory. Copies like copy_header. E_FILE where something else has its place. */
 wherry_status wherry_client_copy_storage(const wherry_client *client, char *buffer, size_t capacity,
@@ -233,6 +237,9 @@ wherry_status wherry_request_set_option(wherry_request *request, wherry_option o
 wherry_status wherry_request_set_text(wherry_request *request, wherry_text_option option,
     const char *value);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
+/* The client's base of that name is taken instead of its base URL; the send fails with `not_found`
+ * where there is none. NULL: the base URL. */
+wherry_status wherry_request_set_base(wherry_request *request, const char *name);
 /* A NULL value suppresses the client's header of that name. */
 wherry_status wherry_request_set_header(wherry_request *request, const char *name,
     const char *value);
@@ -696,6 +703,8 @@ wherry_status wherry_json_set_number(wherry_json *json, const char *path, double
 wherry_status wherry_json_set_text(wherry_json *json, const char *path, const char *value);
 /* NULL value: JSON null. Copies; json and value may be the same. */
 wherry_status wherry_json_set_value(wherry_json *json, const char *path, const wherry_json *value);
+/* A value of your own of what is at the path. E_ARGUMENT `not_found` if there is nothing. */
+wherry_status wherry_json_copy(const wherry_json *json, const char *path, wherry_json **out_copy);
 /* Lent until the next print or change. pretty: two spaces, sorted names, as identifiers need. */
 const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_count);
 

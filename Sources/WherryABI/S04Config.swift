@@ -80,6 +80,17 @@ public func wherry_config_set_parameter(
     }
 }
 
+@_cdecl("wherry_config_set_base") @implementation
+public func wherry_config_set_base(
+    _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try change(config) { values throws(WherryError) in
+            values.bases[try text(name, "name")] = try optionalText(url, "url")
+        }
+    }
+}
+
 @_cdecl("wherry_config_set_stub") @implementation
 public func wherry_config_set_stub(
     _ config: OpaquePointer?, _ stub: OpaquePointer?

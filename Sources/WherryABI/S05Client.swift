@@ -98,6 +98,16 @@ public func wherry_client_set_parameter(
     }
 }
 
+@_cdecl("wherry_client_set_base") @implementation
+public func wherry_client_set_base(
+    _ client: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let client = try Handles.get(client, Client.self)
+        try client.setBaseURL(optionalText(url, "url"), named: text(name, "name"))
+    }
+}
+
 @_cdecl("wherry_client_copy_storage") @implementation
 public func wherry_client_copy_storage(
     _ client: OpaquePointer?, _ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int,

@@ -104,6 +104,15 @@ public func wherry_request_set_url(
     edit(request) { request throws(WherryError) in request.url = try text(url, "url") }
 }
 
+@_cdecl("wherry_request_set_base") @implementation
+public func wherry_request_set_base(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        request.base = try optionalText(name, "name")
+    }
+}
+
 @_cdecl("wherry_request_set_header") @implementation
 public func wherry_request_set_header(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?

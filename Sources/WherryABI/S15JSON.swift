@@ -188,6 +188,22 @@ public func wherry_json_set_value(
     }
 }
 
+@_cdecl("wherry_json_copy") @implementation
+public func wherry_json_copy(
+    _ json: OpaquePointer?, _ path: UnsafePointer<CChar>?,
+    _ out_copy: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_copy)
+        let path = try optionalText(path, "path") ?? ""
+        let whole = try Handles.change(json, JSONValue.self) { $0.json }
+        guard let found = whole.value(at: path) else {
+            throw WherryError(.notFound, "There is nothing at the path \"\(path)\"")
+        }
+        try Handles.give(Box(JSONValue(found)), to: out)
+    }
+}
+
 @_cdecl("wherry_json_print") @implementation
 public func wherry_json_print(
     _ json: OpaquePointer?, _ pretty: Bool, _ out_count: UnsafeMutablePointer<Int>?

@@ -93,6 +93,38 @@ static wherry_client *client_with_defaults(void) {
   return new_client(config);
 }
 
+TEST("C4 bases are taken by name, and an unknown name sends nothing") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, server_url("/echo/plain")));
+  CHECK_OK(wherry_config_set_base(config, "upload", server_url("/echo/up")));
+  CHECK_OK(wherry_config_set_base(config, "cdn", server_url("/echo/cdn/")));
+  CHECK_OK(wherry_config_set_base(config, "gone", server_url("/echo/gone")));
+  CHECK_OK(wherry_config_set_base(config, "gone", NULL));
+  wherry_client *client = new_client(config);
+  const struct { const char *base, *path; } rows[] = {
+      {NULL, "/echo/plain/x"}, {"upload", "/echo/up/x"}, {"cdn", "/echo/cdn/x"}};
+  wherry_request *request = new_request("GET", "x");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    CHECK_OK(wherry_request_set_base(request, rows[i].base));
+    outcome got = perform(client, request);
+    CHECK_STATUS(got.status, WHERRY_OK);
+    CHECK_TEXT(echoed(&got, "path"), rows[i].path);
+  }
+  for (const char **name = (const char *[]){"gone", "nowhere", NULL}; *name != NULL; name++) {
+    CHECK_OK(wherry_request_set_base(request, *name));
+    wherry_response *response = NULL;
+    CHECK_FAILS(wherry_client_perform(client, request, &response), WHERRY_E_ARGUMENT, "not_found");
+  }
+  CHECK_INT(server_count("requests"), 3);
+  CHECK_OK(wherry_client_set_base(client, "nowhere", server_url("/echo/late")));
+  outcome got = perform(client, request);
+  CHECK_TEXT(echoed(&got, "path"), "/echo/late/x");
+  CHECK_FAILS(wherry_client_set_base(client, "bad", "ftp://127.0.0.1/"), WHERRY_E_ARGUMENT,
+              "bad_url");
+  CHECK_FAILS(wherry_client_set_base(client, NULL, "http://127.0.0.1/"), WHERRY_E_ARGUMENT,
+              "bad_argument");
+}
+
 TEST("C5 default parameters go under the request's own into query, body and form") {
   wherry_client *client = client_with_defaults();
   wherry_request *get = new_request("GET", server_url("/echo"));

@@ -89,3 +89,23 @@ TEST("O9 lent text keeps its NULs, and its bytes where Swift sees no difference"
   CHECK_BYTES(two, count, "e\xcc\x81", 3);
   CHECK_TEXT(one, "\xc3\xa9");
 }
+
+TEST("O9 a value inside another becomes one of its own") {
+  const char *text = "{\"a\":[{\"b\":\"x\\u0000y\"},2],\"~\":null}";
+  wherry_json *json = new_json(text, strlen(text)), *copy = NULL;
+  size_t count = 0;
+  REQUIRE_OK(wherry_json_copy(json, "a/0", &copy));
+  CHECK_OK(wherry_json_set_integer(json, "a/0/b", 1));
+  CHECK_TEXT(wherry_json_print(copy, false, &count), "{\"b\":\"x\\u0000y\"}");
+  CHECK_OK(wherry_json_free(copy));
+  REQUIRE_OK(wherry_json_copy(json, NULL, &copy));
+  CHECK_TEXT(wherry_json_print(copy, false, &count), "{\"a\":[{\"b\":1},2],\"~\":null}");
+  CHECK_OK(wherry_json_free(copy));
+  REQUIRE_OK(wherry_json_copy(json, "~0", &copy));
+  CHECK_INT(wherry_json_get_type(copy, ""), WHERRY_JSON_NULL);
+  CHECK_OK(wherry_json_free(copy));
+  wherry_json *untouched = json;
+  CHECK_FAILS(wherry_json_copy(json, "a/7", &untouched), WHERRY_E_ARGUMENT, "not_found");
+  CHECK(untouched == json);
+  CHECK_FAILS(wherry_json_copy(json, "a", NULL), WHERRY_E_ARGUMENT, "bad_argument");
+}

@@ -73,6 +73,24 @@ def test_C3_ignore_base_changes_the_identifier_too(client: wherry.Client) -> Non
     assert without.startswith(nobody + "_")
 
 
+def test_C4_bases_are_taken_by_name_and_an_unknown_one_sends_nothing(server: Server) -> None:
+    bases = {"upload": server.base + "/echo/up", "cdn": server.base + "/echo/cdn/"}
+    with wherry.Client(base_url=server.base, bases=bases) as client:
+        for base, path in ((None, "/echo/x"), ("upload", "/echo/up/x"), ("cdn", "/echo/cdn/x")):
+            answer = client.get("echo/x" if base is None else "x", base=base)
+            assert answer.json()["path"] == path
+            assert answer.url == server.base + path
+        with pytest.raises(wherry.ArgumentError) as caught:
+            client.get("x", base="nowhere")
+        assert caught.value.reason == "not_found"
+        client.configure(bases={"nowhere": server.base + "/echo/late", "cdn": None})
+        assert client.get("x", base="nowhere").json()["path"] == "/echo/late/x"
+        with pytest.raises(wherry.ArgumentError):
+            client.get("x", base="cdn")
+        client.base_url = ""
+        assert client.get("x", base="upload").url == server.base + "/echo/up/x"
+
+
 def test_C5_default_parameters_lie_beneath_the_requests_own(server: Server) -> None:
     with wherry.Client(parameters={"app": "demo", "page": 1}) as client:
         query = client.get(server.url("/echo"), parameters={"page": 2}).json()["query"]

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         """What `BaseClient.configure` can change."""
 
         base_url: str
+        bases: Optional[Mapping[str, Optional[str]]]
         timeout: Union[TimeoutLike, Unset]
         auth: AuthLike
         follow_redirects: bool
@@ -109,6 +110,7 @@ class BaseClient:
         self,
         *,
         base_url: str = "",
+        bases: Union[Mapping[str, Optional[str]], None] = None,
         headers: Union[Mapping[str, str], None] = None,
         params: Union[Pairs, None] = None,
         parameters: Union[Mapping[str, Any], None] = None,
@@ -122,7 +124,8 @@ class BaseClient:
     ) -> None:
         """Every setting is a keyword, and all are optional.
 
-        ``params`` go into every query, ``parameters`` where the method wants them. ``verify`` is
+        ``bases`` are further base URLs by name, which a request takes by ``base=``. ``params`` go
+        into every query, ``parameters`` where the method wants them. ``verify`` is
         True, False (trusts anybody, and is logged) or the path of a CA file. ``trust_env=False``
         leaves the proxies of the environment alone. The others stand in `Settings`, named as the
         options of wherry.h.
@@ -158,7 +161,8 @@ class BaseClient:
         try:
             if not follow_redirects:
                 others.setdefault("max_redirects", 0)
-            self._configure({"base_url": base_url, "timeout": timeout, "auth": auth, **others})
+            said = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
+            self._configure({**said, **others})
             for name, value in pairs(headers or {}):
                 self.headers[name] = value
             self.params = params or {}
@@ -185,7 +189,10 @@ class BaseClient:
                 sent = text(value) if value else None
                 check(lib.wherry_client_set_text(self._live(), _TEXTS[name], sent))
                 if name == "base_url":
-                    self._url_depends = bool(value)
+                    self._url_depends = bool(value or self._settings.get("bases"))
+            elif name == "bases":
+                value = self._set_bases(value or {})
+                self._url_depends = bool(value or self.base_url)
             elif name == "timeout":
                 limits = Timeout() if isinstance(value, Unset) else Timeout.of(value)
                 for option, number in limits.options():
@@ -197,6 +204,17 @@ class BaseClient:
             else:
                 raise TypeError(f"a client has no setting {name!r}")
             self._settings[name] = value
+
+    def _set_bases(self, bases: Mapping[str, Optional[str]]) -> Dict[str, str]:
+        """Adds bases, or removes those that are None; all there are then."""
+        known: Dict[str, str] = dict(self._settings.get("bases") or {})
+        for name, url in bases.items():
+            sent = text(url) if url else None
+            check(lib.wherry_client_set_base(self._live(), text(name), sent))
+            known.pop(name, None)
+            if url:
+                known[name] = url
+        return known
 
     @property
     def base_url(self) -> str:

@@ -49,6 +49,7 @@ wherry_status wherry_config_set_text(wherry_config *config, wherry_text_option o
 wherry_status wherry_config_set_header(wherry_config *config, const char *name, const char *value);
 wherry_status wherry_config_set_parameter(wherry_config *config, const char *name, const char
     *value);
+wherry_status wherry_config_set_base(wherry_config *config, const char *name, const char *url);
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);
 // 5. Client
 wherry_status wherry_client_new(const wherry_config *config, wherry_client **out_client);
@@ -63,6 +64,7 @@ wherry_status wherry_client_copy_header(const wherry_client *client, const char 
     size_t capacity, size_t *out_count);
 wherry_status wherry_client_set_parameter(wherry_client *client, const char *name, const char
     *value);
+wherry_status wherry_client_set_base(wherry_client *client, const char *name, const char *url);
 wherry_status wherry_client_copy_storage(const wherry_client *client, char *buffer, size_t capacity,
     size_t *out_count);
 wherry_status wherry_client_set_decisions(wherry_client *client, uint32_t decisions);
@@ -75,6 +77,7 @@ wherry_status wherry_request_set_option(wherry_request *request, wherry_option o
 wherry_status wherry_request_set_text(wherry_request *request, wherry_text_option option, const char
     *value);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
+wherry_status wherry_request_set_base(wherry_request *request, const char *name);
 wherry_status wherry_request_set_header(wherry_request *request, const char *name, const char
     *value);
 wherry_status wherry_request_set_parameter(wherry_request *request, const char *name, const char
@@ -236,6 +239,7 @@ wherry_status wherry_json_set_integer(wherry_json *json, const char *path, int64
 wherry_status wherry_json_set_number(wherry_json *json, const char *path, double value);
 wherry_status wherry_json_set_text(wherry_json *json, const char *path, const char *value);
 wherry_status wherry_json_set_value(wherry_json *json, const char *path, const wherry_json *value);
+wherry_status wherry_json_copy(const wherry_json *json, const char *path, wherry_json **out_copy);
 const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_count);
 // 16. Stub transport
 wherry_status wherry_stub_new(wherry_stub **out_stub);

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         tag: Optional[str]
         #: False leaves the client's default parameters out.
         default_parameters: bool
+        #: The name of one of the client's bases, taken instead of its base URL.
+        base: Optional[str]
         #: True takes the URL as it is, whatever the client's base.
         ignore_base: bool
         array_style: str
@@ -204,6 +206,9 @@ class Draft:
         self.tag = value
         check(lib.wherry_request_set_text(self.handle, codes.TEXT_TAG, text(value)))
 
+    def set_base(self, value: str) -> None:
+        check(lib.wherry_request_set_base(self.handle, text(value)))
+
     def set_progress(self, value: Callable[[Progress], object]) -> None:
         self.progress = value
         self.option(codes.OPTION_WANT_PROGRESS, 1)
@@ -286,6 +291,7 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "progress": Draft.set_progress,
     "accept_status": Draft.accept_status,
     "default_parameters": _number(codes.OPTION_DEFAULT_PARAMETERS),
+    "base": Draft.set_base,
     "ignore_base": _number(codes.OPTION_IGNORE_BASE),
     "array_style": _number(codes.OPTION_ARRAY_STYLE, array_style),
     "http_version": _number(codes.OPTION_HTTP_VERSION, http_version),

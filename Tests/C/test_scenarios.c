@@ -1,0 +1,155 @@
+/* Wherry: the case tables of Tests/Scenarios, which Swift and Python prove too
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+/* The table, read by the library's own functions; freed when the test ends. */
+static wherry_json *table(const char *name) {
+  long count;
+  char *text = check_read_file(check_format("%s/%s", WHERRY_SCENARIOS, name), &count);
+  REQUIRE(text != NULL);
+  wherry_json *json = new_json(text, (size_t)count);
+  REQUIRE(wherry_json_count(json, "cases") > 0);
+  return json;
+}
+
+/* The text at a path of a case, as the test's own; NULL where there is none. */
+static char *text_of(const wherry_json *json, size_t index, const char *path) {
+  const char *text = wherry_json_get_text(json, check_format("cases/%zu/%s", index, path), NULL, NULL);
+  return text == NULL ? NULL : check_format("%s", text);
+}
+
+static bool is_set(const wherry_json *json, size_t index, const char *path) {
+  return wherry_json_get_bool(json, check_format("cases/%zu/%s", index, path), false);
+}
+
+/* "http://127.0.0.1:PORT", or the same server by its other name. */
+static char *origin(const char *host) {
+  char *url = server_url("/");
+  *strstr(url, "/@") = '\0';
+  return check_format("http://%s%s", host, strrchr(url, ':'));
+}
+
+/* The text with {here} and {there} replaced. */
+static char *filled(const char *text) {
+  const struct { const char *mark; char *value; } marks[] = {
+      {"{here}", origin("127.0.0.1")}, {"{there}", origin("localhost")}};
+  char *result = check_format("%s", text);
+  for (size_t i = 0; i < 2; i++) {
+    char *found = strstr(result, marks[i].mark);
+    if (found == NULL) continue;
+    *found = '\0';
+    result = check_format("%s%s%s", result, marks[i].value, found + strlen(marks[i].mark));
+  }
+  return result;
+}
+
+TEST("C2 one rule joins URLs, as the table says") {
+  wherry_json *json = table("url-joins.json");
+  for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
+    const char *base = text_of(json, i, "base"), *error = text_of(json, i, "error");
+    const char *url = filled(text_of(json, i, "url"));
+    wherry_config *config = new_config();
+    if (base != NULL) CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, filled(base)));
+    outcome got = perform(new_client(config), new_request("GET", url));
+    if (error != NULL) {
+      CHECK_STATUS(got.status, WHERRY_E_ARGUMENT);
+      CHECK_TEXT(got.reason, error);
+      continue;
+    }
+    const char *host = text_of(json, i, "host");
+    CHECK_STATUS(got.status, WHERRY_OK);
+    if (got.status != WHERRY_OK) continue;
+    CHECK_TEXT(echoed(&got, "target"), text_of(json, i, "target"));
+    CHECK_TEXT(echoed_header(&got, "Host"),
+               origin(host != NULL && strcmp(host, "there") == 0 ? "localhost" : "127.0.0.1") +
+                   strlen("http://"));
+  }
+}
+
+TEST("R6 queries and forms are byte for byte the table's") {
+  wherry_json *json = table("query-encoding.json");
+  wherry_client *client = new_client(NULL);
+  for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
+    const char *query = text_of(json, i, "query");
+    wherry_json *parameters = NULL;
+    size_t count = 0;
+    REQUIRE_OK(wherry_json_copy(json, check_format("cases/%zu/parameters", i), &parameters));
+    const char *text = wherry_json_print(parameters, false, &count);
+
+    wherry_request *request = new_request("GET", server_url("/echo"));
+    CHECK_OK(wherry_request_set_parameters_json(request, text, count));
+    outcome got = perform(client, request);
+    const char *target = echoed(&got, "target");
+    REQUIRE(target != NULL);
+    const char *mark = strchr(target, '?');
+    CHECK_TEXT(mark == NULL ? "" : mark + 1, query);
+
+    request = new_request("GET", server_url("/echo?z=1"));
+    CHECK_OK(wherry_request_set_parameters_json(request, text, count));
+    got = perform(client, request);
+    target = echoed(&got, "target");
+    REQUIRE(target != NULL && strchr(target, '?') != NULL);
+    CHECK_TEXT(strchr(target, '?') + 1, check_format("z=1%s%s", *query == '\0' ? "" : "&", query));
+
+    /* A form's own field goes last. */
+    request = new_request("POST", server_url("/echo"));
+    CHECK_OK(wherry_request_set_parameters_json(request, text, count));
+    CHECK_OK(wherry_request_add_field(request, "z", "1"));
+    got = perform(client, request);
+    CHECK_TEXT(echoed_body(&got), check_format("%s%sz=1", query, *query == '\0' ? "" : "&"));
+    CHECK_OK(wherry_json_free(parameters));
+  }
+}
+
+TEST("SEC-U3 SEC-U6 credentials, fields and bodies go to the origin they were given for") {
+  wherry_json *json = table("redirects.json");
+  /* The other port is that of HTTPS, whose certificate nobody has signed. */
+  wherry_client *client = new_client_with(WHERRY_OPTION_INSECURE, 1);
+  for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
+    const char *to = text_of(json, i, "to"), *error = text_of(json, i, "error");
+    const char *method = text_of(json, i, "method");
+    char *target = strcmp(to, "port") == 0 ? server_tls_url("/echo") : server_url("/echo");
+    if (strcmp(to, "host") == 0)
+      target = check_format("%s%s", origin("localhost"), strstr(target, "/@"));
+    int64_t status =
+        wherry_json_get_integer(json, check_format("cases/%zu/status", i), 0);
+    wherry_request *request = new_request(method, server_url("/redirect-to"));
+    CHECK_OK(wherry_request_add_query(request, "status", check_format("%d", (int)status)));
+    CHECK_OK(wherry_request_add_query(request, "url", target));
+    CHECK_OK(wherry_request_set_header(request, "Authorization", "Bearer s"));
+    CHECK_OK(wherry_request_set_header(request, "Cookie", "a=b"));
+    CHECK_OK(wherry_request_set_header(request, "X-Secret", "s"));
+    if (is_set(json, i, "body")) CHECK_OK(wherry_request_set_json(request, "{\"a\":1}", 7));
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS,
+                                       is_set(json, i, "keep")));
+    size_t before = (size_t)server_count("requests");
+
+    outcome got = perform(client, request);
+
+    size_t after = (size_t)server_count("requests");
+    if (error != NULL) {
+      CHECK_STATUS(got.status, WHERRY_E_HTTP);
+      CHECK_TEXT(got.reason, error);
+      CHECK_INT(after, before + 1);
+      continue;
+    }
+    CHECK_STATUS(got.status, WHERRY_OK);
+    REQUIRE_INT(after, before + 2);
+    wherry_json *log = server_log();
+    const char *path = check_format("requests/%zu", after - 1);
+    CHECK_TEXT(wherry_json_get_text(log, check_format("%s/method", path), NULL, NULL),
+               text_of(json, i, "expect/method"));
+    bool body = is_set(json, i, "expect/body"), credentials = is_set(json, i, "expect/credentials");
+    CHECK_INT(wherry_json_get_integer(log, check_format("%s/received", path), -1), body ? 7 : 0);
+    CHECK_OK(wherry_json_free(log));
+    CHECK_INT(server_field(after - 1, "Authorization") != NULL, credentials);
+    CHECK_INT(server_field(after - 1, "Cookie") != NULL, credentials);
+    CHECK_INT(server_field(after - 1, "X-Secret") != NULL, is_set(json, i, "expect/custom"));
+    CHECK_INT(server_field(after - 1, "Content-Type") != NULL, body);
+  }
+}
