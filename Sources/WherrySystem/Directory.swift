@@ -193,9 +193,11 @@ package final class Directory: Sendable {
         return overflow ? Int64.max : Int64(clamping: bytes)
     }
 
-    /// Whether this user may make names here: false on a read-only mount or without permission.
-    package func isWritable() -> Bool {
-        faccessat(file.descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0
+    /// Whether this user may make names here: EROFS on a read-only mount, EACCES without permission.
+    package func checkWritable() throws(SystemError) {
+        guard faccessat(file.descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw SystemError(errno, "write in", path: file.path)
+        }
     }
 
     /// False on network file systems whose locks are known to be granted to several at once, or to

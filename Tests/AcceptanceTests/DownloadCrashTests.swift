@@ -8,19 +8,10 @@ import Wherry
 import WherrySystem
 
 @Suite struct DownloadCrashTests {
-    /// The program that downloads, built beside the tests.
+    /// Starts the program that downloads.
     private static func start(_ url: String, _ path: String) throws -> (Process, Pipe) {
         let child = Process()
-        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        var folder = URL(fileURLWithPath: tests).deletingLastPathComponent()
-        if !FileManager.default.fileExists(
-            atPath: folder.appendingPathComponent("DownloadChild").path)
-        {
-            // The tests run in a helper of the toolchain's, which names them.
-            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
-            folder = URL(fileURLWithPath: try #require(bundle)).deletingLastPathComponent()
-        }
-        child.executableURL = folder.appendingPathComponent("DownloadChild")
+        child.executableURL = URL(fileURLWithPath: try DownloadProgram.path)
         child.arguments = [url, path]
         let output = Pipe()
         child.standardOutput = output

@@ -196,7 +196,7 @@ final class Scratch {
 
         #expect(try directory.freeSpace() > 0)
         #expect(try directory.locksAreReliable())
-        #expect(directory.isWritable())
+        try directory.checkWritable()
         #expect(Directory.fileSizeLimit() > 0)
         // Nobody in the test process changes the umask meanwhile.
         let mask = umask(0o22)

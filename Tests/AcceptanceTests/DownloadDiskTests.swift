@@ -1,0 +1,267 @@
+// Wherry: acceptance tests of downloads on disks that are full, closed, slow to keep, or elsewhere
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+/// A file system of 3 MiB of its own; only root can have one, and not in every container.
+private final class SmallDisk {
+    let path: String
+
+    init?() {
+        path = NSTemporaryDirectory() + "wherry-disk-" + UUID().uuidString
+        guard geteuid() == 0, mkdir(path, 0o700) == 0 else { return nil }
+        guard mount("tmpfs", path, "tmpfs", 0, "size=3m") == 0 else {
+            rmdir(path)
+            return nil
+        }
+    }
+
+    func makeReadOnly() -> Bool {
+        mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0
+    }
+
+    /// Leaves so many bytes free, by a file of that name.
+    func fill(_ name: String, leaving free: Int) throws {
+        let file = open(path + "/" + name, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(file >= 0)
+        defer { close(file) }
+        let piece = [UInt8](repeating: 1, count: 4096)
+        var size = 0
+        while true {
+            let count = write(file, piece, piece.count)
+            guard count > 0 else { break }
+            size += count
+        }
+        try #require(size > free && ftruncate(file, off_t(size - free)) == 0)
+    }
+
+    deinit {
+        umount2(path, Int32(MNT_DETACH))
+        rmdir(path)
+    }
+
+    static let isPossible = SmallDisk() != nil
+}
+
+/// Runs the program that downloads behind another one, and tells what it said.
+private func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, said: String) {
+    let child = Process()
+    child.executableURL = URL(fileURLWithPath: program)
+    child.arguments = arguments
+    let output = Pipe()
+    child.standardOutput = output
+    try child.run()
+    let said = output.fileHandleForReading.readDataToEndOfFile()
+    child.waitUntilExit()
+    let status = child.terminationReason == .exit
+        ? child.terminationStatus : -child.terminationStatus
+    return (status, String(decoding: said, as: UTF8.self))
+}
+
+/// Downloads where no file may become larger than 512,000 bytes (dash) or 1,024,000 (bash).
+private func limited(_ url: String, _ path: String) throws -> (status: Int32, said: String) {
+    let script = "ulimit -f 1000; exec \"$@\""
+    return try run("/bin/sh", ["-c", script, "sh", try DownloadProgram.path, url, path])
+}
+
+/// What strace saw of a program; whether it may look at all.
+private enum Strace {
+    static let path = "/usr/bin/strace"
+
+    static let isPossible: Bool =
+        FileManager.default.isExecutableFile(atPath: path)
+        && (try? run(path, ["-f", "-qq", "-o", "/dev/null", "/bin/true"]))?.status == 0
+}
+
+@Suite struct DownloadDiskTests {
+    @Test(
+        "DC-C09 a disk that fills up in the middle keeps what is durable, and it goes on with space",
+        .enabled(if: SmallDisk.isPossible, "needs root and mount"))
+    func full() async throws {
+        let bench = try DownloadBench()
+        let disk = try #require(SmallDisk())
+        let path = disk.path + "/a.bin"
+        func load(_ url: String) async throws -> DownloadEnd {
+            try await bench.client.run(url, to: path) { $0.set(.maxRetries, 5) }
+        }
+        // Without room for the whole not a byte is written, and the numbers are told.
+        try disk.fill("filler", leaving: 100_000)
+        let url = bench.url("cut=400000&times=2")
+        let refused = try await load(url)
+        #expect(refused.reason == "no_space" && refused.error?.code == .file)
+        #expect(refused.error?.osCode == ENOSPC)
+        #expect(refused.error?.message.contains("\(Contents.size)") == true)
+        #expect(refused.error?.partialPath == nil)
+        try FileManager.default.removeItem(atPath: disk.path + "/filler")
+
+        // 400,000 bytes come; then others take the space, as on a disk that cannot reserve it.
+        let cut = try await bench.client.run(url, to: path) { $0.set(.maxRetries, 0) }
+        #expect(cut.reason == "truncated")
+        let part = try #require(cut.error?.partialPath)
+        #expect(truncate(part, 400_000) == 0)
+        try disk.fill("filler", leaving: 300_000)
+        let full = try await load(url)
+
+        #expect(full.reason == "no_space")
+        #expect(full.error?.partialPath == part)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        let kept = try #require(try bench.client.partial(of: path)).bytes
+        #expect(kept >= 400_000 && kept < Int64(Contents.size))
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: part))
+        #expect(bytes.prefix(Int(kept)) == Contents.v1.prefix(Int(kept)))
+        // No retry: a full disk does not get emptier by asking again.
+        #expect(try bench.scope.requests().count == 3)
+
+        try FileManager.default.removeItem(atPath: disk.path + "/filler")
+        let end = try await load(url)
+        #expect(end.error == nil && end.resumedAt == kept)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Contents.v1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["a.bin"])
+    }
+
+    @Test("DC-C09 a limit on the size of files is a full disk, not the end of the program")
+    func sizeLimit() throws {
+        let bench = try DownloadBench()
+        // A length that is known is judged before the first byte, one that is not at the limit.
+        for query in ["", "chunked=1"] {
+            let (status, said) = try limited(bench.url(query), bench.folder.file("a.bin"))
+            #expect(said == "no_space\n" && status == 1, "\(query)")
+            #expect(try bench.folder.names.isEmpty, "\(query)")
+        }
+    }
+
+    @Test("DC-C09 what an earlier run left is gone on with up to the limit, and then without it")
+    func resumedLimit() async throws {
+        let bench = try DownloadBench()
+        let path = bench.folder.file("a.bin")
+        _ = try await bench.runUntilCut()
+        // Nothing is reserved beyond what came, as on a file system that cannot.
+        #expect(truncate(try #require(try bench.leftovers().part), 400_000) == 0)
+
+        let (status, said) = try limited(bench.url("cut=400000&times=1"), path)
+
+        #expect(said == "no_space\n" && status == 1)
+        let kept = try #require(try bench.client.partial(of: path)).bytes
+        #expect(kept >= 400_000 && kept <= 1_024_000)
+        let end = try await bench.run(bench.url("cut=400000&times=1"))
+        #expect(end.error == nil && end.resumedAt == kept)
+        #expect(try bench.contents() == Contents.v1)
+    }
+
+    @Test(
+        "DC-C10 in a read-only directory nothing is asked for",
+        .enabled(if: SmallDisk.isPossible, "needs root and mount"))
+    func readOnly() async throws {
+        let bench = try DownloadBench()
+        let disk = try #require(SmallDisk())
+        #expect(disk.makeReadOnly())
+        for (path, makes) in [("/a.bin", false), ("/x/a.bin", true)] {
+            let error = await failure { () throws(WherryError) in
+                _ = try bench.client.begin(bench.url(), to: disk.path + path) {
+                    $0.set(.makeDirectories, makes ? 1 : 0)
+                }
+            }
+            #expect(error?.reason == "read_only" && error?.osCode == EROFS)
+            #expect(error?.message.contains(disk.path) == true)
+        }
+        #expect(try bench.scope.requests().isEmpty)
+        #expect(bench.client.count() == 0)
+    }
+
+    @Test("DC-C10 in a directory of somebody else nothing is asked for")
+    func foreignDirectory() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try TemporaryFolder()
+            for (mode, path, reason) in [
+                (0o555, "a.bin", "read_only"), (0o444, "x/a.bin", "no_permission"),
+            ] as [(mode_t, String, String)] {
+                try #require(chmod(folder.path, mode) == 0)
+                // Root may write anywhere, and stops being root for a while.
+                if getuid() == 0 { try #require(seteuid(65_534) == 0) }
+                let client = try makeClient()
+                let error = await failure { () throws(WherryError) in
+                    _ = try client.begin("http://127.0.0.1:1/a", to: folder.file(path))
+                }
+                client.close()
+                if geteuid() == 65_534 { try #require(seteuid(0) == 0) }
+                try #require(chmod(folder.path, 0o700) == 0)
+                try #require(error?.reason == reason, "\(String(describing: error))")
+                try #require(error?.code == .file && error?.osCode == EACCES)
+                try #require(try folder.names.isEmpty)
+            }
+        }
+    }
+
+    @Test(
+        "DC-C15 the data are on the disk before the name, and the name before the end is told",
+        .enabled(if: Strace.isPossible, "needs strace and ptrace"))
+    func order() throws {
+        let bench = try DownloadBench()
+        let log = bench.folder.file("log")
+        let calls = "trace=fsync,fdatasync,rename,renameat,renameat2,linkat,unlinkat,unlink"
+        let (status, said) = try run(
+            Strace.path,
+            [
+                "-f", "-qq", "-y", "-o", log, "-e", calls, try DownloadProgram.path, bench.url(),
+                bench.folder.file("a.bin"),
+            ])
+        #expect(status == 0 && said == "done\n")
+
+        // The calls that name the part, the folder and the journal, in the order they were made.
+        let folder = bench.folder.path
+        let steps = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+            .compactMap { line -> String? in
+                if line.contains("ENOENT") || line.contains("resumed>") { return nil }
+                if line.contains("rename") || line.contains("linkat(") && !line.contains("unlink") {
+                    return line.contains("\"a.bin\"") ? "name" : nil
+                }
+                if line.contains("sync(") {
+                    if line.contains(".part>") { return "data" }
+                    if line.contains(".journal>") { return "journal" }
+                    return line.contains("<\(folder)>") ? "folder" : nil
+                }
+                return line.contains("unlink") && line.contains(".journal\"") ? "forget" : nil
+            }
+        let name = try #require(steps.firstIndex(of: "name"), "\(steps)")
+        let data = try #require(steps[..<name].lastIndex(of: "data"), "\(steps)")
+        let folderAfter = try #require(steps[name...].firstIndex(of: "folder"), "\(steps)")
+        let forget = try #require(steps.firstIndex(of: "forget"), "\(steps)")
+        #expect(data < name && name < folderAfter && folderAfter < forget, "\(steps)")
+        #expect(steps.filter { $0 == "name" }.count == 1)
+        #expect(steps[..<name].contains("folder"), "the part's own name is durable first: \(steps)")
+    }
+
+    @Test("DC-C21 state and target may lie on different file systems")
+    func twoFileSystems() async throws {
+        let bench = try DownloadBench()
+        let elsewhere = "/dev/shm/wherry-" + UUID().uuidString
+        func device(_ path: String) -> dev_t? {
+            var status = stat()
+            return stat(path, &status) == 0 ? status.st_dev : nil
+        }
+        guard mkdir(elsewhere, 0o700) == 0 else {
+            Issue.record("/dev/shm cannot be written")
+            return
+        }
+        defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+        try #require(device(elsewhere) != device(bench.folder.path), "one file system only")
+        let client = try makeClient(bench.scope) { $0.storageDirectory = bench.folder.path }
+        #expect(try client.storageDirectory() == bench.folder.path)
+
+        let path = elsewhere + "/a.bin"
+        let url = bench.url("cut=400000&times=1")
+        let cut = try await client.run(url, to: path) { $0.set(.maxRetries, 0) }
+        // Beside the target, so that its name is given by a rename and not by a copy.
+        #expect(cut.error?.partialPath?.hasPrefix(elsewhere + "/.a.bin.") == true)
+        let end = try await client.run(url, to: path)
+
+        #expect(end.error == nil && end.resumedAt == 400_000)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Contents.v1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: elsewhere) == ["a.bin"])
+        #expect(try bench.folder.names.isEmpty)
+    }
+}

@@ -1,0 +1,103 @@
+// Wherry: acceptance tests of forked children, and of handles let go in their own events
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+@Suite struct ForkTests {
+    @Test("M12 in a forked child an older client says so, and a new one works")
+    func child() async throws {
+        await #expect(processExitsWith: .success) {
+            let scope = try TestServer.shared.scope()
+            let client = try makeClient(scope)
+            let running = try client.start(Request("faulty-echo?gate=go"))
+            try #require(try client.perform(Request("echo")).status == 200)
+            try await scope.wait("requests=2")
+
+            let pid = try forked {
+                alarm(60)
+                do throws(WherryError) {
+                    _ = try client.perform(Request("echo"))
+                    return 1
+                } catch {
+                    guard error.reason == "forked", error.code == .forked else { return 2 }
+                }
+                // What belongs to the parent is let go of without waiting for its threads.
+                client.close()
+                guard let fresh = try? makeClient(scope),
+                    (try? fresh.perform(Request("echo")).status) == 200
+                else { return 3 }
+                fresh.close()
+                return 0
+            }
+
+            var status: Int32 = -1
+            try #require(waitpid(pid, &status, 0) == pid)
+            try #require(status == 0, "the child ended with \(status >> 8), signal \(status & 127)")
+            // The parent's transfer was not touched.
+            try scope.open(gate: "go")
+            try #require(try await running.value.status == 200)
+            try #require(try client.perform(Request("echo")).status == 200)
+        }
+    }
+
+    @Test("M12 a client and its transfer may be let go of in their own events")
+    func lettingGo() async throws {
+        let scope = try TestServer.shared.scope()
+        let owner = Guarded<(client: Client?, transfer: Transfer?)>((nil, nil))
+        let letGo = LettingGo { owner.withLock { $0 = (nil, nil) } }
+        weak var gone: Client?
+        do {
+            let client = try makeClient(scope)
+            gone = client
+            let transfer = try client.send(Request("faulty-echo?gate=go"), observer: letGo)
+            owner.withLock { $0 = (client, transfer) }
+        }
+        try scope.open(gate: "go")
+
+        let outcome = await letGo.outcome()
+
+        #expect(outcome.response?.status == 200)
+        #expect(outcome.response?.body.isEmpty == false)
+        #expect(owner.withLock { $0.client == nil })
+        _ = gone
+    }
+}
+
+/// Runs `body` in a forked child, whose exit code it answers.
+///
+/// Swift has no fork, for good reason; programs in other languages that load Wherry do.
+private func forked(_ body: () -> Int32) throws -> pid_t {
+    typealias Fork = @convention(c) () -> pid_t
+    let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
+    let pid = fork()
+    if pid == 0 { _exit(body()) }
+    try #require(pid > 0)
+    return pid
+}
+
+/// Does something in the last event.
+private final class LettingGo: TransferObserver {
+    private let action: @Sendable () -> Void
+    private let ended = Monitor<TransferOutcome?>(nil)
+
+    init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+    func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        guard case .done(let outcome) = event else { return }
+        action()
+        ended.update { $0 = outcome }
+    }
+
+    func outcome() async -> TransferOutcome {
+        await withCheckedContinuation { continuation in
+            Thread { [ended] in
+                continuation.resume(
+                    returning: ended.wait { $0 } ?? TransferOutcome(error: nil))
+            }.start()
+        }
+    }
+}
