@@ -90,7 +90,7 @@ final class CurlEasy {
             return close(socket)
         }, Unmanaged.passUnretained(loop).toOpaque())
         ccurl_set_prereq(handle, { context, _, _, port, localPort in
-            CurlEasy.from(context).mayUseConnection(to: port, from: localPort)
+            CurlEasy.with(context) { $0.mayUseConnection(to: port, from: localPort) }
                 ? Int32(CCURL_PREREQ_OK) : Int32(CCURL_PREREQ_ABORT)
         }, context)
         ccurl_set_share(handle, loop.share)
@@ -134,7 +134,7 @@ final class CurlEasy {
         errorText[0] = 0
         head.start(limit: exchange.request.maxHeaderBytes)
         var code = prepareUsual(exchange.request)
-        prepareRare(exchange.request)
+        prepareRare(exchange.request, isFresh: exchange.state.staleCount >= CurlEasy.maxStale)
         if code == CURLE_OK { code = prepareMethod(exchange.request) }
         guard code == CURLE_OK else {
             return TransportError(
@@ -194,7 +194,7 @@ final class CurlEasy {
     }
 
     /// What few exchanges have: a reset undoes it.
-    private func prepareRare(_ request: borrowing ExchangeRequest) {
+    private func prepareRare(_ request: borrowing ExchangeRequest, isFresh: Bool) {
         if request.httpVersion != 0 {
             isPlain = false
             set(
@@ -205,7 +205,7 @@ final class CurlEasy {
             isPlain = false
             set(CURLOPT_BUFFERSIZE, 512 * 1024)
         }
-        if request.ownConnection || exchange.state.staleCount >= CurlEasy.maxStale {
+        if request.ownConnection || isFresh {
             isPlain = false
             set(CURLOPT_FRESH_CONNECT, 1)
             set(CURLOPT_FORBID_REUSE, 1)
