@@ -14,7 +14,7 @@ import json
 import os
 import sys
 import time
-from typing import Callable, Tuple
+from typing import Any, Callable, Tuple
 
 sys.path.insert(
     0,
@@ -26,6 +26,8 @@ sys.path.insert(
 import wherry  # noqa: E402
 
 WARM_UP = 64
+#: What the other drivers send and look up, too: nothing of the environment, nothing compressed.
+SETTINGS: Any = {"trust_env": False, "compressed": 0}
 Counts = Tuple[int, int, int]
 
 
@@ -69,9 +71,7 @@ def sync_gets(client: wherry.Client, url: str, total: int) -> Counts:
 def downloads(client: wherry.Client, url: str, path: str, total: int) -> Counts:
     for _ in range(total):
         client.download(url, path, overwrite=True, resume=False)
-    size = os.path.getsize(path)
-    os.unlink(path)
-    return total, 0, size * total
+    return total, 0, os.path.getsize(path) * total
 
 
 def uploads(client: wherry.Client, url: str, path: str, total: int) -> Counts:
@@ -99,32 +99,48 @@ async def gets(client: wherry.AsyncClient, url: str, total: int, flight: int) ->
     return total, failed, count
 
 
+async def async_downloads(
+    client: wherry.AsyncClient, url: str, path: str, total: int
+) -> Counts:
+    for _ in range(total):
+        await client.download(url, path, overwrite=True, resume=False)
+    return total, 0, os.path.getsize(path) * total
+
+
+async def async_uploads(client: wherry.AsyncClient, url: str, path: str, total: int) -> Counts:
+    failed = 0
+    for _ in range(total):
+        with open(path, "rb") as file:
+            failed += not (await client.post(url, files={"photo": file})).ok
+    return total, failed, os.path.getsize(path) * total
+
+
 def run_asyncio(verb: str, words: Tuple[str, ...]) -> None:
     import asyncio
 
+    loop = asyncio.new_event_loop()
     if verb == "get":
         url, total, flight = words[0], int(words[1]), int(words[2])
-        loop = asyncio.new_event_loop()
-        client = wherry.AsyncClient(max_per_host=flight, max_connections=flight)
+        client = wherry.AsyncClient(max_per_host=flight, max_connections=flight, **SETTINGS)
         loop.run_until_complete(gets(client, url, max(WARM_UP, flight), flight))
         measured(lambda: loop.run_until_complete(gets(client, url, total, flight)))
-        loop.run_until_complete(client.aclose())
-        loop.close()
     else:
-        run_sync(verb, words)
+        client = wherry.AsyncClient(**SETTINGS)
+        function = {"download": async_downloads, "upload": async_uploads}[verb]
+        url, path, total = words[0], words[1], int(words[2])
+        measured(lambda: loop.run_until_complete(function(client, url, path, total)))
+    loop.run_until_complete(client.aclose())
+    loop.close()
 
 
 def run_sync(verb: str, words: Tuple[str, ...]) -> None:
-    with wherry.Client() as client:
+    with wherry.Client(**SETTINGS) as client:
         if verb == "sync":
             sync_gets(client, words[0], WARM_UP)
             measured(lambda: sync_gets(client, words[0], int(words[1])))
-        elif verb == "download":
-            measured(lambda: downloads(client, words[0], words[1], int(words[2])))
-        elif verb == "upload":
-            measured(lambda: uploads(client, words[0], words[1], int(words[2])))
         else:
-            sys.exit(f"unknown: {verb}")
+            function = {"download": downloads, "upload": uploads}[verb]
+            measured(lambda: function(client, words[0], words[1], int(words[2])))
 
 
 if __name__ == "__main__":
