@@ -171,7 +171,7 @@ wherry_status wherry_config_set_text(wherry_config *config, wherry_text_option o
 wherry_status wherry_config_set_header(wherry_config *config, const char *name, const char *value);
 wherry_status wherry_config_set_parameter(wherry_config *config, const char *name,
     const char *value);
-/* A further base URL, asked for by wherry_request_set_base; a NULL url removes it. */
+/* A further base URL, which requests take by its name; a NULL url removes it. */
 wherry_status wherry_config_set_base(wherry_config *config, const char *name, const char *url);
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);
 
@@ -203,7 +203,7 @@ wherry_status wherry_client_copy_header(const wherry_client *client, const char 
 /* Under the request's own; a NULL value removes. */
 wherry_status wherry_client_set_parameter(wherry_client *client, const char *name,
     const char *value);
-/* As wherry_config_set_base. */
+/* As wherry_config_set_base, for requests started afterwards. */
 wherry_status wherry_client_set_base(wherry_client *client, const char *name, const char *url);
 /* The folder for what this client keeps, made when first asked for: 0700, of the storage name or
  * directory. Copies like copy_header. E_FILE where something else has its place. */
@@ -237,9 +237,10 @@ wherry_status wherry_request_set_option(wherry_request *request, wherry_option o
 wherry_status wherry_request_set_text(wherry_request *request, wherry_text_option option,
     const char *value);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
-/* The client's base of that name is taken instead of its base URL; the send fails with `not_found`
- * where there is none. NULL: the base URL. */
-wherry_status wherry_request_set_base(wherry_request *request, const char *name);
+/* Names of the client's further base URLs: "api", or "api,api2", where the next one is tried when no
+ * connection can be made to the one before (a download keeps to the first). NULL: the base without
+ * a name. A name that is not known is E_ARGUMENT `not_found` at the send. */
+wherry_status wherry_request_set_base(wherry_request *request, const char *names);
 /* A NULL value suppresses the client's header of that name. */
 wherry_status wherry_request_set_header(wherry_request *request, const char *name,
     const char *value);
@@ -327,6 +328,10 @@ typedef struct wherry_progress {
  * comes as DONE, never before this returns. */
 wherry_status wherry_client_send(wherry_client *client, const wherry_request *request,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
+/* send of a copy of `request` with another URL: a request that is never changed can serve any
+ * number of threads. NULL is the request's own URL. */
+wherry_status wherry_client_send_url(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 /* Blocks this thread until the end. On OK and on E_HTTP *out_response is yours; on everything
  * else it is set to NULL. wherry_last_error has the rest. E_STATE for streamed bodies in either
  * direction and with decisions on. Another thread may cancel it by tag. */
@@ -335,10 +340,10 @@ WHERRY_CHECKED wherry_status wherry_client_perform(wherry_client *client,
 /* Blocks at most timeout_ms (negative: for ever). OK: it ended, however it ended, and *out_record is
  * its DONE, with an event that is yours. E_TIMEOUT: it goes on, and *out_transfer is yours to wait
  * for; on OK that is NULL. Anything else: nothing was started. Lets a program look at its signals
- * between two waits. Set out_record->size first. The rules of perform hold. */
+ * between two waits. url as in send_url. Set out_record->size first. The rules of perform hold. */
 WHERRY_CHECKED wherry_status wherry_client_perform_for(wherry_client *client,
-    const wherry_request *request, int64_t timeout_ms, wherry_transfer **out_transfer,
-    wherry_record *out_record);
+    const wherry_request *request, const char *url, int64_t timeout_ms,
+    wherry_transfer **out_transfer, wherry_record *out_record);
 /* Into a file, under its final name only when whole and verified. Partials lie beside it. `exists`
  * and a directory that cannot be written are returned at once. Equal URL and path running:
  * E_BUSY `already_running`. */
@@ -437,6 +442,9 @@ WHERRY_CHECKED wherry_status wherry_queue_read(wherry_queue *queue, wherry_recor
 /* Frees the events of these records in one call; NULL ones are passed over. They may have come from
  * any queue. A bad handle among them, or the queue's, is answered after the rest are freed. */
 wherry_status wherry_queue_release(wherry_queue *queue, const wherry_record *records, size_t count);
+/* Cancels the transfers that were sent with this queue and this user_data, for programs that keep
+ * no handles. *out_count, which may be NULL, is how many. Their DONE still comes. */
+wherry_status wherry_queue_cancel(wherry_queue *queue, void *user_data, size_t *out_count);
 /* Ends a wait: puts one event of kind NONE with this user_data into the queue. */
 wherry_status wherry_queue_wake(wherry_queue *queue, void *user_data);
 

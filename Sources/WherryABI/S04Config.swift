@@ -86,9 +86,19 @@ public func wherry_config_set_base(
 ) -> wherry_status {
     status { () throws(WherryError) in
         try change(config) { values throws(WherryError) in
-            values.bases[try text(name, "name")] = try optionalText(url, "url")
+            values.bases[try baseName(name)] = try optionalText(url, "url")
         }
     }
+}
+
+/// The name of a base, which lists of names separate by commas.
+func baseName(_ pointer: UnsafePointer<CChar>?) throws(WherryError) -> String {
+    let name = try text(pointer, "name")
+    guard !name.isEmpty, !name.utf8.contains(0x2C) else {
+        throw WherryError(
+            .badArgument, "\"\(name)\" cannot name a base URL: it is empty or holds a comma")
+    }
+    return name
 }
 
 @_cdecl("wherry_config_set_stub") @implementation

@@ -104,7 +104,7 @@ public func wherry_client_set_base(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let client = try Handles.get(client, Client.self)
-        try client.setBaseURL(optionalText(url, "url"), named: text(name, "name"))
+        try client.setBaseURL(optionalText(url, "url"), named: baseName(name))
     }
 }
 

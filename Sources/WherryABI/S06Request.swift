@@ -27,6 +27,15 @@ func snapshot(_ request: OpaquePointer?) throws(WherryError) -> Request {
     try Handles.change(request, RequestValue.self) { (value) in value.request }
 }
 
+/// The same with another URL; `nil` is the request's own.
+func snapshot(
+    _ request: OpaquePointer?, url: UnsafePointer<CChar>?
+) throws(WherryError) -> Request {
+    var copy = try snapshot(request)
+    if let url = try optionalText(url, "url") { copy.url = url }
+    return copy
+}
+
 private func edit(
     _ request: OpaquePointer?, _ body: (inout Request) throws(WherryError) -> Void
 ) -> wherry_status {
@@ -106,10 +115,15 @@ public func wherry_request_set_url(
 
 @_cdecl("wherry_request_set_base") @implementation
 public func wherry_request_set_base(
-    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?
+    _ request: OpaquePointer?, _ names: UnsafePointer<CChar>?
 ) -> wherry_status {
     edit(request) { request throws(WherryError) in
-        request.base = try optionalText(name, "name")
+        let names = try optionalText(names, "names")
+        let bases = names.map { $0.split(separator: ",", omittingEmptySubsequences: false) } ?? []
+        guard !bases.contains(where: \.isEmpty) else {
+            throw WherryError(.badArgument, "A name in the list of base URLs is empty")
+        }
+        request.bases = bases.map(String.init)
     }
 }
 

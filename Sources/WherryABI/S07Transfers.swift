@@ -50,9 +50,18 @@ public func wherry_client_send(
     _ client: OpaquePointer?, _ request: OpaquePointer?, _ queue: OpaquePointer?,
     _ user_data: UnsafeMutableRawPointer?, _ out_transfer: UnsafeMutablePointer<OpaquePointer?>?
 ) -> wherry_status {
+    wherry_client_send_url(client, request, nil, queue, user_data, out_transfer)
+}
+
+@_cdecl("wherry_client_send_url") @implementation
+public func wherry_client_send_url(
+    _ client: OpaquePointer?, _ request: OpaquePointer?, _ url: UnsafePointer<CChar>?,
+    _ queue: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?,
+    _ out_transfer: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
     status { () throws(WherryError) in
         let client = try Handles.get(client, Client.self)
-        let request = try snapshot(request)
+        let request = try snapshot(request, url: url)
         let queue = try Handles.get(queue, EventQueue.self)
         try start(out_transfer) { begun throws(WherryError) in
             _ = try client.send(
@@ -84,8 +93,8 @@ public func wherry_client_perform(
 
 @_cdecl("wherry_client_perform_for") @implementation
 public func wherry_client_perform_for(
-    _ client: OpaquePointer?, _ request: OpaquePointer?, _ timeout_ms: Int64,
-    _ out_transfer: UnsafeMutablePointer<OpaquePointer?>?,
+    _ client: OpaquePointer?, _ request: OpaquePointer?, _ url: UnsafePointer<CChar>?,
+    _ timeout_ms: Int64, _ out_transfer: UnsafeMutablePointer<OpaquePointer?>?,
     _ out_record: UnsafeMutablePointer<wherry_record>?
 ) -> wherry_status {
     status { () throws(WherryError) in
@@ -97,7 +106,7 @@ public func wherry_client_perform_for(
         let handle = try Handles.add(box)
         var isKept = false
         defer { if !isKept { Handles.end(handle, .transfer) } }
-        let (transfer, waiter) = try client.startPerform(snapshot(request))
+        let (transfer, waiter) = try client.startPerform(snapshot(request, url: url))
         guard let outcome = waiter.wait(on: client, timeout: nanoseconds(timeout_ms)) else {
             box.with {
                 $0.transfer = transfer

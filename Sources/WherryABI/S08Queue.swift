@@ -86,6 +86,18 @@ public func wherry_queue_release(
     }
 }
 
+@_cdecl("wherry_queue_cancel") @implementation
+public func wherry_queue_cancel(
+    _ queue: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?,
+    _ out_count: UnsafeMutablePointer<Int>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let queue = try Handles.get(queue, EventQueue.self)
+        let count = try queue.cancel(userData: UInt(bitPattern: user_data))
+        out_count?.pointee = count
+    }
+}
+
 @_cdecl("wherry_queue_wake") @implementation
 public func wherry_queue_wake(
     _ queue: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?

@@ -156,6 +156,57 @@ import WherrySystem
         #expect(try await client.echo(request).path == "/echo/late/echo/x")
     }
 
+    @Test("C4 the next base is tried where no connection can be made, and only there")
+    func nextBase() async throws {
+        let client = try makeClient {
+            $0.bases = [
+                "down": "http://127.0.0.1:1/", "up": self.scope.url("/echo/up"),
+                "refuses": self.scope.url("/status/503"),
+            ]
+            $0.headers["Authorization"] = "Bearer t"
+        }
+        var request = Request("x", method: "POST")
+        request.body = .bytes(Bytes("abc"), contentType: "text/plain")
+        request.bases = ["down", "down", "up"]
+        let echo = try await client.echo(request)
+        #expect(echo.path == "/echo/up/x" && echo.text == "abc")
+        #expect(echo.values("Authorization") == ["Bearer t"])
+        request.bases = ["down", "down"]
+        let unreachable = request
+        let error = await failure { () throws(WherryError) in try await client.send(unreachable) }
+        #expect(error?.reason == "connect")
+        // What was sent may have been acted on, so it is not sent again.
+        request.url = ""
+        request.bases = ["refuses", "up"]
+        let refused = request
+        let refusal = await failure { () throws(WherryError) in try await client.send(refused) }
+        #expect(refusal?.httpStatus == 503)
+        #expect(try scope.requests().count == 2)
+        // All of the names are judged at the send.
+        request.bases = ["up", "nowhere"]
+        let unknown = request
+        let early = await failure { () throws(WherryError) in try await client.send(unknown) }
+        #expect(early?.reason == "not_found")
+        #expect(try scope.requests().count == 2)
+    }
+
+    @Test("C4 the question before an attempt is put again for the next base")
+    func nextBaseIsAsked() async throws {
+        let client = try makeClient {
+            $0.bases = ["down": "http://127.0.0.1:1/", "up": self.scope.url("/echo/up")]
+        }
+        var request = Request("x")
+        request.bases = ["down", "up"]
+        let asked = Guarded<[[String]]>([])
+        let decisions = Decisions.adapting { request in
+            asked.withLock { $0.append(request.bases) }
+            return request
+        }
+        let response = try await client.send(request, decisions: decisions)
+        #expect(response.status == 200)
+        #expect(asked.withLock { $0 } == [["down", "up"], ["up"]])
+    }
+
     @Test("C5 default parameters go where the request's own go, under them")
     func defaultParameters() async throws {
         let client = try makeClient(scope) { $0.parameters = ["token": "t", "a": "default"] }

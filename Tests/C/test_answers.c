@@ -253,7 +253,7 @@ TEST("R17 a wait of limited length goes on where it stopped") {
   wherry_transfer *transfer = NULL;
   wherry_record record = {.size = sizeof record};
   wherry_request *request = new_request("GET", server_url("/faulty-echo?gate=g"));
-  REQUIRE_STATUS(wherry_client_perform_for(client, request, 50, &transfer, &record),
+  REQUIRE_STATUS(wherry_client_perform_for(client, request, NULL, 50, &transfer, &record),
                  WHERRY_E_TIMEOUT);
   keep_transfer(transfer);
   CHECK_STATUS(wherry_transfer_wait(transfer, 0, &record), WHERRY_E_TIMEOUT);
@@ -270,8 +270,8 @@ TEST("R17 a wait of limited length goes on where it stopped") {
 
   transfer = (wherry_transfer *)&transfer;
   record = (wherry_record){.size = sizeof record};
-  REQUIRE_OK(wherry_client_perform_for(client, new_request("GET", server_url("/empty")), -1,
-                                       &transfer, &record));
+  REQUIRE_OK(wherry_client_perform_for(client, new_request("GET", "/elsewhere"),
+                                       server_url("/empty"), -1, &transfer, &record));
   CHECK(transfer == NULL);
   CHECK_INT(record.status, WHERRY_OK);
   CHECK_OK(wherry_event_free(record.event));

@@ -86,6 +86,37 @@ TEST("C3 ignoring the base makes a relative URL an error and changes the identif
   CHECK_STATUS(perform(client, request).status, WHERRY_OK);
 }
 
+TEST("C4 the next base is tried where no connection can be made") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_base(config, "down", "http://127.0.0.1:1/"));
+  CHECK_OK(wherry_config_set_base(config, "cdn", server_url("/echo/cdn")));
+  CHECK_FAILS(wherry_config_set_base(config, "a,b", "http://h/"), WHERRY_E_ARGUMENT,
+              "bad_argument");
+  CHECK_FAILS(wherry_config_set_base(config, "", "http://h/"), WHERRY_E_ARGUMENT, "bad_argument");
+  wherry_client *client = new_client(config);
+  wherry_request *request = new_request("POST", "x");
+  CHECK_OK(wherry_request_set_body(request, "abc", 3, "text/plain"));
+  CHECK_OK(wherry_request_set_base(request, "down,down,cdn"));
+
+  outcome got = perform(client, request);
+
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(echoed(&got, "path"), "/echo/cdn/x");
+  CHECK_TEXT(echoed_body(&got), "abc");
+  CHECK_OK(wherry_request_set_base(request, "down,down"));
+  got = perform(client, request);
+  CHECK_STATUS(got.status, WHERRY_E_NETWORK);
+  CHECK_TEXT(got.reason, "connect");
+  /* An answer is an answer, also one that refuses. */
+  CHECK_OK(wherry_client_set_base(client, "refuses", server_url("/status/503")));
+  CHECK_OK(wherry_request_set_url(request, ""));
+  CHECK_OK(wherry_request_set_base(request, "refuses,cdn"));
+  CHECK_INT(perform(client, request).http_code, 503);
+  CHECK_FAILS(wherry_request_set_base(request, "cdn,"), WHERRY_E_ARGUMENT, "bad_argument");
+  CHECK_OK(wherry_request_set_base(request, "cdn,nowhere"));
+  CHECK_TEXT(perform(client, request).reason, "not_found");
+}
+
 static wherry_client *client_with_defaults(void) {
   wherry_config *config = new_config();
   REQUIRE_OK(wherry_config_set_parameter(config, "lang", "en"));

@@ -118,6 +118,35 @@ TEST("M3 cancelling by URL, identifier, tag or all leaves the others running") {
   CHECK(queue_is_empty(queue));
 }
 
+TEST("M3 without handles, transfers are cancelled by their queue and user data") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue(), *other = new_queue();
+  int one, two;
+  size_t count = 9;
+  send_request(client, gated("a"), queue, &one);
+  send_request(client, gated("a"), queue, &one);
+  send_request(client, gated("a"), queue, &two);
+  send_request(client, gated("a"), other, &one);
+
+  CHECK_OK(wherry_queue_cancel(queue, &one, &count));
+
+  CHECK_INT(count, 2);
+  for (int i = 0; i < 2; i++) {
+    outcome got = next_done(queue);
+    CHECK_STATUS(got.status, WHERRY_E_CANCELLED);
+    CHECK(got.user_data == &one);
+  }
+  CHECK_OK(wherry_queue_cancel(queue, &one, &count));
+  CHECK_INT(count, 0);
+  CHECK_OK(wherry_queue_cancel(queue, NULL, NULL));
+  server_open("a");
+  CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+  CHECK_STATUS(next_done(other).status, WHERRY_OK);
+  CHECK_STATUS(wherry_queue_cancel(NULL, &one, &count), WHERRY_E_ARGUMENT);
+  CHECK_OK(wherry_queue_free(other));
+  CHECK_STATUS(wherry_queue_cancel(other, &one, &count), WHERRY_E_ARGUMENT);
+}
+
 TEST("M4 whenever a transfer is cancelled, it ends exactly once") {
   enum { GROUP = 20 };
   int groups = in_full() ? 500 : 25;

@@ -1,5 +1,6 @@
 /* Wherry: rows R1 to R9 of features.md, from C: what is sent
  * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -27,6 +28,41 @@ TEST("R1 GET, POST, PUT and DELETE carry their parameters") {
       CHECK_TEXT(echoed_pairs(&got, "query"), "");
     }
   }
+}
+
+static void *send_elsewhere(void *argument) {
+  void **given = argument; /* client, request, queue, URL */
+  for (int i = 0; i < 50; i++)
+    CHECK_OK(wherry_client_send_url(given[0], given[1], given[3], given[2], given[3], NULL));
+  return NULL;
+}
+
+TEST("R1 one request that never changes is sent to other URLs by several threads") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  wherry_request *request = new_request("PUT", server_url("/echo/own"));
+  CHECK_OK(wherry_request_set_header(request, "X-Same", "1"));
+  void *one[] = {client, request, queue, server_url("/echo/one")};
+  void *two[] = {client, request, queue, server_url("/echo/two")};
+  pthread_t threads[2];
+  REQUIRE(pthread_create(&threads[0], NULL, send_elsewhere, one) == 0);
+  REQUIRE(pthread_create(&threads[1], NULL, send_elsewhere, two) == 0);
+  for (int i = 0; i < 100; i++) {
+    outcome got = next_done(queue);
+    CHECK_STATUS(got.status, WHERRY_OK);
+    CHECK_TEXT(echoed(&got, "method"), "PUT");
+    CHECK_TEXT(echoed(&got, "path"), got.user_data == one[3] ? "/echo/one" : "/echo/two");
+    CHECK_TEXT(echoed_header(&got, "X-Same"), "1");
+  }
+  pthread_join(threads[0], NULL);
+  pthread_join(threads[1], NULL);
+
+  CHECK_OK(wherry_client_send_url(client, request, NULL, queue, NULL, NULL));
+  outcome got = next_done(queue);
+  CHECK_TEXT(echoed(&got, "path"), "/echo/own");
+  CHECK_STATUS(wherry_client_send_url(client, request, "nowhere", queue, NULL, NULL),
+               WHERRY_E_ARGUMENT);
+  CHECK(queue_is_empty(queue));
 }
 
 TEST("R2 without a method it is GET without parameters, else POST") {

@@ -30,6 +30,8 @@ BINDING = os.path.join(ROOT, "bindings", "python", "src")
 NEEDED = re.compile(
     r"^(libc|libm|libstdc\+\+|libgcc_s|libcurl|libjpeg|libpng16|libz|ld-linux-[\w-]+)\.so(\.|$)"
 )
+#: Layouts of the binding that pass over some fields of a struct.
+PARTS = {"ANSWER": "RECORD"}
 FUNCTION = "T"  # nm's letter; the library exports no data
 
 
@@ -180,7 +182,7 @@ class Contract:
                 self._layout(name, layout, structs)
 
     def _layout(self, name: str, layout: struct.Struct, structs: Dict[str, Any]) -> None:
-        fields = dict(structs.get("wherry_" + name.lower(), {}))
+        fields = dict(structs.get("wherry_" + PARTS.get(name, name).lower(), {}))
         whole = fields.pop("", None)
         self.equal(f"size of {name}", whole and whole[1], layout.size)
         offset, places = 0, []
@@ -188,9 +190,11 @@ class Contract:
         for count, letter in re.findall(r"(\d*)([a-zA-Z])", layout.format):
             for _ in range(int(count or 1)):
                 size = struct.calcsize(order + letter)
-                places.append((offset, size))
+                if letter != "x":
+                    places.append((offset, size))
                 offset += size
-        self.equal(f"fields of {name}", list(fields.values()), places)
+        known = [place for place in fields.values() if name not in PARTS or place in places]
+        self.equal(f"fields of {name}", known, places)
 
 
 def main() -> int:

@@ -195,6 +195,7 @@ public final class Client: Sendable {
         let url = try RequestPlanner.url(
             of: request, method: method, settings: settings, options: options, near: near)
         if near?.origin !== url.origin { known.withLock { $0 = url } }
+        for name in request.bases.dropFirst() { _ = try settings.base(named: name) }
         for field in request.headers.fields { try Headers.check(field.name, field.value) }
         var stream: StreamedBody?
         var body: PreparedBody?

@@ -21,6 +21,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var lastProgress = Progress()
         var isPaused = false
         var wasCancelled = false
+        /// Whose credentials these are: of the URL before any redirect.
+        var origin: Origin
         var isCrossOrigin = false
         /// A redirect has turned the request into one without a body.
         var lostBody = false
@@ -40,7 +42,6 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     private let hops: Lock<State>
-    private let firstOrigin: Origin
     /// The body that the caller writes, if it is a streamed one.
     package let stream: StreamedBody?
 
@@ -49,9 +50,9 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         stream: StreamedBody?, client: Client, settings: ClientSettings, options: OptionTable,
         observer: any TransferObserver, userData: UInt
     ) {
-        firstOrigin = url.origin
         self.stream = stream
-        hops = Lock(State(method: method, url: url, body: body ?? PreparedBody()))
+        hops = Lock(
+            State(method: method, url: url, body: body ?? PreparedBody(), origin: url.origin))
         super.init(
             kind, request, client: client, settings: settings, options: options,
             observer: observer, userData: userData)
@@ -162,7 +163,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 state.method = method
                 state.url = url
                 if isRedirected {
-                    state.isCrossOrigin = url.origin != firstOrigin
+                    state.isCrossOrigin = url.origin != state.origin
                         && options[.keepAuthAcrossHosts] == 0
                 }
                 if let body { state.body = body }
@@ -287,17 +288,19 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         let state = hops.withLock { state in
             let hasBody = if case .none = state.body.body { false } else { true }
             return (
-                state.method, state.url, state.redirects.count, state.body.isReplayable, hasBody
+                state.method, state.url, state.redirects.count, state.body.isReplayable, hasBody,
+                state.origin
             )
         }
         return RedirectRules.step(
-            head: head, method: state.0, url: state.1, origin: firstOrigin, hops: state.2,
+            head: head, method: state.0, url: state.1, origin: state.5, hops: state.2,
             limit: options[.maxRedirects], hasBody: state.4, bodyIsReplayable: state.3,
             mayCrossWithBody: options[.keepAuthAcrossHosts] == 1)
     }
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
         if let error = result.error {
+            if fallsBack(after: error) { return }
             let response = result.head.map { self.response($0, result.body, result) }
             var failure = isCancelled && error.kind == .cancelled
                 ? Self.cancelledError : WherryError(error)
@@ -336,6 +339,32 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 }
             }
         }
+    }
+
+    /// Goes on with the next of the request's bases where the one before could not be reached, so
+    /// that nothing of the request has gone out (C4).
+    private func fallsBack(after error: TransportError) -> Bool {
+        guard [.resolve, .connect, .connectTimeout].contains(error.kind), !isCancelled else {
+            return false
+        }
+        do throws(WherryError) {
+            let goesOn = try hops.withLock { state throws(WherryError) -> Bool in
+                var next = state.edited ?? request
+                guard next.bases.count > 1, state.redirects.isEmpty else { return false }
+                next.bases.removeFirst()
+                state.url = try RequestPlanner.url(
+                    of: next, method: state.method, settings: settings, options: options)
+                state.origin = state.url.origin
+                state.edited = next
+                return true
+            }
+            guard goesOn else { return false }
+        } catch {
+            end(TransferOutcome(error: error))
+            return true
+        }
+        ask()
+        return true
     }
 
     private func follow(

@@ -27,7 +27,7 @@ public struct Request: Sendable {
     private struct Fields: Sendable {
         var method: String?
         var url: String
-        var base: String?
+        var bases: [String] = []
         var headers = Headers()
         var parameters = JSONObject()
         var query: [Pair] = []
@@ -56,11 +56,17 @@ public struct Request: Sendable {
         get { content.value.url }
         _modify { yield &content.value.url }
     }
-    /// The name of one of the client's further base URLs; `nil` takes the one without a name. An
-    /// unknown name fails at the send.
+    /// Names of the client's further base URLs (C4). Where no connection can be made to the first,
+    /// the next one is tried, and so on; a download keeps to the first. Empty, the default, takes
+    /// the base without a name. An unknown name fails at the send.
+    public var bases: [String] {
+        get { content.value.bases }
+        _modify { yield &content.value.bases }
+    }
+    /// The first of `bases`; setting it leaves no other.
     public var base: String? {
-        get { content.value.base }
-        _modify { yield &content.value.base }
+        get { bases.first }
+        set { bases = newValue.map { [$0] } ?? [] }
     }
     /// Fields of this request, which win over the client's; a `nil` value suppresses one.
     public var headers: Headers {

@@ -52,6 +52,16 @@ package final class EventQueue: TransferObserver {
         guard put(QueueEvent(userData: userData)) else { throw Self.closedError }
     }
 
+    /// Cancels the transfers with this user data whose end has not been told. Returns how many.
+    package func cancel(userData: UInt) throws(WherryError) -> Int {
+        let (isOpen, found) = state.withLock { state in
+            (!state.isClosed, state.transfers.values.filter { $0.userData == userData })
+        }
+        guard isOpen else { throw Self.closedError }
+        for transfer in found { transfer.cancel() }
+        return found.count
+    }
+
     /// `false` if the queue is closed. What is dropped is let go of outside the lock, since that
     /// may run a transfer's code.
     @discardableResult

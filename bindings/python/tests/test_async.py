@@ -119,7 +119,8 @@ def test_two_clients_share_the_queue_of_their_loop(server: Server) -> None:
             async with wherry.AsyncClient() as two:
                 assert (await one.get(server.url("/json"))).ok
                 assert (await two.get(server.url("/json"))).ok
-                assert one._pump() is two._pump()
+                loop = asyncio.get_running_loop()
+                assert one._pump(loop) is two._pump(loop)
             assert (await one.get(server.url("/json"))).ok
 
     asyncio.run(main())

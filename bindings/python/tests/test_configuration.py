@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
 import stat
@@ -87,8 +88,31 @@ def test_C4_bases_are_taken_by_name_and_an_unknown_one_sends_nothing(server: Ser
         assert client.get("x", base="nowhere").json()["path"] == "/echo/late/x"
         with pytest.raises(wherry.ArgumentError):
             client.get("x", base="cdn")
+        assert client.bases == {"upload": bases["upload"], "nowhere": server.base + "/echo/late"}
         client.base_url = ""
         assert client.get("x", base="upload").url == server.base + "/echo/up/x"
+
+
+def test_C4_the_next_base_is_tried_where_one_cannot_be_reached(server: Server) -> None:
+    mine = server.url("/echo/mine").partition("?")[0]
+    bases = {"down": "http://127.0.0.1:1/", "up": mine}
+    params = {"key": server.key}
+    with wherry.Client(bases=bases) as client:
+        answer = client.post("x", base=["down", "up"], params=params, json={"n": 1})
+        assert answer.json()["path"] == "/echo/mine/x" and answer.json()["json"] == {"n": 1}
+        assert answer.url.startswith(mine + "/x")
+        with pytest.raises(wherry.NetworkError) as caught:
+            client.get("x", base=["down", "down"])
+        assert caught.value.reason == "connect"
+        with pytest.raises(wherry.ArgumentError):
+            client.get("x", base=["up", "nowhere"])
+    assert len(server.log()) == 1
+
+    async def main() -> str:
+        async with wherry.AsyncClient(bases=bases) as client:
+            return (await client.get("x", base=("down", "up"), params=params)).url
+
+    assert asyncio.run(main()).startswith(mine + "/x")
 
 
 def test_C5_default_parameters_lie_beneath_the_requests_own(server: Server) -> None:

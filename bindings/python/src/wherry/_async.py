@@ -11,10 +11,10 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._base import BaseClient
-from ._bridge import Cell, Records, check, last_error, lib, made, string_at
+from ._bridge import Records, bytes_at, check, last_error, lib, made, text
 from ._errors import CancelledError
 from ._exchange import Exchange, settle
-from ._request import SPARE, plain
+from ._request import PLAIN, plain
 from ._response import Response
 
 TYPE_CHECKING = False
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     Self = TypeVar("Self", bound="AsyncClient")
     Answer = Coroutine[Any, Any, Response]
     Target = Union[str, "os.PathLike[str]", None]
-    Waiting = Tuple["asyncio.Future[Response]", Response, float, bool, bool]
+    #: Where the answer goes, the URL, when it was asked for, whether the answer's URL will be that
+    #: one unless it was redirected, and the draft where there is one.
+    Waiting = Tuple["asyncio.Future[Response]", str, float, bool, Optional[Draft]]
     #: Takes in an event; True keeps it.
     Sink = Callable[[Record], bool]
 
@@ -46,12 +48,10 @@ class Pump:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = weakref.ref(loop)
-        self.future: Callable[[], asyncio.Future[Any]] = _maker(loop)
         self.clients: Set[int] = set()
         self.waiting: Dict[int, Waiting] = {}
         self.sinks: Dict[int, Sink] = {}
         self.key = itertools.count(1).__next__
-        self.cell = Cell()
         self.queue = made(lib.wherry_queue_new)
         self._fd = lib.wherry_queue_fd(self.queue)
         self._records = Records(BATCH)
@@ -72,41 +72,54 @@ class Pump:
             return
         count = count_cell.take()
         waiting = self.waiting
-        now = perf_counter
-        index = 0
+        now = perf_counter()
+        index = -1
         try:
-            for record in records.each(count):
-                key = record[2]
-                found = waiting.get(key)
-                if found is None:
-                    sink = self.sinks.get(key)
-                    if sink is not None and sink(record):
-                        records.keep(index)
-                    if record[4] == codes.EVENT_DONE:
-                        self.sinks.pop(key, None)
-                elif record[4] == codes.EVENT_DONE:
-                    del waiting[key]
-                    future, response, started, url_depends, has_images = found
-                    if future.done():
-                        pass
-                    elif record[5] or record[8] or url_depends:
-                        response._seconds = now() - started
-                        try:
-                            settle(response, record, url_depends, has_images)
-                        except Exception as error:
-                            future.set_exception(error)
-                        else:
-                            future.set_result(response)
-                    else:  # What `settle` does with a plain success.
-                        response._seconds = now() - started
-                        response.status_code = record[7]
-                        response._body = string_at(record[9], record[10])
-                        response._head = string_at(record[11], record[12])
-                        future.set_result(response)
+            for _, key, kind, status, code, flags, body, size, head, length in records.answers(
+                count
+            ):
                 index += 1
+                if kind != codes.EVENT_DONE or key not in waiting:
+                    self._hand_on(records, index, key, kind)
+                    continue
+                future, url, started, is_plain, draft = waiting.pop(key)
+                if future.done():
+                    continue
+                if status or flags or not is_plain:
+                    self._settle(future, records.at(index), url, now - started, draft)
+                    continue
+                # What `settle` does with a plain success.
+                response = Response(code, bytes_at(head, length), bytes_at(body, size), url)
+                response._seconds = now - started
+                future.set_result(response)
         finally:
             status = lib.wherry_queue_release(self.queue, records.address, count)
         check(status)
+
+    def _hand_on(self, records: Records, index: int, key: int, kind: int) -> None:
+        """Gives an event to its sink, if there is one."""
+        sink = self.sinks.get(key)
+        if sink is not None and sink(records.at(index)):
+            records.keep(index)
+        if kind == codes.EVENT_DONE:
+            self.sinks.pop(key, None)
+
+    @staticmethod
+    def _settle(
+        future: asyncio.Future[Response],
+        record: Record,
+        url: str,
+        seconds: float,
+        draft: Optional[Draft],
+    ) -> None:
+        response = Response(url=url, tag=None if draft is None else draft.tag)
+        response._seconds = seconds
+        try:
+            settle(response, record, draft is not None and draft.has_images)
+        except Exception as error:
+            future.set_exception(error)
+        else:
+            future.set_result(response)
 
     def send(self, client: AsyncClient, draft: Draft, exchange: Exchange, sink: Sink) -> None:
         """Starts a transfer whose events go to a sink."""
@@ -166,15 +179,6 @@ class Pump:
                 loop.remove_reader(self._fd)
         self.queue = 0
         self._finalizer()
-
-
-def _maker(loop: asyncio.AbstractEventLoop) -> Callable[[], asyncio.Future[Any]]:
-    weak = weakref.ref(loop)
-
-    def future() -> asyncio.Future[Any]:
-        return weak().create_future()  # type: ignore[union-attr]
-
-    return future
 
 
 def _free_queue(queue: int) -> None:
@@ -255,12 +259,11 @@ class AsyncClient(BaseClient):
         draft = self._draft(method, url, options)
         try:
             add_pictures(draft, pictures, name, quality, compression, fields)
-            if progress is not None:
-                draft.set_progress(progress)
+            draft.set_progress(progress)
         except BaseException:
             draft.free()
             raise
-        return await (self._converse(draft) if draft.needs_events else self._perform(draft))
+        return await self._request(method, url, options, draft)
 
     def start_download(
         self,
@@ -288,7 +291,7 @@ class AsyncClient(BaseClient):
                 draft, path, directory, resume, overwrite, rename, make_directories,
                 (sha256, sha512, sha1, md5), progress,
             )  # fmt: skip
-            return AsyncDownload(self, self._pump(), draft, target)
+            return AsyncDownload(self, draft, target)
         finally:
             draft.free()
 
@@ -329,8 +332,7 @@ class AsyncClient(BaseClient):
 
     # How it waits
 
-    def _pump(self) -> Pump:
-        loop = asyncio.get_running_loop()
+    def _pump(self, loop: asyncio.AbstractEventLoop) -> Pump:
         known, pump = self._last
         if known is not None and known() is loop and pump.queue:
             return pump  # type: ignore[no-any-return]
@@ -342,62 +344,49 @@ class AsyncClient(BaseClient):
         return pump
 
     async def _request(
-        self, method: Optional[str], url: str, options: Mapping[str, Any]
+        self,
+        method: Optional[str],
+        url: str,
+        options: Mapping[str, Any],
+        draft: Optional[Draft] = None,
     ) -> Response:
-        spare = SPARE.get(method)
-        if options or self._query or spare is None:
+        request = PLAIN.get(method) or plain(method)
+        if draft is None and (options or self._query or not request):
             draft = self._draft(method, url, options)
-            if draft.needs_events:
-                return await self._converse(draft)
-            return await self._perform(draft)
-        # The hot path: a plain request, sent with a native request that has been used before.
-        request = plain(method, url, spare)
-        pump = self._pump()
-        cell = pump.cell
-        key = pump.key()
-        future: asyncio.Future[Response] = pump.future()
-        status = lib.wherry_client_send(self._handle, request, pump.queue, key, cell.address)
-        spare.append(request)
-        if status:
-            raise self._refusal(status)
-        transfer = cell.take()
-        pump.waiting[key] = future, Response(url=url), perf_counter(), self._url_depends, False
+        if draft is None:
+            address: Optional[bytes] = text(url, "bad_url")
+        elif draft.needs_events:
+            return await self._converse(draft)
+        else:
+            request, address = draft.handle, None
         try:
-            return await future
-        except asyncio.CancelledError:
-            lib.wherry_transfer_cancel(transfer)
-            raise
-        finally:
-            lib.wherry_transfer_free(transfer)
-
-    async def _perform(self, draft: Draft) -> Response:
-        try:
-            pump = self._pump()
+            loop = asyncio.get_running_loop()
+            pump = self._pump(loop)
             key = pump.key()
-            future: asyncio.Future[Response] = pump.future()
-            transfer = made(
-                lib.wherry_client_send, self._live(), draft.handle, pump.queue, key
+            status = lib.wherry_client_send_url(
+                self._handle, request, address, pump.queue, key, None
             )
+            if status:
+                raise self._refusal(status)
         finally:
-            draft.free()
-        response = Response(url=draft.url, tag=draft.tag)
-        pump.waiting[key] = (
-            future, response, perf_counter(), self._url_depends, draft.has_images
-        )  # fmt: skip
+            if draft is not None:
+                draft.free()
+        future: asyncio.Future[Response] = loop.create_future()
+        is_plain = draft is None and not self._url_depends
+        pump.waiting[key] = future, url, perf_counter(), is_plain, draft
         try:
             return await future
         except asyncio.CancelledError:
-            lib.wherry_transfer_cancel(transfer)
+            lib.wherry_queue_cancel(pump.queue, key, None)
             raise
-        finally:
-            lib.wherry_transfer_free(transfer)
 
     async def _converse(self, draft: Draft) -> Response:
         """A request somebody has to talk to while it runs."""
-        exchange = Exchange(draft, self._url_depends)
+        exchange = Exchange(draft)
         try:
-            pump = self._pump()
-            end = pump.future()
+            loop = asyncio.get_running_loop()
+            pump = self._pump(loop)
+            end = loop.create_future()
 
             def sink(record: Record) -> bool:
                 if exchange.read(record) and not end.done():

@@ -10,7 +10,7 @@ from ._errors import ArgumentError, StateError, WherryError
 from ._headers import ClientHeaders
 from ._options import Timeout, Unset, credentials, flat, pairs, word
 from ._progress import Progress, TransferInfo
-from ._request import SPARE, Draft, array_style, http_version, path_text
+from ._request import PLAIN, Draft, array_style, http_version, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,10 +189,9 @@ class BaseClient:
                 sent = text(value) if value else None
                 check(lib.wherry_client_set_text(self._live(), _TEXTS[name], sent))
                 if name == "base_url":
-                    self._url_depends = bool(value or self._settings.get("bases"))
+                    self._url_depends = bool(value)
             elif name == "bases":
                 value = self._set_bases(value or {})
-                self._url_depends = bool(value or self.base_url)
             elif name == "timeout":
                 limits = Timeout() if isinstance(value, Unset) else Timeout.of(value)
                 for option, number in limits.options():
@@ -257,6 +256,11 @@ class BaseClient:
     @params.setter
     def params(self, values: Pairs) -> None:
         self._query = dict(pairs(values))
+
+    @property
+    def bases(self) -> Mapping[str, str]:
+        """The base URLs that requests take by name."""
+        return dict(self._settings.get("bases") or {})
 
     def set_parameter(self, name: str, value: Any) -> None:
         """A parameter of every request, beneath the request's own; None removes it."""
@@ -415,8 +419,7 @@ def restart() -> None:
     from . import _api
 
     check(lib.wherry_library_restart())
-    for spare in SPARE.values():
-        spare.clear()
+    PLAIN.clear()
     _api.forget()
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from ctypes import string_at
 
 from . import _codes as codes
 from ._errors import CLASSES, ArgumentError, FailedImage, WherryError
@@ -14,23 +13,27 @@ from ._native import Library, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator, List, Optional, Tuple, Type, Union
+    from typing import Any, Callable, Iterator, List, Optional, Tuple, Type, Union
 
     #: size, event, user data, transfer id, kind, status, detail, http code, flags, body, its
     #: count, head, its count, done bytes, expected bytes, reason
     Record = Tuple[
         int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int
     ]
+    Answer = Tuple[int, int, int, int, int, int, int, int, int, int]
     Text = Union[str, bytes]
 
 __all__ = [
-    "RECORD", "Cell", "Records", "Scratch", "address", "check", "copy_text", "error_at",
-    "failed_images", "last_error", "lib", "made", "progress_of", "scratch", "rows", "string_at",
+    "ANSWER", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check", "copy_text",
+    "error_at", "failed_images", "last_error", "lib", "made", "progress_of", "scratch", "rows",
     "text", "text_at", "transfer_rows", "partial_rows",
 ]  # fmt: skip
 
 #: wherry_record, field by field, in the header's order.
 RECORD = struct.Struct("=QQQQiiqiIQQQQqqQ")
+#: What a plain answer needs of it: event, user data, kind, status, http code, flags, body, its
+#: count, head, its count.
+ANSWER = struct.Struct("=8xQQ8xii8xiIQQQQ24x")
 #: wherry_progress behind its size.
 PROGRESS = struct.Struct("=Q6q2i")
 TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
@@ -84,13 +87,13 @@ class Records:
         self.view = memoryview(buffer)
         self.count = Cell()
 
-    def first(self) -> Record:
-        """The first record."""
-        return RECORD.unpack_from(self.view)
+    def at(self, index: int = 0) -> Record:
+        """One record."""
+        return RECORD.unpack_from(self.view, index * RECORD.size)
 
-    def each(self, count: int) -> Iterator[Record]:
-        """The first ``count`` records."""
-        return RECORD.iter_unpack(self.view[: count * RECORD.size])
+    def answers(self, count: int) -> Iterator[Answer]:
+        """The first ``count`` records, as `ANSWER` reads them."""
+        return ANSWER.iter_unpack(self.view[: count * RECORD.size])
 
     def keep(self, index: int) -> None:
         """Takes the event out of this record, so that a release passes it over."""
@@ -131,7 +134,13 @@ def text(value: Text, reason: str = "bad_argument") -> bytes:
 
 def text_at(pointer: int) -> Optional[str]:
     """The NUL-terminated text at that address, None for 0."""
-    return string_at(pointer).decode("utf-8", "replace") if pointer else None
+    return ctypes.string_at(pointer).decode("utf-8", "replace") if pointer else None
+
+
+#: A copy of so many bytes at that address: `ctypes.string_at` without its Python frame.
+bytes_at: Callable[[int, int], bytes] = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t
+)(("PyBytes_FromStringAndSize", ctypes.pythonapi))
 
 
 def address(data: bytes) -> int:

@@ -8,10 +8,10 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._base import BaseClient, _match
-from ._bridge import Scratch, check, lib, made, scratch
+from ._bridge import ANSWER, Scratch, bytes_at, check, lib, made, scratch, text
 from ._errors import TimeoutError
 from ._exchange import SLICE_MS, Channel, Exchange, settle
-from ._request import SPARE, plain
+from ._request import PLAIN, plain
 from ._response import Response
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._bridge import Record
     from ._download import Download
     from ._options import Compression
     from ._progress import Progress
@@ -43,49 +42,52 @@ class Client(BaseClient):
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> Response:
         """Sends a request and waits; method None is GET without parameters or body, else POST."""
-        spare = SPARE.get(method)
-        if not options and not self._query and spare is not None:
-            request = plain(method, url, spare)
-            try:
-                return self._perform(request, Response(url=url), False)
-            finally:
-                spare.append(request)
+        return self._request(method, url, options)
+
+    def _request(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
+        if not options and not self._query:
+            request = PLAIN.get(method) or plain(method)
+            if request:
+                return self._perform(request, text(url, "bad_url"), url)
         draft = self._draft(method, url, options)
         try:
-            if draft.needs_events:
-                return self._converse(draft)
-            answer = Response(url=draft.url, tag=draft.tag)
-            return self._perform(draft.handle, answer, False)
+            return self._converse(draft) if draft.needs_events else self._sent(draft)
         finally:
             draft.free()
 
+    def _sent(self, draft: Draft) -> Response:
+        """The answer to a request that only has to be waited for."""
+        return self._perform(draft.handle, None, draft.url, draft)
+
     def get(self, url: str, **options: Unpack[RequestOptions]) -> Response:
         """GET."""
-        return self.request("GET", url, **options)
+        return self._request("GET", url, options)
 
     def head(self, url: str, **options: Unpack[RequestOptions]) -> Response:
         """HEAD."""
-        return self.request("HEAD", url, **options)
+        return self._request("HEAD", url, options)
 
     def post(self, url: str, **options: Unpack[RequestOptions]) -> Response:
         """POST."""
-        return self.request("POST", url, **options)
+        return self._request("POST", url, options)
 
     def put(self, url: str, **options: Unpack[RequestOptions]) -> Response:
         """PUT."""
-        return self.request("PUT", url, **options)
+        return self._request("PUT", url, options)
 
     def patch(self, url: str, **options: Unpack[RequestOptions]) -> Response:
         """PATCH."""
-        return self.request("PATCH", url, **options)
+        return self._request("PATCH", url, options)
 
     def delete(self, url: str, **options: Unpack[RequestOptions]) -> Response:
         """DELETE."""
-        return self.request("DELETE", url, **options)
+        return self._request("DELETE", url, options)
 
     def options(self, url: str, **options: Unpack[RequestOptions]) -> Response:
         """OPTIONS."""
-        return self.request("OPTIONS", url, **options)
+        return self._request("OPTIONS", url, options)
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
         """``with client.stream("GET", url) as response: for piece in response.iter_bytes()``."""
@@ -117,11 +119,8 @@ class Client(BaseClient):
         draft = self._draft(method, url, options)
         try:
             add_pictures(draft, pictures, name, quality, compression, fields)
-            if progress is not None:
-                draft.set_progress(progress)
-                return self._converse(draft)
-            answer = Response(url=draft.url, tag=draft.tag)
-            return self._perform(draft.handle, answer, True)
+            draft.set_progress(progress)
+            return self._converse(draft) if draft.needs_events else self._sent(draft)
         finally:
             draft.free()
 
@@ -206,7 +205,13 @@ class Client(BaseClient):
 
     # How it waits
 
-    def _perform(self, request: int, response: Response, has_images: bool) -> Response:
+    def _perform(
+        self,
+        request: int,
+        address: Optional[bytes],
+        url: str,
+        draft: Optional[Draft] = None,
+    ) -> Response:
         """One blocking call in slices, so that signals are seen between them."""
         try:
             place = scratch.pop()
@@ -217,7 +222,7 @@ class Client(BaseClient):
         started = perf_counter()
         try:
             status = lib.wherry_client_perform_for(
-                self._handle, request, SLICE_MS, place.transfer_address, record_address
+                self._handle, request, address, SLICE_MS, place.transfer_address, record_address
             )
             if status == codes.E_TIMEOUT:
                 running = place.transfer.take()
@@ -234,18 +239,27 @@ class Client(BaseClient):
         if status:
             scratch.append(place)
             raise self._refusal(status)
-        record: Record = place.record.first()
-        scratch.append(place)
+        event, _, _, status, code, flags, body, size, head, length = ANSWER.unpack_from(
+            place.record.view
+        )
         try:
+            if draft is not None:
+                response = Response(url=url, tag=draft.tag)
+                settle(response, place.record.at(), draft.has_images)
+            elif status or flags or self._url_depends:
+                response = Response(url=url)
+                settle(response, place.record.at(), False)
+            else:  # What `settle` does with a plain success.
+                response = Response(code, bytes_at(head, length), bytes_at(body, size), url)
             response._seconds = perf_counter() - started
-            settle(response, record, self._url_depends, has_images)
         finally:
-            lib.wherry_event_free(record[1])
+            lib.wherry_event_free(event)
+            scratch.append(place)
         return response
 
     def _converse(self, draft: Draft) -> Response:
         """A request somebody has to talk to while it runs: a queue of its own."""
-        exchange = Exchange(draft, self._url_depends)
+        exchange = Exchange(draft)
         channel = Channel()
         try:
             exchange.transfer = made(

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Generator, List, Optional, Tuple, TypeVar
 
-    from ._async import AsyncClient, Pump
+    from ._async import AsyncClient
     from ._client import Client
     from ._request import Draft
     from ._response import Response
@@ -57,8 +57,7 @@ def prepare(
         raise ArgumentError("only one digest at a time", "bad_argument")
     for kind, value in said:
         check(lib.wherry_request_set_digest(draft.handle, kind, text(value)))
-    if progress is not None:
-        draft.set_progress(progress)
+    draft.set_progress(progress)
     target = path if directory is None else directory
     return path_text(os.path.abspath(os.fsdecode(target)))
 
@@ -66,8 +65,8 @@ def prepare(
 class BaseDownload:
     """What both kinds of handles can do."""
 
-    def __init__(self, draft: Draft, url_depends: bool) -> None:
-        self._exchange = Exchange(draft, url_depends, is_download=True)
+    def __init__(self, draft: Draft) -> None:
+        self._exchange = Exchange(draft, is_download=True)
         self._id = 0
 
     @property
@@ -125,7 +124,7 @@ class Download(BaseDownload):
     """A download of a blocking client. It goes on by itself; `wait` sees its end."""
 
     def __init__(self, client: Client, draft: Draft, target: bytes) -> None:
-        super().__init__(draft, client._url_depends)
+        super().__init__(draft)
         self._channel = Channel()
         try:
             self._began(
@@ -176,10 +175,13 @@ class Download(BaseDownload):
 class AsyncDownload(BaseDownload):
     """A download of an AsyncClient; ``await`` it, or `wait`."""
 
-    def __init__(self, client: AsyncClient, pump: Pump, draft: Draft, target: bytes) -> None:
-        super().__init__(draft, client._url_depends)
-        self._end = pump.future()
-        self._began(pump.download(client, draft, target, self._read))
+    def __init__(self, client: AsyncClient, draft: Draft, target: bytes) -> None:
+        import asyncio
+
+        super().__init__(draft)
+        loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[None] = loop.create_future()
+        self._began(client._pump(loop).download(client, draft, target, self._read))
 
     def _read(self, record: Any) -> bool:
         if self._exchange.read(record) and not self._end.done():

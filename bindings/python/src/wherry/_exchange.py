@@ -8,7 +8,7 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._bridge import (
-    Cell, Records, check, error_at, failed_images, last_error, lib, made, progress_of, string_at,
+    Cell, Records, bytes_at, check, error_at, failed_images, last_error, lib, made, progress_of,
     text_at,
 )  # fmt: skip
 from ._errors import TimeoutError, WherryError
@@ -29,21 +29,21 @@ SLICE_MS = 100
 JUDGED = frozenset(("http_status", "content_type", "bad_json_body"))
 
 
-def head_of(response: Response, record: Record, url_depends: bool) -> None:
+def head_of(response: Response, record: Record) -> None:
     """Fills in status, fields and URL from a HEAD or DONE record."""
     event, flags = record[1], record[8]
     response.status_code = record[7]
     count = record[12]
     if count:
-        response._head = string_at(record[11], count)
-    if flags or url_depends:
-        lent = lib.wherry_event_response(event)
-        found = lib.wherry_response_url(lent)
-        if found is not None:
-            response.url = found.decode("utf-8", "replace")
-        if flags & codes.RECORD_REDIRECTED:
-            response.history = redirects(lent)
-        response.from_cache = bool(flags & codes.RECORD_FROM_CACHE)
+        response._head = bytes_at(record[11], count)
+    lent = lib.wherry_event_response(event)
+    found = lib.wherry_response_url(lent)
+    if found is not None:
+        response.url = found.decode("utf-8", "replace")
+    if flags & codes.RECORD_REDIRECTED:
+        response.history = redirects(lent)
+    if flags & codes.RECORD_FROM_CACHE:
+        response.from_cache = True
 
 
 def redirects(lent: int) -> Any:
@@ -55,25 +55,25 @@ def redirects(lent: int) -> Any:
     return tuple(found)
 
 
-def settle(response: Response, record: Record, url_depends: bool, has_images: bool) -> None:
+def settle(response: Response, record: Record, has_images: bool) -> None:
     """Fills a response from its DONE record, or raises what went wrong."""
     status = record[5]
     if status == 0 or (status == codes.E_HTTP and text_at(record[15]) in JUDGED):
-        head_of(response, record, url_depends)
+        head_of(response, record)
         count = record[10]
         if count:
-            response._body = string_at(record[9], count)
+            response._body = bytes_at(record[9], count)
         if status:
             error = lib.wherry_event_error(record[1])
             response._error = error_at(error)
             if has_images:
                 response.failed_images = failed_images(error)
         return
-    raise failure(record, has_images, url_depends, response)
+    raise failure(record, has_images, response)
 
 
 def failure(
-    record: Record, has_images: bool, url_depends: bool, response: Optional[Response] = None
+    record: Record, has_images: bool, response: Optional[Response] = None
 ) -> WherryError:
     """The error of a DONE record, with the answer if one came."""
     event = record[1]
@@ -83,9 +83,9 @@ def failure(
         error.failed_images = failed_images(handle)
     if record[7]:
         answer = response if response is not None else Response()
-        head_of(answer, record, url_depends)
+        head_of(answer, record)
         if record[10]:
-            answer._body = string_at(record[9], record[10])
+            answer._body = bytes_at(record[9], record[10])
         error.response = answer
         error.http_status = error.http_status or record[7]
     return error
@@ -96,10 +96,10 @@ class Exchange:
 
     __slots__ = (
         "response", "transfer", "done", "error", "path", "head", "on_progress", "_source",
-        "_url_depends", "_has_images", "_is_download", "_started",
+        "_has_images", "_is_download", "_started",
     )  # fmt: skip
 
-    def __init__(self, draft: Draft, url_depends: bool, is_download: bool = False) -> None:
+    def __init__(self, draft: Draft, is_download: bool = False) -> None:
         self.response = Response(url=draft.url, tag=draft.tag)
         self.transfer = 0
         self.done = False
@@ -109,7 +109,6 @@ class Exchange:
         self.path: Optional[str] = None
         self.on_progress: Optional[Callable[[Progress], object]] = draft.progress
         self._source: Optional[Source] = draft.source
-        self._url_depends = url_depends
         self._has_images = draft.has_images
         self._is_download = is_download
         self._started = perf_counter()
@@ -127,7 +126,7 @@ class Exchange:
             elif kind == codes.EVENT_WANT_BODY:
                 self.want_body(record[13])
             elif kind == codes.EVENT_HEAD:
-                head_of(self.response, record, self._url_depends)
+                head_of(self.response, record)
                 self.head = True
             elif kind == codes.EVENT_DONE:
                 self._finish(record)
@@ -159,11 +158,11 @@ class Exchange:
             return
         if self._is_download:
             if record[5]:
-                self.error = failure(record, False, self._url_depends)
+                self.error = failure(record, False)
                 return
             found = lib.wherry_event_text(record[1])
             self.path = None if found is None else _path(found)
-        settle(self.response, record, self._url_depends, self._has_images)
+        settle(self.response, record, self._has_images)
 
     def result(self) -> Response:
         """The answer, once it is done."""
@@ -205,7 +204,7 @@ class Channel:
                     raise TimeoutError("the wait is over; the transfer goes on", "wait")
             status = read(queue, records.address, 1, wait, count)
             if status == codes.OK:
-                return records.first()
+                return records.at()
             if status != codes.E_TIMEOUT:
                 raise last_error(status)
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ._bridge import Cell, check, lib, made, string_at, text, text_at
+from ._bridge import Cell, bytes_at, check, lib, made, text, text_at
 from ._headers import Headers
 from ._options import json_bytes, pairs
 
@@ -135,7 +135,7 @@ class MockTransport:
                 fields.append((text_at(name.take()) or "", text_at(value.take()) or ""))
             count = Cell()
             body = lib.wherry_response_body(echo, count.address)
-            content = string_at(body, count.take()) if body else b""
+            content = bytes_at(body, count.take()) if body else b""
             url = (lib.wherry_response_url(echo) or b"").decode("utf-8", "replace")
             method = [v for n, v in fields if n == ":method"]
             headers = Headers([(n, v) for n, v in fields if not n.startswith(":")])

@@ -77,7 +77,7 @@ wherry_status wherry_request_set_option(wherry_request *request, wherry_option o
 wherry_status wherry_request_set_text(wherry_request *request, wherry_text_option option, const char
     *value);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
-wherry_status wherry_request_set_base(wherry_request *request, const char *name);
+wherry_status wherry_request_set_base(wherry_request *request, const char *names);
 wherry_status wherry_request_set_header(wherry_request *request, const char *name, const char
     *value);
 wherry_status wherry_request_set_parameter(wherry_request *request, const char *name, const char
@@ -113,10 +113,12 @@ const char *wherry_request_identifier(const wherry_request *request, const wherr
 // 7. Transfers
 wherry_status wherry_client_send(wherry_client *client, const wherry_request *request, wherry_queue
     *queue, void *user_data, wherry_transfer **out_transfer);
+wherry_status wherry_client_send_url(wherry_client *client, const wherry_request *request, const
+    char *url, wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 wherry_status wherry_client_perform(wherry_client *client, const wherry_request *request,
     wherry_response **out_response);
 wherry_status wherry_client_perform_for(wherry_client *client, const wherry_request *request,
-    int64_t timeout_ms, wherry_transfer **out_transfer, wherry_record *out_record);
+    const char *url, int64_t timeout_ms, wherry_transfer **out_transfer, wherry_record *out_record);
 wherry_status wherry_client_download(wherry_client *client, const wherry_request *request, const
     char *path, wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 wherry_status wherry_client_upload_images(wherry_client *client, const wherry_request *request,
@@ -145,6 +147,7 @@ wherry_status wherry_queue_next(wherry_queue *queue, int64_t timeout_ms, wherry_
 wherry_status wherry_queue_read(wherry_queue *queue, wherry_record *records, size_t capacity,
     int64_t timeout_ms, size_t *out_count);
 wherry_status wherry_queue_release(wherry_queue *queue, const wherry_record *records, size_t count);
+wherry_status wherry_queue_cancel(wherry_queue *queue, void *user_data, size_t *out_count);
 wherry_status wherry_queue_wake(wherry_queue *queue, void *user_data);
 wherry_status wherry_event_free(wherry_event *event);
 wherry_event_kind wherry_event_get_kind(const wherry_event *event);
@@ -272,7 +275,7 @@ _TYPES: Dict[str, Any] = {
 # Calls that may take a while let other Python threads run; the rest keep the interpreter, so that
 # a busy program does not lose its turn several times per request.
 _SLOW = re.compile(
-    r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send"
+    r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send|send_url"
     r"|upload_images|list|ratio|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels)$"
     r"|^wherry_(client|queue)_(new|free)$|^wherry_request_(set_body|add_part|add_part_file)$"
 )

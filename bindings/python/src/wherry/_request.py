@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from . import _codes as codes
 from ._body import Path, Source, of_object, parts
-from ._bridge import check, last_error, lib, made, text
+from ._bridge import check, lib, made, text
 from ._errors import ArgumentError
 from ._options import Timeout, credentials, flat, json_bytes, pairs, word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict
+    from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, TypedDict
     from typing import Union
 
     from ._options import AuthLike, TimeoutLike
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
         tag: Optional[str]
         #: False leaves the client's default parameters out.
         default_parameters: bool
-        #: The name of one of the client's bases, taken instead of its base URL.
-        base: Optional[str]
+        #: A base URL of the client by its name; of several, the next one is tried when no connection
+        #: can be made to the one before. A download keeps to the first.
+        base: Union[str, Sequence[str], None]
         #: True takes the URL as it is, whatever the client's base.
         ignore_base: bool
         array_style: str
@@ -174,6 +175,7 @@ class Draft:
             check(lib.wherry_request_set_body_file(self.handle, path_text(body), None))
 
     def files(self, values: Any) -> None:
+        self.set_progress(self.progress)  # Parts would tell of it unasked.
         for field, name, content, kind in parts(values):
             self.part(field, name, content, kind)
 
@@ -202,16 +204,18 @@ class Draft:
     def follow_redirects(self, value: bool) -> None:
         self.option(codes.OPTION_MAX_REDIRECTS, 10 if value else 0)
 
+    def set_base(self, value: Union[str, Sequence[str]]) -> None:
+        names = value if isinstance(value, str) else ",".join(value)
+        check(lib.wherry_request_set_base(self.handle, text(names)))
+
     def set_tag(self, value: str) -> None:
         self.tag = value
         check(lib.wherry_request_set_text(self.handle, codes.TEXT_TAG, text(value)))
 
-    def set_base(self, value: str) -> None:
-        check(lib.wherry_request_set_base(self.handle, text(value)))
-
-    def set_progress(self, value: Callable[[Progress], object]) -> None:
+    def set_progress(self, value: Optional[Callable[[Progress], object]]) -> None:
+        """Without a function nobody is told, which is what costs."""
         self.progress = value
-        self.option(codes.OPTION_WANT_PROGRESS, 1)
+        self.option(codes.OPTION_WANT_PROGRESS, 0 if value is None else 1)
 
     def accept_status(self, values: Sequence[int]) -> None:
         for value in values:
@@ -253,23 +257,21 @@ METHODS: Dict[Optional[str], bytes] = {
     for name in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
 }
 
-#: Native requests without keywords, by method, ready for another URL: a send takes a snapshot, so
-#: one is free again at once. Taking one from a list is atomic and needs no lock.
-SPARE: Dict[Optional[str], List[int]] = {name: [] for name in METHODS}
+#: Native requests without keywords, by method. They are sent with the URL of each call and never
+#: changed, so that all clients and threads share them.
+PLAIN: Dict[Optional[str], int] = {}
 
 
-def plain(method: Optional[str], url: str, spare: List[int]) -> int:
-    """A native request without keywords; give it back to ``spare``, or free it."""
-    address = text(url, "bad_url")
-    try:
-        request = spare.pop()
-    except IndexError:
-        return made(lib.wherry_request_new, METHODS[method], address)
-    status = lib.wherry_request_set_url(request, address)
-    if status:
-        spare.append(request)
-        raise last_error(status)
-    return request
+def plain(method: Optional[str]) -> int:
+    """Makes the one of `PLAIN`; 0 for a method that is not among the usual ones."""
+    name = METHODS.get(method)
+    if name is None:
+        return 0
+    request = made(lib.wherry_request_new, name, b"/")
+    kept = PLAIN.setdefault(method, request)
+    if kept is not request:
+        lib.wherry_request_free(request)  # Another thread was quicker.
+    return kept
 
 
 #: Keywords whose None is a value: no time limit.

@@ -18,10 +18,18 @@ if TYPE_CHECKING:
 class Response:
     """An answer with its whole body, decoded."""
 
-    __slots__ = (
-        "status_code", "url", "tag", "from_cache", "history", "failed_images", "_error",
-        "_body", "_head", "_headers", "_encoding", "_seconds",
-    )  # fmt: skip
+    # What few answers have stands here once, and not in each of them.
+
+    #: Whether the answer was stored and not fetched.
+    from_cache: bool = False
+    #: The redirects that led here, oldest first.
+    history: Tuple[Response, ...] = ()
+    #: The pictures of an upload that did not get through.
+    failed_images: Tuple[FailedImage, ...] = ()
+    _error: Optional[WherryError] = None
+    _headers: Optional[Headers] = None
+    _encoding: Optional[str] = None
+    _seconds: float = 0.0
 
     def __init__(
         self,
@@ -37,18 +45,8 @@ class Response:
         self.url = url
         #: The name of the request's group, as given.
         self.tag = tag
-        #: Whether the answer was stored and not fetched.
-        self.from_cache = False
-        #: The redirects that led here, oldest first.
-        self.history: Tuple[Response, ...] = ()
-        #: The pictures of an upload that did not get through.
-        self.failed_images: Tuple[FailedImage, ...] = ()
-        self._error: Optional[WherryError] = None
         self._body = body
         self._head = head
-        self._headers: Optional[Headers] = None
-        self._encoding: Optional[str] = None
-        self._seconds = 0.0
 
     @property
     def headers(self) -> Headers:

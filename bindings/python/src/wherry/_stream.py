@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._bridge import check, lib, made, string_at
+from ._bridge import bytes_at, check, lib, made
 from ._errors import StateError
 from ._exchange import Channel, Exchange
 from ._response import Lines, Pieces, Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
     from typing import Any, AsyncIterator, Iterator, List, Mapping, Optional
 
-    from ._async import AsyncClient, Pump
+    from ._async import AsyncClient
     from ._bridge import Record
     from ._client import Client
     from ._request import Draft
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 class StreamedResponse(Response):
     """An answer whose body has not come yet: iterate once, or `read` it whole."""
-
-    __slots__ = ("_exchange", "_is_read", "_is_taken")
 
     def __init__(self, exchange: Exchange) -> None:
         head = exchange.response
@@ -55,8 +54,6 @@ class StreamedResponse(Response):
 class SyncStreamedResponse(StreamedResponse):
     """The answer of `Client.stream`."""
 
-    __slots__ = ("_channel",)
-
     def __init__(self, exchange: Exchange, channel: Channel) -> None:
         super().__init__(exchange)
         self._channel = channel
@@ -74,7 +71,7 @@ class SyncStreamedResponse(StreamedResponse):
                 raise StateError("the stream is closed", "closed")
             record = channel.next()
             try:
-                data = string_at(record[9], record[10]) if record[4] == codes.EVENT_BODY else b""
+                data = bytes_at(record[9], record[10]) if record[4] == codes.EVENT_BODY else b""
                 if not data:
                     exchange.read(record)
             finally:
@@ -122,7 +119,7 @@ class Stream:
         client = self._client
         draft = client._draft(*self._request)
         try:
-            self._exchange = exchange = streamed(draft, client._url_depends)
+            self._exchange = exchange = streamed(draft)
             self._channel = channel = Channel()
             exchange.transfer = made(
                 lib.wherry_client_send, client._handle, draft.handle, channel.queue, 1
@@ -149,17 +146,15 @@ class Stream:
             self._exchange.free()
 
 
-def streamed(draft: Draft, url_depends: bool) -> Exchange:
+def streamed(draft: Draft) -> Exchange:
     """Makes the request one that streams, and its exchange."""
     check(lib.wherry_request_set_streamed(draft.handle, True))
     draft.option(codes.OPTION_WANT_HEAD, 1)
-    return Exchange(draft, url_depends)
+    return Exchange(draft)
 
 
 class AsyncStreamedResponse(StreamedResponse):
     """The answer of `AsyncClient.stream`."""
-
-    __slots__ = ("_inbox",)
 
     def __init__(self, exchange: Exchange, inbox: Inbox) -> None:
         super().__init__(exchange)
@@ -216,8 +211,8 @@ class AsyncStreamedResponse(StreamedResponse):
 class Inbox:
     """The body events of one stream that nobody has taken yet."""
 
-    def __init__(self, pump: Pump, exchange: Exchange) -> None:
-        self._pump = pump
+    def __init__(self, loop: AbstractEventLoop, exchange: Exchange) -> None:
+        self._loop = loop
         self._exchange = exchange
         self._records: List[Record] = []
         self._waiter: Any = None
@@ -239,7 +234,7 @@ class Inbox:
             self._waiter.set_result(None)
 
     async def _wait(self) -> None:
-        self._waiter = self._pump.future()
+        self._waiter = self._loop.create_future()
         try:
             await self._waiter
         finally:
@@ -263,7 +258,7 @@ class Inbox:
             await self._wait()
         record = self._records.pop(0)
         try:
-            return string_at(record[9], record[10])
+            return bytes_at(record[9], record[10])
         finally:
             lib.wherry_event_free(record[1])
 
@@ -290,12 +285,15 @@ class AsyncStream:
         self._inbox: Optional[Inbox] = None
 
     async def __aenter__(self) -> AsyncStreamedResponse:
+        from asyncio import get_running_loop
+
         client = self._client
-        pump = client._pump()
+        loop = get_running_loop()
+        pump = client._pump(loop)
         draft = client._draft(*self._request)
         try:
-            exchange = streamed(draft, client._url_depends)
-            self._inbox = inbox = Inbox(pump, exchange)
+            exchange = streamed(draft)
+            self._inbox = inbox = Inbox(loop, exchange)
             pump.send(client, draft, exchange, inbox.put)
         finally:
             draft.free()
