@@ -369,20 +369,14 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// - Parameter isDone: asked before the wait: an answer may have come while it was sent.
     private func turn(until limit: Instant, unless isDone: () -> Bool = { false }) {
         now = clock.now()
-        mailbox.withLock { mailbox in
-            sawClosing = mailbox.isClosing
-            swap(&mailbox.messages, &taken)
-        }
-        if !taken.isEmpty {
-            read(taken)
-            taken.removeAll(keepingCapacity: true)
-        }
+        readMail()
         settle()
         guard !isDone(), let timeout = sleep(until: limit) else { return }
         let count = sockets.wait(timeout: timeout)
-        mailbox.withLock { $0.isAsleep = false }
         // Not before: what arrives after a long sleep is activity of now.
         now = clock.now()
+        // Before the sockets: what a pause came before is not read.
+        readMail()
         sockets.forEachReady(count) { socket, events in
             if socket == wakerDescriptor {
                 waker?.clear()
@@ -396,6 +390,17 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             curl_multi_socket_action(multi, socket, mask, &running)
         }
         settle()
+    }
+
+    private func readMail() {
+        mailbox.withLock { mailbox in
+            mailbox.isAsleep = false
+            sawClosing = mailbox.isClosing
+            swap(&mailbox.messages, &taken)
+        }
+        guard !taken.isEmpty else { return }
+        read(taken)
+        taken.removeAll(keepingCapacity: true)
     }
 
     private func readInner() {

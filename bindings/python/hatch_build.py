@@ -27,9 +27,9 @@ class LibraryHook(BuildHookInterface[Any]):
             return
         if not os.path.isfile(library):
             raise FileNotFoundError(
-                f"there is no library at {os.path.abspath(library)}: build it first (cmake -G Ninja "
-                "-B build && cmake --build build), or name one in WHERRY_LIBRARY; WHERRY_LIBRARY= "
-                "makes a wheel that uses the installed library"
+                f"there is no library at {os.path.abspath(library)}: build it first (cmake -G "
+                "Ninja -B build && cmake --build build), or name one in WHERRY_LIBRARY; "
+                "WHERRY_LIBRARY= makes a wheel that uses the installed library"
             )
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False

@@ -55,7 +55,7 @@ package final class EventQueue: TransferObserver {
     /// Cancels the transfers with this user data whose end has not been told. Returns how many.
     package func cancel(userData: UInt) throws(WherryError) -> Int {
         let (isOpen, found) = state.withLock { state in
-            (!state.isClosed, state.transfers.values.filter { $0.userData == userData })
+            (!state.isClosed, state.transfers.filter { $0.userData == userData })
         }
         guard isOpen else { throw Self.closedError }
         for transfer in found { transfer.cancel() }

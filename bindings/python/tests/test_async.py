@@ -83,8 +83,10 @@ def test_M11_cancelling_a_task_cancels_its_transfer(server: Server) -> None:
 
 def test_M11_wait_for_ends_the_transfer_too(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
+        task = asyncio.ensure_future(client.get(server.url("/silent")))
+        await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=1))
         with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(client.get(server.url("/silent")), 0.3)
+            await asyncio.wait_for(task, 0.05)
 
     run(body)
     server.wait(ended=1)
@@ -246,19 +248,20 @@ def test_D1_a_download_is_awaited(server: Server, tmp_path: Any) -> None:
 
 def test_D12_a_handle_pauses_resumes_and_cancels(server: Server, tmp_path: Any) -> None:
     async def body(client: wherry.AsyncClient) -> None:
-        url = server.url("/bytes/2000000", rate=1000000)
+        url = server.url("/bytes/2000000", hold=1000000, gate=server.gate())
         handle = client.start_download(url, tmp_path / "one")
         await handle.pause()
         assert handle.state == "paused"
-        handle.resume()
-        assert await handle == str(tmp_path / "one")
-        assert handle.state == "done"
-
-        other = client.start_download(server.url("/bytes/9000000", rate=1000000), tmp_path / "two")
+        other = client.start_download(url + "&other", tmp_path / "two")
         other.cancel()
         with pytest.raises(wherry.CancelledError):
             await other.wait()
         assert not os.path.exists(tmp_path / "two")
+
+        await asyncio.get_running_loop().run_in_executor(None, server.open_gate, server.gate())
+        handle.resume()
+        assert await handle == str(tmp_path / "one")
+        assert handle.state == "done"
 
     run(body)
 

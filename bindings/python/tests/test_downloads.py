@@ -191,11 +191,12 @@ def test_D11_a_failure_tells_where_the_part_lies(
 def test_D12_every_verb_may_be_repeated(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
-    url = server.url("/bytes/1000000", rate=1000000)
+    url = server.url("/bytes/1000000", hold=500000, gate=server.gate())
     with client.start_download(url, tmp_path / "file", tag="mine") as handle:
         handle.pause()
         handle.pause()
         assert handle.state == "paused" and client.transfers(tag="mine")[0].kind == "download"
+        server.open_gate(server.gate())
         handle.resume()
         handle.resume()
         assert handle.wait() == str(tmp_path / "file")
@@ -321,6 +322,7 @@ def test_what_a_progress_function_raises_is_raised_and_cancels(
             server.url("/bytes/9000000", rate=1000000), tmp_path / "file", progress=stop
         )
     assert not (tmp_path / "file").exists()
+    client.wait(timeout=20)
     assert client.count() == 0
 
 

@@ -40,6 +40,7 @@ def test_M1_every_transfer_has_a_number_and_leaves_at_its_end(
     assert len(numbers) == 5 and 0 not in numbers
     server.open_gate(server.gate())
     assert all(future.result(20).ok for future in futures)
+    client.wait(timeout=20)
     assert client.count() == 0 and client.transfers() == []
 
 
@@ -81,9 +82,11 @@ def test_M3_cancelling_by_identifier_is_exact(
     second = threads.submit(client.get, url, parameters={"a": 2})
     server.wait(requests=2)
 
-    assert client.cancel(identifier=client.identifier("GET", url, parameters={"a": 1})) == 1
+    name = client.identifier("GET", url, parameters={"a": 1})
+    assert client.cancel(identifier=name) == 1
     with pytest.raises(wherry.CancelledError):
         first.result(20)
+    client.wait(identifier=name, timeout=20)
     assert client.count() == 1
     assert client.cancel() == 1
     with pytest.raises(wherry.CancelledError):

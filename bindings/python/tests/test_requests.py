@@ -550,18 +550,25 @@ def test_a_signal_handler_may_send_a_request_of_its_own(
     server: Server, client: wherry.Client
 ) -> None:
     seen: List[int] = []
-    old = signal.signal(signal.SIGUSR1, lambda *_: seen.append(
-        client.get(server.url("/status/204")).status_code
-    ))  # fmt: skip
+
+    def interrupt() -> None:
+        server.wait(requests=1)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    def handle(*_: object) -> None:
+        seen.append(client.get(server.url("/status/204")).status_code)
+        server.open_gate(server.gate())
+
+    old = signal.signal(signal.SIGUSR1, handle)
     try:
-        thread = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1))
+        thread = threading.Thread(target=interrupt)
         thread.start()
-        outer = client.get(server.url("/delay/400"))
+        outer = client.get(server.url("/json", gate=server.gate()))
         thread.join()
     finally:
         signal.signal(signal.SIGUSR1, old)
 
-    assert outer.text == "late\n"
+    assert outer.json()["code"] == 0
     assert seen == [204]
 
 

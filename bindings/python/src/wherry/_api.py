@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._request import RequestOptions, StreamOptions
+    from ._request import (
+        DownloadOptions, RequestOptions, StreamOptions, Target, UploadOptions,
+    )  # fmt: skip
     from ._response import Response
     from ._stream import Stream
 
@@ -80,11 +82,11 @@ def stream(method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
     return client().stream(method, url, **options)
 
 
-def upload(url: str, pictures: Any, **options: Any) -> Response:
+def upload(url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
     """See `Client.upload`."""
     return client().upload(url, pictures, **options)
 
 
-def download(url: str, path: Any = None, **options: Any) -> str:
+def download(url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
     """See `Client.download`."""
     return client().download(url, path, **options)

@@ -19,21 +19,17 @@ from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from typing import Any, Callable, Coroutine, Dict, Mapping, Optional, Set, Tuple, TypeVar, Union
+    from typing import Any, Callable, Coroutine, Dict, Mapping, Optional, Set, Tuple, TypeVar
 
     from typing_extensions import Unpack
 
     from ._bridge import Record
     from ._download import AsyncDownload
-    from ._options import Compression
-    from ._progress import Progress
-    from ._request import CommonOptions, Draft, RequestOptions, StreamOptions
+    from ._request import Draft, DownloadOptions, StreamOptions, Target, UploadOptions
     from ._stream import AsyncStream
 
     Self = TypeVar("Self", bound="AsyncClient")
     Answer = Coroutine[Any, Any, Response]
-    Target = Union[str, "os.PathLike[str]", None]
     #: Where the answer goes, the URL, when it was asked for, whether the answer's URL will be that
     #: one unless it was redirected, and the draft where there is one.
     Waiting = Tuple["asyncio.Future[Response]", str, float, bool, Optional[Draft]]
@@ -188,7 +184,7 @@ def _free_queue(queue: int) -> None:
 _pumps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pump] = weakref.WeakKeyDictionary()
 
 
-class AsyncClient(BaseClient):
+class AsyncClient(BaseClient["Answer"]):
     """An asyncio client. Use it in ``async with``, or call `aclose`.
 
     Its settings and keywords are those of `Client`. Cancelling a task that waits cancels the
@@ -200,40 +196,6 @@ class AsyncClient(BaseClient):
     # One coroutine per request, and none that only awaits another: that would cost as much as the
     # call into the library.
 
-    def request(
-        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> Answer:
-        """Sends a request; method None is GET without parameters or body, else POST."""
-        return self._request(method, url, options)
-
-    def get(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """GET."""
-        return self._request("GET", url, options)
-
-    def head(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """HEAD."""
-        return self._request("HEAD", url, options)
-
-    def post(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """POST."""
-        return self._request("POST", url, options)
-
-    def put(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """PUT."""
-        return self._request("PUT", url, options)
-
-    def patch(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """PATCH."""
-        return self._request("PATCH", url, options)
-
-    def delete(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """DELETE."""
-        return self._request("DELETE", url, options)
-
-    def options(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """OPTIONS."""
-        return self._request("OPTIONS", url, options)
-
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> AsyncStream:
         """``async with client.stream("GET", url) as r: async for piece in r.aiter_bytes()``."""
         from ._stream import AsyncStream
@@ -241,83 +203,30 @@ class AsyncClient(BaseClient):
         return AsyncStream(self, method, url, options)
 
     async def upload(
-        self,
-        url: str,
-        pictures: Any,
-        *,
-        name: str = "image",
-        quality: float = 1.0,
-        compression: Optional[Compression] = None,
-        fields: Optional[Mapping[str, Any]] = None,
-        progress: Optional[Callable[[Progress], object]] = None,
-        method: str = "POST",
-        **options: Unpack[CommonOptions],
+        self, url: str, pictures: Any, **options: Unpack[UploadOptions]
     ) -> Response:
         """As `Client.upload`; ``progress`` runs in the event loop."""
-        from ._images import add_pictures
+        from ._images import prepare
 
-        draft = self._draft(method, url, options)
-        try:
-            add_pictures(draft, pictures, name, quality, compression, fields)
-            draft.set_progress(progress)
-        except BaseException:
-            draft.free()
-            raise
-        return await self._request(method, url, options, draft)
+        return await self._request(None, url, {}, prepare(self, url, pictures, options))
 
     def start_download(
-        self,
-        url: str,
-        path: Target = None,
-        *,
-        directory: Target = None,
-        resume: bool = True,
-        overwrite: bool = False,
-        rename: bool = False,
-        make_directories: bool = False,
-        sha256: Optional[str] = None,
-        sha512: Optional[str] = None,
-        sha1: Optional[str] = None,
-        md5: Optional[str] = None,
-        progress: Optional[Callable[[Progress], object]] = None,
-        **options: Unpack[CommonOptions],
+        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> AsyncDownload:
         """As `Client.start_download`; the handle can be awaited."""
         from ._download import AsyncDownload, prepare
 
-        draft = self._draft("GET", url, options)
+        draft, target = prepare(self, url, path, options)
         try:
-            target = prepare(
-                draft, path, directory, resume, overwrite, rename, make_directories,
-                (sha256, sha512, sha1, md5), progress,
-            )  # fmt: skip
             return AsyncDownload(self, draft, target)
         finally:
             draft.free()
 
     async def download(
-        self,
-        url: str,
-        path: Target = None,
-        *,
-        directory: Target = None,
-        resume: bool = True,
-        overwrite: bool = False,
-        rename: bool = False,
-        make_directories: bool = False,
-        sha256: Optional[str] = None,
-        sha512: Optional[str] = None,
-        sha1: Optional[str] = None,
-        md5: Optional[str] = None,
-        progress: Optional[Callable[[Progress], object]] = None,
-        **options: Unpack[CommonOptions],
+        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> str:
         """As `Client.download`."""
-        return await self.start_download(
-            url, path, directory=directory, resume=resume, overwrite=overwrite, rename=rename,
-            make_directories=make_directories, sha256=sha256, sha512=sha512, sha1=sha1, md5=md5,
-            progress=progress, **options,
-        )  # fmt: skip
+        return await self.start_download(url, path, **options)
 
     async def aclose(self) -> None:
         """Cancels what is in flight and frees the connections. Twice is fine."""

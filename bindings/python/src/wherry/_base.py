@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._bridge import Cell, check, copy_text, last_error, lib, made, progress_of, text, transfer_rows
+from ._bridge import (
+    Cell, check, copy_text, freed, last_error, lib, made, progress_of, text, transfer_rows,
+)  # fmt: skip
 from ._errors import ArgumentError, StateError, WherryError
 from ._headers import ClientHeaders
 from ._options import Timeout, Unset, credentials, flat, pairs, word
@@ -14,14 +16,14 @@ from ._request import PLAIN, Draft, array_style, http_version, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, TypedDict
-    from typing import Union
+    from typing import Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple, TypedDict
+    from typing import TypeVar, Union
 
     from typing_extensions import Unpack
 
     from ._mock import MockTransport
     from ._options import AuthLike, TimeoutLike
-    from ._request import Pairs
+    from ._request import Pairs, RequestOptions
 
     class LiveSettings(TypedDict, total=False):
         """The settings that can be changed at any time; wherry.h explains each."""
@@ -99,7 +101,20 @@ _FIXED: Dict[str, int] = {
 }
 
 
-class BaseClient:
+if TYPE_CHECKING:
+    Answer = TypeVar("Answer")
+else:
+
+    class Generic:
+        """Stands for `typing.Generic`: typing would take longer to import than this package."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
+
+    Answer = None
+
+
+class BaseClient(Generic[Answer]):
     """Connections, settings and running transfers; see `Client` and `AsyncClient`."""
 
     #: Whether an unclosed client is told of.
@@ -292,6 +307,46 @@ class BaseClient:
 
     # Requests
 
+    def _request(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Answer:
+        """Sends it, in the client's own way of waiting."""
+        raise NotImplementedError
+
+    def request(
+        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
+    ) -> Answer:
+        """Sends a request; method None is GET without parameters or body, else POST."""
+        return self._request(method, url, options)
+
+    def get(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """GET."""
+        return self._request("GET", url, options)
+
+    def head(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """HEAD."""
+        return self._request("HEAD", url, options)
+
+    def post(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """POST."""
+        return self._request("POST", url, options)
+
+    def put(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """PUT."""
+        return self._request("PUT", url, options)
+
+    def patch(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """PATCH."""
+        return self._request("PATCH", url, options)
+
+    def delete(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """DELETE."""
+        return self._request("DELETE", url, options)
+
+    def options(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+        """OPTIONS."""
+        return self._request("OPTIONS", url, options)
+
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
         self._live()
         draft = Draft(method, url)
@@ -362,9 +417,7 @@ class BaseClient:
     def _free(self) -> None:
         handle, self._handle = self._handle, 0
         if handle:
-            status = lib.wherry_client_free(handle)
-            if status and status != codes.E_FORKED:
-                check(status)
+            freed(lib.wherry_client_free(handle))
 
     def __del__(self) -> None:
         if not self._handle:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWER", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check", "copy_text",
-    "error_at", "failed_images", "last_error", "lib", "made", "progress_of", "scratch", "rows",
-    "text", "text_at", "transfer_rows", "partial_rows",
+    "error_at", "failed_images", "freed", "last_error", "lib", "made", "progress_of", "scratch",
+    "rows", "text", "text_at", "transfer_rows", "partial_rows",
 ]  # fmt: skip
 
 #: wherry_record, field by field, in the header's order.
@@ -151,6 +151,12 @@ def address(data: bytes) -> int:
 def check(status: int) -> None:
     """Raises the error of this thread's last call unless it went well."""
     if status:
+        raise last_error(status)
+
+
+def freed(status: int) -> None:
+    """The same after letting go of something; in a forked child it is gone already."""
+    if status and status != codes.E_FORKED:
         raise last_error(status)
 
 

@@ -16,33 +16,23 @@ from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from typing import Any, Callable, Mapping, Optional, TypeVar, Union
+    from typing import Any, Mapping, Optional, TypeVar
 
     from typing_extensions import Unpack
 
     from ._download import Download
-    from ._options import Compression
-    from ._progress import Progress
-    from ._request import CommonOptions, Draft, RequestOptions, StreamOptions
+    from ._request import Draft, DownloadOptions, StreamOptions, Target, UploadOptions
     from ._stream import Stream
 
     Self = TypeVar("Self", bound="Client")
-    Target = Union[str, "os.PathLike[str]", None]
 
 
-class Client(BaseClient):
+class Client(BaseClient["Response"]):
     """A blocking client. Use it in a ``with`` statement, or call `close`.
 
     An answer of any status is returned, as in requests: `Response.raise_for_status` raises. What
     goes wrong before an answer is there raises a `WherryError`. Ctrl-C cancels the request.
     """
-
-    def request(
-        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> Response:
-        """Sends a request and waits; method None is GET without parameters or body, else POST."""
-        return self._request(method, url, options)
 
     def _request(
         self, method: Optional[str], url: str, options: Mapping[str, Any]
@@ -51,43 +41,16 @@ class Client(BaseClient):
             request = PLAIN.get(method) or plain(method)
             if request:
                 return self._perform(request, text(url, "bad_url"), url)
-        draft = self._draft(method, url, options)
-        try:
-            return self._converse(draft) if draft.needs_events else self._sent(draft)
-        finally:
-            draft.free()
+        return self._sent(self._draft(method, url, options))
 
     def _sent(self, draft: Draft) -> Response:
-        """The answer to a request that only has to be waited for."""
-        return self._perform(draft.handle, None, draft.url, draft)
-
-    def get(self, url: str, **options: Unpack[RequestOptions]) -> Response:
-        """GET."""
-        return self._request("GET", url, options)
-
-    def head(self, url: str, **options: Unpack[RequestOptions]) -> Response:
-        """HEAD."""
-        return self._request("HEAD", url, options)
-
-    def post(self, url: str, **options: Unpack[RequestOptions]) -> Response:
-        """POST."""
-        return self._request("POST", url, options)
-
-    def put(self, url: str, **options: Unpack[RequestOptions]) -> Response:
-        """PUT."""
-        return self._request("PUT", url, options)
-
-    def patch(self, url: str, **options: Unpack[RequestOptions]) -> Response:
-        """PATCH."""
-        return self._request("PATCH", url, options)
-
-    def delete(self, url: str, **options: Unpack[RequestOptions]) -> Response:
-        """DELETE."""
-        return self._request("DELETE", url, options)
-
-    def options(self, url: str, **options: Unpack[RequestOptions]) -> Response:
-        """OPTIONS."""
-        return self._request("OPTIONS", url, options)
+        """The answer to a request, which is freed."""
+        try:
+            if draft.needs_events:
+                return self._converse(draft)
+            return self._perform(draft.handle, None, draft.url, draft)
+        finally:
+            draft.free()
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
         """``with client.stream("GET", url) as response: for piece in response.iter_bytes()``."""
@@ -95,93 +58,42 @@ class Client(BaseClient):
 
         return Stream(self, method, url, options)
 
-    def upload(
-        self,
-        url: str,
-        pictures: Any,
-        *,
-        name: str = "image",
-        quality: float = 1.0,
-        compression: Optional[Compression] = None,
-        fields: Optional[Mapping[str, Any]] = None,
-        progress: Optional[Callable[[Progress], object]] = None,
-        method: str = "POST",
-        **options: Unpack[CommonOptions],
-    ) -> Response:
+    def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
         """Sends pictures as one multipart form and waits for the answer.
 
         ``pictures`` is one or several of: a path, encoded bytes, an array of uint8 of shape (h, w),
-        (h, w, 3) or (h, w, 4), a Pillow image; each may be a pair (file name, picture). The parts
-        are called name0, name1, ... ``quality`` 1.0 sends the original where it fits.
+        (h, w, 3) or (h, w, 4), a Pillow image; each may be a pair (file name, picture). The
+        keywords are those of `UploadOptions`: ``name``, ``quality``, ``compression``, ``fields``,
+        ``progress``, ``method``, and those of every request.
         """
-        from ._images import add_pictures
+        from ._images import prepare
 
-        draft = self._draft(method, url, options)
-        try:
-            add_pictures(draft, pictures, name, quality, compression, fields)
-            draft.set_progress(progress)
-            return self._converse(draft) if draft.needs_events else self._sent(draft)
-        finally:
-            draft.free()
+        return self._sent(prepare(self, url, pictures, options))
 
     def start_download(
-        self,
-        url: str,
-        path: Target = None,
-        *,
-        directory: Target = None,
-        resume: bool = True,
-        overwrite: bool = False,
-        rename: bool = False,
-        make_directories: bool = False,
-        sha256: Optional[str] = None,
-        sha512: Optional[str] = None,
-        sha1: Optional[str] = None,
-        md5: Optional[str] = None,
-        progress: Optional[Callable[[Progress], object]] = None,
-        **options: Unpack[CommonOptions],
+        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> Download:
         """Starts a download into ``path``, or into ``directory`` under the server's name for it.
 
         The file appears under its name only when it is whole and has the digest that was asked
         for. ``resume`` goes on with what an earlier run has kept. A target that exists is an error
         before anything is sent, unless ``overwrite`` or ``rename`` (a name with a number) is True.
+        The keywords are those of `DownloadOptions`: also ``make_directories``, ``sha256``,
+        ``sha512``, ``sha1``, ``md5``, ``progress``, and those of every request.
         """
         from ._download import Download, prepare
 
-        draft = self._draft("GET", url, options)
+        draft, target = prepare(self, url, path, options)
         try:
-            target = prepare(
-                draft, path, directory, resume, overwrite, rename, make_directories,
-                (sha256, sha512, sha1, md5), progress,
-            )  # fmt: skip
             return Download(self, draft, target)
         finally:
             draft.free()
 
     def download(
-        self,
-        url: str,
-        path: Target = None,
-        *,
-        directory: Target = None,
-        resume: bool = True,
-        overwrite: bool = False,
-        rename: bool = False,
-        make_directories: bool = False,
-        sha256: Optional[str] = None,
-        sha512: Optional[str] = None,
-        sha1: Optional[str] = None,
-        md5: Optional[str] = None,
-        progress: Optional[Callable[[Progress], object]] = None,
-        **options: Unpack[CommonOptions],
+        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> str:
         """Downloads as `start_download` does, waits, and returns the file's path."""
-        with self.start_download(
-            url, path, directory=directory, resume=resume, overwrite=overwrite, rename=rename,
-            make_directories=make_directories, sha256=sha256, sha512=sha512, sha1=sha1, md5=md5,
-            progress=progress, **options,
-        ) as handle:  # fmt: skip
+        with self.start_download(url, path, **options) as handle:
             return handle.wait()
 
     def wait(self, *, timeout: Optional[float] = None, **which: Optional[str]) -> None:

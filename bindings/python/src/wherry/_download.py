@@ -15,51 +15,61 @@ from ._request import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Generator, List, Optional, Tuple, TypeVar
+    from typing import Any, Generator, List, Mapping, Optional, Tuple, TypeVar
 
     from ._async import AsyncClient
+    from ._base import BaseClient
     from ._client import Client
-    from ._request import Draft
+    from ._request import Draft, Target
     from ._response import Response
 
     Handle = TypeVar("Handle", bound="BaseDownload")
 
 
+_DIGESTS = {
+    "sha256": codes.DIGEST_SHA256,
+    "sha512": codes.DIGEST_SHA512,
+    "sha1": codes.DIGEST_SHA1,
+    "md5": codes.DIGEST_MD5,
+}
+
+
 def prepare(
-    draft: Draft,
-    path: Any,
-    directory: Any,
-    resume: bool,
-    overwrite: bool,
-    rename: bool,
-    make_directories: bool,
-    digests: Tuple[Optional[str], ...],
-    progress: Optional[Callable[[Progress], object]],
-) -> bytes:
-    """Carries a download's keywords out and returns the target as the library takes it."""
+    client: BaseClient[Any], url: str, path: Target, options: Mapping[str, Any]
+) -> Tuple[Draft, bytes]:
+    """The request of a download and its target, as the library takes them."""
     import os
 
+    rest = dict(options)
+    directory = rest.pop("directory", None)
+    overwrite, rename = rest.pop("overwrite", False), rest.pop("rename", False)
+    flags = (
+        (codes.OPTION_TARGET_IS_DIRECTORY, None if directory is None else 1),
+        (codes.OPTION_RESUME, None if rest.pop("resume", True) else 0),
+        (codes.OPTION_TARGET_EXISTS, 1 if overwrite else 2 if rename else None),
+        (codes.OPTION_MAKE_DIRECTORIES, 1 if rest.pop("make_directories", False) else None),
+    )
+    digests = [(_DIGESTS[name], rest.pop(name)) for name in _DIGESTS if name in rest]
+    progress = rest.pop("progress", None)
     if (path is None) == (directory is None):
         raise ArgumentError("a download wants a path or a directory", "bad_argument")
     if overwrite and rename:
         raise ArgumentError("overwrite= and rename= exclude each other", "bad_argument")
-    if directory is not None:
-        draft.option(codes.OPTION_TARGET_IS_DIRECTORY, 1)
-    if not resume:
-        draft.option(codes.OPTION_RESUME, 0)
-    if overwrite or rename:
-        draft.option(codes.OPTION_TARGET_EXISTS, 1 if overwrite else 2)
-    if make_directories:
-        draft.option(codes.OPTION_MAKE_DIRECTORIES, 1)
-    kinds = (codes.DIGEST_SHA256, codes.DIGEST_SHA512, codes.DIGEST_SHA1, codes.DIGEST_MD5)
-    said = [(kind, value) for kind, value in zip(kinds, digests) if value is not None]
+    said = [(kind, value) for kind, value in digests if value is not None]
     if len(said) > 1:
         raise ArgumentError("only one digest at a time", "bad_argument")
-    for kind, value in said:
-        check(lib.wherry_request_set_digest(draft.handle, kind, text(value)))
-    draft.set_progress(progress)
-    target = path if directory is None else directory
-    return path_text(os.path.abspath(os.fsdecode(target)))
+    draft = client._draft("GET", url, rest)
+    try:
+        for option, flag in flags:
+            if flag is not None:
+                draft.option(option, flag)
+        for kind, value in said:
+            check(lib.wherry_request_set_digest(draft.handle, kind, text(value)))
+        draft.set_progress(progress)
+        return draft, path_text(_fspath(path if directory is None else directory))
+    except BaseException:
+        draft.free()
+        raise
 
 
 class BaseDownload:

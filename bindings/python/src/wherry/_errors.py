@@ -52,6 +52,10 @@ class FailedImage:
         return f"<FailedImage {self.index} {self.file_name!r} {self.reason}>"
 
 
+#: C status -> the class that stands for it.
+CLASSES: Dict[int, Type[WherryError]] = {}
+
+
 class WherryError(Exception):
     """What every error of Wherry is.
 
@@ -61,6 +65,12 @@ class WherryError(Exception):
 
     #: The C status this class stands for.
     status: int = 0
+
+    def __init_subclass__(cls, status: Optional[int] = None) -> None:
+        super().__init_subclass__()
+        if status is not None:
+            cls.status = status
+            CLASSES[status] = cls
 
     def __init__(self, message: str = "", reason: str = "", **details: Any) -> None:
         super().__init__(message)
@@ -97,88 +107,57 @@ def _restore(
     return error
 
 
-class ArgumentError(WherryError, ValueError):
+class ArgumentError(WherryError, ValueError, status=-1):
     """A value was wrong; nothing was sent."""
 
-    status = -1
 
-
-class StateError(WherryError, RuntimeError):
+class StateError(WherryError, RuntimeError, status=-2):
     """Not now: closed, already sent, or already answered."""
 
-    status = -2
 
-
-class TimeoutError(WherryError, builtins.TimeoutError):
+class TimeoutError(WherryError, builtins.TimeoutError, status=-3):
     """The wait or the transfer ran out of time."""
 
-    status = -3
 
-
-class CancelledError(WherryError):
+class CancelledError(WherryError, status=-4):
     """The transfer was cancelled by somebody else than the waiting task."""
 
-    status = -4
 
-
-class NetworkError(WherryError, ConnectionError):
+class NetworkError(WherryError, ConnectionError, status=-5):
     """Name lookup, connection or a broken stream."""
 
-    status = -5
 
-
-class TLSError(WherryError, ConnectionError):
+class TLSError(WherryError, ConnectionError, status=-6):
     """The peer could not be trusted."""
 
-    status = -6
 
-
-class HTTPStatusError(WherryError):
+class HTTPStatusError(WherryError, status=-7):
     """An answer arrived, and it refused the request; see ``response``."""
 
-    status = -7
 
-
-class FileError(WherryError, OSError):
+class FileError(WherryError, OSError, status=-8):
     """The local file or directory."""
 
-    status = -8
 
-
-class ImageError(WherryError, ValueError):
+class ImageError(WherryError, ValueError, status=-9):
     """Not a picture, or one that cannot be encoded."""
 
-    status = -9
 
-
-class LimitError(WherryError):
+class LimitError(WherryError, status=-11):
     """A limit on size or count was reached."""
 
-    status = -11
 
-
-class InternalError(WherryError, RuntimeError):
+class InternalError(WherryError, RuntimeError, status=-12):
     """A bug in Wherry: please report it."""
 
-    status = -12
 
-
-class ForkedError(WherryError, RuntimeError):
+class ForkedError(WherryError, RuntimeError, status=-13):
     """Used in a forked child; `wherry.restart` makes the library usable there."""
 
-    status = -13
 
-
-class BusyError(WherryError):
+class BusyError(WherryError, status=-14):
     """Held by another transfer or process, or full for the moment."""
-
-    status = -14
 
 
 class DecodeError(WherryError, ValueError):
     """The body is not what it was asked to be read as."""
-
-
-CLASSES: Dict[int, Type[WherryError]] = {
-    kind.status: kind for kind in WherryError.__subclasses__() if kind.status
-}

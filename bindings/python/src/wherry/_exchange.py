@@ -8,7 +8,7 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._bridge import (
-    Cell, Records, bytes_at, check, error_at, failed_images, last_error, lib, made, progress_of,
+    Cell, Records, bytes_at, error_at, failed_images, freed, last_error, lib, made, progress_of,
     text_at,
 )  # fmt: skip
 from ._errors import TimeoutError, WherryError
@@ -221,9 +221,7 @@ class Channel:
         """Frees the queue; what is bound to it is cancelled."""
         queue, self.queue = self.queue, 0
         if queue:
-            status = lib.wherry_queue_free(queue)
-            if status and status != codes.E_FORKED:
-                check(status)
+            freed(lib.wherry_queue_free(queue))
 
 
 __all__ = ["Channel", "Exchange", "SLICE_MS", "failure", "settle"]

@@ -16,18 +16,36 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+    from ._base import BaseClient
     from ._request import Draft
 
 _MODES = {"L": codes.PIXELS_GRAY8, "RGB": codes.PIXELS_RGB8, "RGBA": codes.PIXELS_RGBA8}
 _CHANNELS = {1: codes.PIXELS_GRAY8, 3: codes.PIXELS_RGB8, 4: codes.PIXELS_RGBA8}
 
 
-def add_pictures(
+def prepare(
+    client: BaseClient[Any], url: str, pictures: Any, options: Mapping[str, Any]
+) -> Draft:
+    """The request of an upload."""
+    rest = dict(options)
+    name, quality = rest.pop("name", "image"), rest.pop("quality", 1.0)
+    settings = rest.pop("compression", None) or Compression(quality)
+    fields, progress = rest.pop("fields", None), rest.pop("progress", None)
+    draft = client._draft(rest.pop("method", "POST"), url, rest)
+    try:
+        _add(draft, pictures, name, settings, fields)
+        draft.set_progress(progress)
+    except BaseException:
+        draft.free()
+        raise
+    return draft
+
+
+def _add(
     draft: Draft,
     pictures: Any,
     name: str,
-    quality: float,
-    compression: Optional[Compression],
+    compression: Compression,
     fields: Optional[Mapping[str, Any]],
 ) -> None:
     """Adds the pictures and the fields beside them to a request."""
@@ -35,7 +53,7 @@ def add_pictures(
     if not items:
         raise ArgumentError("an upload needs at least one picture", "no_images")
     label = text(name, "bad_header")
-    settings = native_compression(compression or Compression(quality))
+    settings = native_compression(compression)
     try:
         for item in items:
             file_name, picture = item if isinstance(item, tuple) else (None, item)

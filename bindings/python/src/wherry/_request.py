@@ -12,13 +12,15 @@ from ._options import Timeout, credentials, flat, json_bytes, pairs, word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, TypedDict
     from typing import Union
 
-    from ._options import AuthLike, TimeoutLike
+    from ._options import AuthLike, Compression, TimeoutLike
     from ._progress import Progress
 
     Pairs = Union[Mapping[str, Any], Sequence[Tuple[str, Any]]]
+    Target = Union[str, "os.PathLike[str]", None]
 
     class CommonOptions(TypedDict, total=False):
         """The keywords of every request, download and upload."""
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
         tag: Optional[str]
         #: False leaves the client's default parameters out.
         default_parameters: bool
-        #: A base URL of the client by its name; of several, the next one is tried when no connection
-        #: can be made to the one before. A download keeps to the first.
+        #: A base URL of the client by its name; of several, the next one is tried when no
+        #: connection can be made to the one before. A download keeps to the first.
         base: Union[str, Sequence[str], None]
         #: True takes the URL as it is, whatever the client's base.
         ignore_base: bool
@@ -67,6 +69,41 @@ if TYPE_CHECKING:
         """The keywords of a request whose answer is collected."""
 
         #: Called with a Progress while bytes move.
+        progress: Optional[Callable[[Progress], object]]
+
+
+    class UploadOptions(CommonOptions, total=False):
+        """The keywords of an upload of pictures."""
+
+        #: The parts are called name0, name1, ...; "image" by default.
+        name: str
+        #: 1.0, the default, sends the original where it fits.
+        quality: float
+        #: More than the quality.
+        compression: Optional[Compression]
+        #: Fields beside the pictures.
+        fields: Optional[Mapping[str, Any]]
+        progress: Optional[Callable[[Progress], object]]
+        #: "POST" by default.
+        method: str
+
+    class DownloadOptions(CommonOptions, total=False):
+        """The keywords of a download."""
+
+        #: A folder instead of a path: the file gets the server's name for it.
+        directory: Target
+        #: False starts at the first byte, whatever an earlier run has kept.
+        resume: bool
+        #: True replaces a target that exists.
+        overwrite: bool
+        #: True takes a name with a number where the target exists.
+        rename: bool
+        make_directories: bool
+        #: The digest that the whole file must have, at most one of them.
+        sha256: Optional[str]
+        sha512: Optional[str]
+        sha1: Optional[str]
+        md5: Optional[str]
         progress: Optional[Callable[[Progress], object]]
 
 
