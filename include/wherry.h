@@ -470,7 +470,7 @@ wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *
 
 /* ---- 9. Decisions: questions as events ------------------------------------------------------- */
 
-/* Or them together for *_set_decisions. An answer counts once (then E_STATE), must be of the
+/* Or them together for *_set_decisions. Downloads ask nothing. An answer counts once (then E_STATE), must be of the
  * question's kind (E_ARGUMENT), and comes too late after its time (E_STATE `decision_expired`). */
 typedef enum wherry_decision {
   WHERRY_DECISION_NONE = 0,

@@ -119,6 +119,22 @@ TEST("R14 an answer has status, fields, bytes, URL and times, and outlives its e
   CHECK_OK(wherry_response_free(response));
 }
 
+TEST("R14 a field that is not UTF-8 comes as it came") {
+  /* "HTTP/1.1 200 OK", "Content-Length: 0", "X-Old: caf\xe9", "X-New: caf\xc3\xa9" */
+  server_script("{\"raw\": [{\"raw\": [[\"send_base64\", \"SFRUUC8xLjEgMjAwIE9LDQpDb250ZW50LUxlbmd0aDogMA"
+                "0KWC1PbGQ6IGNhZukNClgtTmV3OiBjYWbDqQ0KDQo=\"], [\"fin\"]]}]}");
+  wherry_response *response = NULL;
+  REQUIRE_OK(wherry_client_perform(new_client(NULL), new_request("GET", server_url("/s/raw")),
+                                   &response));
+  CHECK_TEXT(wherry_response_header(response, "x-old"), "caf\xe9");
+  CHECK_TEXT(wherry_response_header(response, "x-new"), "caf\xc3\xa9");
+  const char *name, *value;
+  REQUIRE(wherry_response_header_at(response, 1, &name, &value));
+  CHECK_TEXT(name, "X-Old");
+  CHECK_TEXT(value, "caf\xe9");
+  CHECK_OK(wherry_response_free(response));
+}
+
 TEST("R15 a 422 keeps its status and body") {
   wherry_client *client = new_client(NULL);
   const char *url = server_url("/status/422?type=application/json&body=%%7B%%22why%%22:1%%7D");

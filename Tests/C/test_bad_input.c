@@ -33,6 +33,65 @@ TEST("S11 a malformed or foreign URL is an error before anything is sent") {
   CHECK(queue_is_empty(queue));
 }
 
+/* Sets one text of a request or config; the control byte is in it. */
+static wherry_status set_method(wherry_request *request, const char *text) {
+  wherry_request *other = NULL; /* the method is set when it is made */
+  wherry_status status = wherry_request_new(text, "http://127.0.0.1:1/", &other);
+  CHECK_OK(wherry_request_free(other));
+  return status;
+}
+static wherry_status set_name(wherry_request *request, const char *text) {
+  return wherry_request_set_header(request, text, "v");
+}
+static wherry_status set_value(wherry_request *request, const char *text) {
+  return wherry_request_set_header(request, "X", text);
+}
+static wherry_status set_agent(wherry_request *request, const char *text) {
+  return wherry_request_set_header(request, "User-Agent", text);
+}
+static wherry_status set_cookie(wherry_request *request, const char *text) {
+  return wherry_request_set_header(request, "Cookie", text);
+}
+static wherry_status set_token(wherry_request *request, const char *text) {
+  return wherry_request_set_text(request, WHERRY_TEXT_BEARER_TOKEN, text);
+}
+static wherry_status set_url(wherry_request *request, const char *text) {
+  return wherry_request_set_url(request, check_format("http://127.0.0.1:1/%s", text));
+}
+static wherry_status set_type(wherry_request *request, const char *text) {
+  return wherry_request_set_body(request, "x", 1, text);
+}
+static wherry_status set_part_type(wherry_request *request, const char *text) {
+  return wherry_request_add_part(request, "a", "x", 1, "f", text);
+}
+
+TEST("SEC-U1 no control byte gets into a field, a method, a type or a URL") {
+  wherry_status (*const setters[])(wherry_request *, const char *) = {
+      set_method, set_name, set_value, set_agent, set_cookie,
+      set_token,  set_url,  set_type,  set_part_type};
+  wherry_stub *stub = new_stub();
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, NULL, 0));
+  wherry_client *client = new_stub_client(stub);
+  for (int byte = 1; byte <= 0x7f; byte = byte == 0x1f ? 0x7f : byte + 1) {
+    if (byte == '\t') continue;
+    const char *text = check_format("a%cb", byte);
+    for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
+      wherry_request *request = new_request("POST", "http://127.0.0.1:1/");
+      wherry_response *response = NULL;
+      /* Refused where it is set, or where all is put together. */
+      wherry_status status = setters[i](request, text);
+      if (status == WHERRY_OK) status = wherry_client_perform(client, request, &response);
+      CHECK_STATUS(status, WHERRY_E_ARGUMENT);
+      CHECK_OK(wherry_request_free(request));
+    }
+    CHECK_STATUS(wherry_client_set_header(client, "X", text), WHERRY_E_ARGUMENT);
+    CHECK_STATUS(wherry_client_set_text(client, WHERRY_TEXT_USER_AGENT, text), WHERRY_E_ARGUMENT);
+    CHECK_STATUS(wherry_client_set_text(client, WHERRY_TEXT_BEARER_TOKEN, text),
+                 WHERRY_E_ARGUMENT);
+  }
+  CHECK_INT(wherry_stub_request_count(stub), 0);
+}
+
 TEST("S11 a redirect to another scheme is refused") {
   wherry_client *client = new_client(NULL);
   const char *targets[] = {"file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/",

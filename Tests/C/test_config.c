@@ -3,6 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "check.h"
 #include "fixture.h"
 #include "server.h"
@@ -348,4 +354,79 @@ TEST("C18 eight threads change settings while requests fly") {
   __atomic_store_n(&stop_setting, true, __ATOMIC_RELAXED);
   for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
   CHECK_INT(good, total);
+}
+
+TEST("C7 nothing is written while debugging is off, and it can be switched at any time") {
+  wherry_client *client = new_client(NULL);
+  const char *paths[] = {check_path("quiet"), check_path("loud"), check_path("quiet again")};
+  for (int i = 0; i < 3; i++) {
+    CHECK_OK(wherry_client_set_option(client, WHERRY_OPTION_DEBUG, i == 1));
+    wherry_request *request = new_request("GET", server_url("/echo/%d?password=secret", i));
+    CHECK_OK(wherry_request_set_text(request, WHERRY_TEXT_BEARER_TOKEN, "secret-token"));
+    wherry_response *response = NULL;
+    fflush(stderr);
+    int own = dup(STDERR_FILENO), file = open(paths[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    REQUIRE(own >= 0 && file >= 0 && dup2(file, STDERR_FILENO) >= 0);
+    wherry_status status = wherry_client_perform(client, request, &response);
+    dup2(own, STDERR_FILENO);
+    close(own);
+    close(file);
+    CHECK_STATUS(status, WHERRY_OK);
+    CHECK_OK(wherry_response_free(response));
+    long count;
+    const char *said = check_read_file(paths[i], &count);
+    if (i != 1) CHECK_INT(count, 0);
+    if (i == 1) CHECK_HOLDS(said, "/echo/1");
+    CHECK_LACKS(said, "secret");
+  }
+}
+
+TEST("C12 the folder for what is kept is private, of its own name, and takes nobody's place") {
+  char first[512], second[512];
+  size_t count = 0;
+  for (int i = 0; i < 2; i++) {
+    wherry_config *config = new_config();
+    const char *path = check_path("deep/%d", i);
+    CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, path));
+    wherry_client *client = new_client(config);
+    CHECK(!check_exists(path)); /* made when first asked for */
+    CHECK_OK(wherry_client_copy_storage(client, i ? second : first, sizeof first, &count));
+    CHECK_TEXT(i ? second : first, path);
+    CHECK_INT(count, strlen(path));
+    struct stat status;
+    REQUIRE_INT(stat(path, &status), 0);
+    CHECK_INT(status.st_mode & 07777, 0700);
+    char cut[4] = "???";
+    CHECK_OK(wherry_client_copy_storage(client, cut, sizeof cut, &count));
+    CHECK_INT(strlen(cut), 3);
+    CHECK_INT(count, strlen(path));
+  }
+  CHECK(strcmp(first, second) != 0);
+
+  const char *file = check_path("file");
+  check_write_file(file, "mine", 4);
+  const struct { const char *path, *reason; } bad[] = {
+      {file, "bad_storage"}, {check_format("%s/below", file), NULL}, {"/proc/wherry", NULL}};
+  for (size_t i = 0; i < 3; i++) {
+    wherry_config *config = new_config();
+    CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, bad[i].path));
+    CHECK_STATUS(wherry_client_copy_storage(new_client(config), first, sizeof first, &count),
+                 WHERRY_E_FILE);
+    if (bad[i].reason) CHECK_TEXT(wherry_error_reason(wherry_last_error()), bad[i].reason);
+    CHECK_HOLDS(wherry_error_message(wherry_last_error()), bad[i].path);
+  }
+  long length;
+  CHECK_TEXT(check_read_file(file, &length), "mine");
+}
+
+TEST("C16 nothing of the caller's is called: events wait until they are read, in its own thread") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  send_request(client, new_request("GET", server_url("/echo")), queue, NULL);
+  REQUIRE_OK(wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 60000));
+  CHECK_INT(wherry_queue_count(queue), 1);
+  wherry_event *event = NULL;
+  REQUIRE_OK(wherry_queue_next(queue, 0, &event));
+  CHECK_INT(wherry_event_get_kind(event), WHERRY_EVENT_DONE);
+  CHECK_OK(wherry_event_free(event));
 }

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include <unistd.h>
+#include <string.h>
 #include "check.h"
 #include "fixture.h"
 #include "pictures.h"
@@ -324,4 +326,29 @@ TEST("U12 parts of bytes and files keep names and types, and hostile names stay 
   CHECK_FAILS(wherry_client_send(new_client(NULL), request, new_queue(), NULL, NULL), WHERRY_E_FILE,
               "no_file");
   CHECK_INT(server_count("requests"), 1);
+}
+
+TEST("U12 a file part is read while it is sent, however large it is") {
+  const char *loops = getenv("WHERRY_LOOPS");
+  int64_t size = loops != NULL && strcmp(loops, "full") == 0 ? INT64_C(2) << 30 : 128 << 20;
+  const char *path = check_path("large");
+  check_write_file(path, "", 0);
+  REQUIRE_INT(truncate(path, size), 0); /* sparse: nothing of it is on the disk */
+  wherry_client *client = new_client(NULL);
+  wherry_request *request = new_request("POST", server_url("/sink"));
+  CHECK_OK(wherry_request_add_part(request, "name", "value", 5, NULL, NULL));
+  send_and_wait(client, request); /* the client is warm */
+  long before = check_resident_kib();
+
+  CHECK_OK(wherry_request_add_part_file(request, "file", path, NULL, NULL));
+  outcome got = send_and_wait(client, request);
+
+  CHECK_STATUS(got.status, WHERRY_OK);
+  wherry_json *json = new_json(got.body, got.count);
+  int64_t arrived = wherry_json_get_integer(json, "bytes", -1);
+  CHECK(arrived > size && arrived < size + 4096);
+  CHECK_INT(got.last_done, arrived);
+  CHECK_INT(got.last_expected, arrived);
+  CHECK(server_field(1, "Content-Length") != NULL);
+  CHECK_GROWTH(before, 8 * 1024);
 }

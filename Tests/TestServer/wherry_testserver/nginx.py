@@ -22,8 +22,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
 from . import certs, pattern
 
@@ -63,34 +62,44 @@ class Nginx:
             raise
 
     def _start(self, program: str, workers: int) -> subprocess.Popen[bytes]:
-        with open(os.path.join(HERE, "nginx.conf.in"), encoding="utf-8") as file:
-            template = file.read()
-        for _ in range(10):
-            self.port, self.tls_port = _free_ports(2)
-            values = {
-                "WORKERS": str(workers), "DIR": self.folder, "ROOT": self.root,
-                "PORT": str(self.port), "TLS_PORT": str(self.tls_port),
-                "CERT": self.certificates["cert"], "KEY": self.certificates["key"],
-            }  # fmt: skip
-            text = template
-            for name, value in values.items():
-                text = text.replace(f"@{name}@", value)
+        """Starts nginx on sockets that listen already, as at an upgrade of nginx itself: nobody
+        else gets their ports, and who connects early waits in their queues."""
+        listeners = [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(2)]
+        try:
+            self.port, self.tls_port = (sock.getsockname()[1] for sock in listeners)
             path = os.path.join(self.folder, "nginx.conf")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            self._configure(path, workers)
+            for sock in listeners:
+                sock.setblocking(False)  # nginx takes them as they are.
+            handed = tuple(sock.fileno() for sock in listeners)
             log = os.path.join(self.folder, "error.log")
             process = subprocess.Popen(
-                [program, "-p", self.folder, "-c", path, "-e", log],
+                [program, "-p", self.folder, "-c", path, "-e", log], pass_fds=handed,
+                env={**os.environ, "NGINX": "".join(f"{number};" for number in handed)},
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 preexec_fn=_die_with_parent,
             )  # fmt: skip
-            if _answers(process, self.port):
-                return process
+        finally:
+            for sock in listeners:
+                sock.close()
+        if not _answers(self.port):
             process.terminate()
             words = process.communicate()[1].decode(errors="replace")
-            if "Address already in use" not in words:
-                raise RuntimeError(f"nginx did not start: {words}")
-        raise RuntimeError("nginx found no free port")
+            raise RuntimeError(f"nginx did not start: {words}")
+        return process
+
+    def _configure(self, path: str, workers: int) -> None:
+        with open(os.path.join(HERE, "nginx.conf.in"), encoding="utf-8") as file:
+            text = file.read()
+        values = {
+            "WORKERS": str(workers), "DIR": self.folder, "ROOT": self.root,
+            "PORT": str(self.port), "TLS_PORT": str(self.tls_port),
+            "CERT": self.certificates["cert"], "KEY": self.certificates["key"],
+        }  # fmt: skip
+        for name, value in values.items():
+            text = text.replace(f"@{name}@", value)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
     def url(self, path: str) -> str:
         """A plain HTTP address."""
@@ -135,26 +144,14 @@ def _fill(root: str) -> None:
         text.write("hello\n" * 100)
 
 
-def _free_ports(count: int) -> List[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for sock in sockets:
-        sock.bind(("127.0.0.1", 0))
-    ports = [sock.getsockname()[1] for sock in sockets]
-    for sock in sockets:
-        sock.close()
-    return ports
-
-
-def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
-    """Waits until nginx accepts connections; False when it has ended instead."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return process.poll() is None
-        except OSError:
-            time.sleep(0.01)
-    return False
+def _answers(port: int) -> bool:
+    """Waits for nginx's first answer; False when it ended instead, or said nothing for a minute."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as sock:
+            sock.sendall(b"GET /ok HTTP/1.0\r\n\r\n")
+            return sock.recv(1) != b""
+    except OSError:
+        return False
 
 
 def main() -> int:

@@ -249,6 +249,43 @@ def test_R14_an_answer_has_all_its_parts(server: Server, client: wherry.Client) 
     assert repr(answer) == "<Response [200]>"
 
 
+def test_R14_a_field_that_is_not_utf8_is_latin1(server: Server, client: wherry.Client) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\xe9\r\n" + (
+        "X-New: café\r\n\r\n".encode()
+    )
+    script = {"raw": [{"raw": [["send_base64", base64.b64encode(head).decode()], ["fin"]]}]}
+    client.post(server.url("/_script"), json=script)
+
+    answer = client.get(server.url("/s/raw"))
+
+    assert answer.headers["X-Old"] == "café"
+    assert answer.headers["X-New"] == "café"
+
+
+@pytest.mark.parametrize("byte", [*range(9), *range(10, 32), 127])
+def test_SEC_U1_no_control_byte_gets_into_a_request(mock: wherry.MockTransport, byte: int) -> None:
+    text = f"a{chr(byte)}b"
+    mock.add(None, "*")
+    with wherry.Client(transport=mock) as client:
+        for method, url, options in (
+            (text, "http://h/", {}),
+            ("GET", f"http://h/{text}", {}),
+            ("GET", "http://h/", {"headers": {text: "v"}}),
+            ("GET", "http://h/", {"headers": {"X": text}}),
+            ("GET", "http://h/", {"headers": {"User-Agent": text}}),
+            ("GET", "http://h/", {"headers": {"Cookie": text}}),
+            ("GET", "http://h/", {"auth": wherry.Bearer(text)}),
+            ("POST", "http://h/", {"files": {"a": ("f", b"x", text)}}),
+        ):
+            with pytest.raises(wherry.ArgumentError):
+                client.request(method, url, **options)
+        with pytest.raises(wherry.ArgumentError):
+            client.configure(user_agent=text)
+        with pytest.raises(wherry.ArgumentError):
+            client.headers["X"] = text
+    assert mock.requests == []
+
+
 def test_R15_a_422_keeps_its_status_and_body(server: Server, client: wherry.Client) -> None:
     answer = client.get(
         server.url("/status/422", body='{"field":"name"}', type="application/json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import resource
 import struct
 import zlib
 from typing import Any, Dict, List, Tuple
@@ -35,6 +36,11 @@ def png(width: int, height: int, seed: int = 1) -> bytes:
         + chunk(b"IDAT", zlib.compress(rows))
         + chunk(b"IEND", b"")
     )
+
+
+def resident_kib() -> int:
+    """The most memory that this process had at a time, so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def pixels(width: int, height: int) -> bytes:
@@ -255,6 +261,30 @@ def test_U11_an_upload_that_fails_lists_every_picture(
     with pytest.raises(wherry.NetworkError) as caught:
         client.upload(server.url("/sink", reset_body=0), [png(4, 4), png(4, 4)])
     assert len(caught.value.failed_images) == 2
+
+
+def test_U12_a_file_part_is_read_while_it_is_sent(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    path = tmp_path / "large"
+    size = 256 << 20
+    with open(path, "wb") as file:
+        file.truncate(size)  # sparse: nothing of it is on the disk
+    client.post(server.url("/sink"), data={"a": "b"}, files={"one": b"1"})
+    before = resident_kib()
+
+    told = client.post(server.url("/sink"), data={"a": "b"}, files={"large": path}).json()
+
+    assert size < told["bytes"] < size + 4096
+    assert resident_kib() - before < 8 << 10
+
+
+def test_U12_a_file_part_that_is_missing_fails_before_connecting(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    with pytest.raises((wherry.FileError, FileNotFoundError)):
+        client.post(server.url("/sink"), files={"a": tmp_path / "none"})
+    assert server.log() == []
 
 
 def test_uploads_from_asyncio(server: Server) -> None:
