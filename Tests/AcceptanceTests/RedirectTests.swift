@@ -112,6 +112,25 @@ import WherryCore
         }
     }
 
+    @Test("SEC-U3 credentials given for another host by a decision belong to that host")
+    func adaptedOrigin() async throws {
+        let home = scope.url("/echo")
+        let away = scope.url("/redirect-to?url=\(escaped(home))", host: "localhost")
+        let response = try await client.send(
+            Request("echo"),
+            decisions: .adapting { request in
+                var request = request
+                guard request.url == "echo" else { return request }
+                request.url = away
+                request.headers["Authorization"] = "Bearer away"
+                return request
+            })
+        let seen = try scope.requests()
+        #expect(seen.first?.header("authorization") == "Bearer away")
+        let answer = try JSONDecoder().decode(Echo.self, from: Data(response.body))
+        #expect(answer.values("Authorization") == [])
+    }
+
     @Test("R19 what a request said of its body goes when a redirect takes the body away")
     func bodyFields() async throws {
         var request = Request(

@@ -227,6 +227,15 @@ import Wherry
         #expect(try await client.get("status/200?type=image/png&body=x").text == "x")
     }
 
+    @Test("R11 a large answer is judged off the network's thread, also for a caller who waits")
+    func largeJSON() async throws {
+        var request = Request("echo", method: "POST")
+        request.body = .bytes(Bytes(String(repeating: "a", count: 200_000)), contentType: nil)
+        request.set(.jsonOnly, 1)
+        #expect(try client.perform(request).body.count > 200_000)
+        #expect(try await client.send(request).status == 200)
+    }
+
     @Test("R11 both refusals at once are a status error with the other beneath")
     func bothRefusals() async throws {
         var request = Request("status/500?type=application/octet-stream&body=oops")

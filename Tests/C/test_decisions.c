@@ -106,6 +106,21 @@ TEST("R31 with questions on, a blocking call is refused before anything is sent"
   CHECK_INT(server_count("requests"), 0);
 }
 
+TEST("R31 a transfer is cancelled while the answered question is still held") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  wherry_request *request =
+      asking(server_url("/bytes/1000?hold=10&gate=never"), WHERRY_DECISION_ADAPT);
+  wherry_transfer *transfer = NULL;
+  CHECK_OK(wherry_client_send(client, request, queue, NULL, &transfer));
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_event_answer_adapt(event, true));
+  CHECK_OK(wherry_transfer_cancel(transfer));
+  CHECK_STATUS(next_done(queue).status, WHERRY_E_CANCELLED);
+  CHECK_OK(wherry_event_free(event));
+  CHECK_OK(wherry_transfer_free(transfer));
+}
+
 TEST("R31 a queue that is freed drops its questions, and their transfers end") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();

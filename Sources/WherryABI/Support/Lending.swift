@@ -11,7 +11,9 @@ final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
     private struct Key: Hashable {
         let text: String
         static func == (a: Key, b: Key) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
-        func hash(into hasher: inout Hasher) { hasher.combine(text) }
+        func hash(into hasher: inout Hasher) {
+            for byte in text.utf8 { hasher.combine(byte) }
+        }
     }
 
     private var texts: [Key: UnsafeMutablePointer<CChar>] = [:]

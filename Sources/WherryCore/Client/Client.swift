@@ -145,7 +145,12 @@ public final class Client: Sendable {
 
     /// The identifier of SJNetwork for a request: of base, URL, method and parameters (K3).
     public func identifier(of request: Request) throws(WherryError) -> String {
-        let settings = settings
+        try Self.identifier(of: request, settings)
+    }
+
+    private static func identifier(
+        of request: Request, _ settings: ClientSettings
+    ) throws(WherryError) -> String {
         _ = try settings.base(named: request.base)
         let base = request.base.map { settings.values.bases[$0] } ?? settings.values.texts[.baseURL]
         return try request.identifier(base: base)
@@ -332,7 +337,8 @@ public final class Client: Sendable {
             let absolute = (try? Directory.absolute(path)) ?? path
             return { $0.path == absolute }
         case .identifier(let identifier):
-            return { [unowned self] in (try? self.identifier(of: $0.request)) == identifier }
+            // By the settings that it was started with.
+            return { (try? Self.identifier(of: $0.request, $0.settings)) == identifier }
         case .url(let text):
             let settings = settings
             let joined = try? RequestPlanner.target(

@@ -192,7 +192,6 @@ package enum RequestPlanner {
         var own: [(name: String, value: String?)] = []
         for field in request.headers.fields {
             try Headers.check(field.name, field.value)
-            if lostBody, bodyNames.contains(lowercased(field.name)) { continue }
             own.append((field.name, field.value))
         }
         func has(_ name: String) -> Bool { own.contains { Headers.areEqual($0.name, name) } }
@@ -212,7 +211,7 @@ package enum RequestPlanner {
         // A server that does not know 100-continue would cost each upload a second.
         if hasBody { own.append(("Expect", nil)) }
         for field in extra where !has(field.name) { own.append((field.name, field.value)) }
-        guard crossOrigin else {
+        guard crossOrigin || lostBody else {
             if own.isEmpty { return settings.headerList }
             if !settings.fields.contains(where: { has($0.name) }) {
                 return HeaderList(own, rest: settings.headerList)
@@ -221,7 +220,12 @@ package enum RequestPlanner {
             return HeaderList(own + rest.map { ($0.name, $0.value) })
         }
         let rest = settings.fields.filter { !has($0.name) }.map { ($0.name, $0.value) }
-        return HeaderList((own + rest).filter { safeNames.contains(lowercased($0.0)) })
+        return HeaderList(
+            (own + rest).filter { field in
+                let name = lowercased(field.0)
+                if lostBody && bodyNames.contains(name) { return false }
+                return !crossOrigin || safeNames.contains(name)
+            })
     }
 
     /// Fields that say something about the body of the request.

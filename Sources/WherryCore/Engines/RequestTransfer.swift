@@ -96,11 +96,11 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 if case .success(let body) = body { state.body = body }
             }
             guard !isCancelled else {
-                return end(TransferOutcome(error: Self.cancelledError))
+                return endFromWorker(TransferOutcome(error: Self.cancelledError))
             }
             switch body {
             case .success: ask()
-            case .failure(let error): end(TransferOutcome(error: error))
+            case .failure(let error): endFromWorker(TransferOutcome(error: error))
             }
         }
     }
@@ -124,8 +124,16 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         _ kind: Decision.Kind, _ handler: @escaping @Sendable (Decision.Answer) -> Void
     ) {
         become(.waiting, quiet: true)
-        let decision = Decision(kind, handler)
-        hops.withLock { $0.decision = WeakDecision(decision: decision) }
+        let decision = Decision(kind) { [self] answer in
+            hops.withLock { $0.decision = nil }
+            handler(answer)
+        }
+        let wasCancelled = hops.withLock { state in
+            state.decision = WeakDecision(decision: decision)
+            return state.wasCancelled
+        }
+        // The cancel came too early to find the question.
+        if wasCancelled { return decision.expire() }
         let time = client.transport.clock.now().advanced(
             by: .milliseconds(options[.decisionTimeout]))
         client.transport.schedule(at: time) { [weak decision] in decision?.expire() }
@@ -165,6 +173,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 if isRedirected {
                     state.isCrossOrigin = url.origin != state.origin
                         && options[.keepAuthAcrossHosts] == 0
+                } else {
+                    state.origin = url.origin
                 }
                 if let body { state.body = body }
             }
@@ -417,9 +427,21 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         {
             return end(TransferOutcome(response: response))
         }
-        let error = ResponseRules.error(
-            response, method: method, request: request, options: options)
-        end(TransferOutcome(response: response, error: error))
+        // To read much JSON takes long: everybody else's bytes wait for this thread.
+        guard options[.jsonOnly] == 1, response.body.count > Self.quickJSON else {
+            return end(verdict(response))
+        }
+        client.workers.submit { [self] in endFromWorker(verdict(response)) }
+    }
+
+    /// Bytes of JSON that are read at once.
+    private static let quickJSON = 16_384
+
+    private func verdict(_ response: Response) -> TransferOutcome {
+        TransferOutcome(
+            response: response,
+            error: ResponseRules.error(
+                response, method: method, request: request, options: options))
     }
 
     private func response(
@@ -436,6 +458,13 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     // MARK: Ending
+
+    /// The end, on a thread that is not the transport's: a caller who waits for it may be asleep in
+    /// the transport, and is woken.
+    private func endFromWorker(_ outcome: TransferOutcome) {
+        end(outcome)
+        client.transport.schedule(at: started) {}
+    }
 
     private func end(_ outcome: TransferOutcome) {
         var outcome = outcome
@@ -469,16 +498,17 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             state.wasCancelled = true
             return (state.exchange, state.decision?.decision)
         }
-        if let decision {
-            decision.expire()
-        } else if let exchange {
-            client.transport.cancel(exchange)
-        }
+        decision?.expire()
+        // Also beside a question: its answer may have set the next hop going just now.
+        if let exchange { client.transport.cancel(exchange) }
         // Pictures being encoded end by themselves and see the mark.
     }
 
-    package override func setPaused(_ paused: Bool) {
+    package override func applyPause() {
         hops.withLock { state in
+            // Asked for here, so that of two verbs at once the later one counts for the exchange too.
+            let paused = isPaused
+            guard state.isPaused != paused else { return }
             state.isPaused = paused
             state.speed.restart()
             if let exchange = state.exchange { client.transport.setPaused(exchange, paused) }

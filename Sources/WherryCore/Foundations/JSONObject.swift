@@ -14,11 +14,14 @@ public struct JSONObject: Sendable {
         public internal(set) var value: JSON
     }
 
-    /// A name as a key: hashed as text, compared by bytes.
+    /// A name as a key: hashed and compared by its bytes. As text, names that differ in the order
+    /// of their combining marks would all have one hash, and a server could send thousands.
     private struct NameKey: Hashable, Sendable {
         let name: String
         static func == (a: NameKey, b: NameKey) -> Bool { JSONObject.isSame(a.name, b.name) }
-        func hash(into hasher: inout Hasher) { hasher.combine(name) }
+        func hash(into hasher: inout Hasher) {
+            for byte in name.utf8 { hasher.combine(byte) }
+        }
     }
 
     private var members: [Member] = []
@@ -86,7 +89,7 @@ public struct JSONObject: Sendable {
     }
 
     private static func isSame(_ a: String, _ b: String) -> Bool {
-        a.utf8.count == b.utf8.count && a == b && a.utf8.elementsEqual(b.utf8)
+        a.utf8.count == b.utf8.count && a.utf8.elementsEqual(b.utf8)
     }
 }
 

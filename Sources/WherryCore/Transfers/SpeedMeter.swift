@@ -6,6 +6,8 @@ import WherrySystem
 /// Turns counts and times into a speed (DR28). Pauses are left out by starting anew.
 package struct SpeedMeter: Sendable {
     private static let window: Int64 = 5_000_000_000
+    /// What a server announces may be any number: more than this is not told from it.
+    private static let most = 9e15
     private var samples: [(time: Instant, bytes: Int64)] = []
 
     package init() {}
@@ -25,7 +27,7 @@ package struct SpeedMeter: Sendable {
         guard let first = samples.first, let last = samples.last else { return nil }
         let span = last.time.since(first.time)
         guard span > 0 else { return nil }
-        return Int64(Double(last.bytes - first.bytes) / (Double(span) / 1e9))
+        return Int64(min(Double(last.bytes &- first.bytes) / (Double(span) / 1e9), Self.most))
     }
 
     /// Time for the rest, once two seconds have been measured; `nil` if nothing moves.
@@ -34,6 +36,6 @@ package struct SpeedMeter: Sendable {
             last.time.since(first.time) >= 2_000_000_000,
             let speed = bytesPerSecond, speed > 0
         else { return nil }
-        return .milliseconds(Int64(Double(bytes) / Double(speed) * 1000))
+        return .milliseconds(Int64(min(Double(max(0, bytes)) / Double(speed) * 1000, Self.most)))
     }
 }

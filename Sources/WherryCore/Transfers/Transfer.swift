@@ -88,7 +88,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     /// of, since it waits for the disk.
     public func pause() {
         guard life.withLock({ $0.cycle.pause() }) else { return }
-        setPaused(true)
+        applyPause()
         emit(.state(.paused, reason: nil))
     }
 
@@ -96,7 +96,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     public func resume() {
         let state = life.withLock { $0.cycle.resume() ? $0.cycle.state : nil }
         guard let state else { return }
-        setPaused(false)
+        applyPause()
         emit(.state(state, reason: nil))
     }
 
@@ -117,11 +117,13 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     ///
     /// - Parameter wake: `false` if the caller is about to drive the transport itself.
     package func begin(wake: Bool) {}
-    package func setPaused(_ paused: Bool) {}
+    /// Brings the work in line with ``isPaused``, which may have changed again meanwhile.
+    package func applyPause() {}
     /// Brings about the end; `finish` must follow.
     package func performCancel(discarding: Bool) {}
 
     package final var isCancelled: Bool { life.withLock { $0.cycle.isCancelled } }
+    package final var isPaused: Bool { life.withLock { $0.cycle.state == .paused } }
     package final var isFinal: Bool { life.withLock { $0.cycle.isFinal } }
 
     /// Another activity begins. Says so where the caller can see it.

@@ -63,7 +63,9 @@ package final class TransferPool: Sendable {
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// How many have not ended.
-    package var count: Int { matching { _ in true }.count }
+    package var count: Int {
+        state.withLock { $0.transfers }.reduce(0) { $1.isFinal ? $0 : $0 + 1 }
+    }
 
     /// Those that have not ended, by id.
     package func matching(_ matches: (Transfer) -> Bool) -> [Transfer] {
@@ -72,7 +74,12 @@ package final class TransferPool: Sendable {
     }
 
     package subscript(id: UInt64) -> Transfer? {
-        matching { $0.id == id }.first
+        state.withLock { $0.transfers }.first { $0.id == id && !$0.isFinal }
+    }
+
+    private static func isIn(_ state: State, _ transfer: Transfer) -> Bool {
+        let index = transfer.poolIndex
+        return index < state.transfers.count && state.transfers[index] === transfer
     }
 
     /// Waits until none that matches is left, its final event told.
@@ -82,8 +89,18 @@ package final class TransferPool: Sendable {
     package func wait(timeout: Int64?, _ matches: (Transfer) -> Bool) -> Bool {
         state.withLock { $0.waiters += 1 }
         defer { state.withLock { $0.waiters -= 1 } }
-        return state.wait(timeout: timeout) { state in
-            state.transfers.contains(where: matches) ? nil : true
-        } ?? false
+        let clock = SystemClock.shared
+        let limit = timeout.map { clock.now().advanced(by: max(0, $0)) }
+        while true {
+            // What matches is found out without the lock: it may ask each for its URL.
+            var pending = state.withLock { $0.transfers }.filter(matches)
+            guard !pending.isEmpty else { return true }
+            let left = limit.map { max(0, $0.since(clock.now())) }
+            let areGone = state.wait(timeout: left) { state -> Bool? in
+                while let last = pending.last, !Self.isIn(state, last) { pending.removeLast() }
+                return pending.isEmpty ? true : nil
+            }
+            guard areGone == true else { return false }
+        }
     }
 }

@@ -83,6 +83,41 @@ struct FullDiskTests {
         #expect(try Directory.open(disk.path).names() == [])
     }
 
+    @Test("DR23 a kept partial gives back what was reserved, and the rest is reserved on going on")
+    func givenBack() throws {
+        let disk = try #require(SmallDisk())
+        func open() throws -> PartFile.Found {
+            try PartFile.open(
+                try DownloadTarget.locate(disk.path + "/a.bin"), .init(url: MachineRun.url))
+        }
+        func free() throws -> Int64 { try Directory.open(disk.path).freeSpace() }
+        let empty = try free()
+        do {
+            let part = try open().part
+            try part.begin(facts(640 << 10), isJournaled: true)
+            try part.write([UInt8](repeating: 7, count: 64 << 10), at: 0)
+            #expect(try free() <= empty - (640 << 10))
+            #expect(try part.close(keeping: true) == part.path)
+        }
+        #expect(try free() >= empty - (128 << 10))
+        do {
+            let found = try open()
+            let record = try #require(found.record)
+            try found.part.adopt(record.facts)
+            #expect(try free() <= empty - (640 << 10))
+            #expect(try found.part.close(keeping: true) == found.part.path)
+        }
+        // Somebody else takes the space meanwhile.
+        let other = try File.open(
+            "other", [.write, .create, .exclusive], in: try Directory.open(disk.path))
+        #expect(try other.reserve(from: 0, count: 600 << 10))
+        let found = try open()
+        let record = try #require(found.record)
+        #expect(reason { try found.part.adopt(record.facts) } == "no_space")
+        #expect(try found.part.close(keeping: true) == found.part.path)
+        #expect(try open().record?.ranges.count == 64 << 10)
+    }
+
     @Test("DC-C10 DR23 a read-only directory is known before any traffic")
     func readOnly() throws {
         let disk = try #require(SmallDisk())

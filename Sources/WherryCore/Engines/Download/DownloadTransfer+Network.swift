@@ -70,7 +70,10 @@ extension DownloadTransfer {
             exchange.wantsProgress = wantsProgress
             if options[.stallSpeed] > 0 {
                 exchange.timeouts.stallWindow = 10_000_000_000
-                exchange.timeouts.stallBytesPerSecond = options[.stallSpeed]
+                // A limit that the caller has set is no stall.
+                let limit = options[.maxReceiveSpeed]
+                exchange.timeouts.stallBytesPerSecond =
+                    limit > 0 ? min(options[.stallSpeed], max(1, limit / 2)) : options[.stallSpeed]
             }
             let started = Exchange(exchange, receiver: self)
             core.withLock { core in

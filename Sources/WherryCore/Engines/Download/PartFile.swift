@@ -125,7 +125,7 @@ package final class PartFile {
     }
 
     /// The file under the name, made if missing, with its lock; `nil` if another one holds it.
-    private static func lockedFile(_ name: String, in directory: Directory)
+    static func lockedFile(_ name: String, in directory: Directory)
         throws(SystemError) -> File?
     {
         // Each turn loses a race against a file that comes or goes; nobody wins so many.
@@ -223,16 +223,29 @@ package final class PartFile {
             }
             try file.truncate(to: 0)
         }
+        try checkSpace()
+        try reserve()
+    }
+
+    /// Whether what is missing fits (DR23).
+    private func checkSpace() throws(DownloadError) {
         guard let total = facts.total else { return }
+        let needed = max(0, total - written.count)
         let free = try freeSpace()
         let limit = Directory.fileSizeLimit()
-        guard total <= min(free, limit) else {
+        guard needed <= free, total <= limit else {
             throw .noSpace(
-                needed: total, free: min(free, limit), osCode: limit < total ? EFBIG : ENOSPC,
+                needed: needed, free: min(free, limit), osCode: limit < total ? EFBIG : ENOSPC,
                 path: target.identity)
         }
+    }
+
+    /// Takes the space of the whole file; `false` where the file system cannot.
+    @discardableResult
+    private func reserve() throws(DownloadError) -> Bool {
+        guard let total = facts.total, total <= Directory.fileSizeLimit() else { return false }
         do throws(SystemError) {
-            try file.reserve(from: 0, count: total)
+            return try file.reserve(from: 0, count: total)
         } catch {
             throw trouble(error)
         }
@@ -246,6 +259,8 @@ package final class PartFile {
         self.facts = facts
         self.facts.name = name
         if isNamedByAnswer, let name, name != target.name { try target.setName(name) }
+        // A run that crashed may have left its reservation, which free space does not show.
+        if try !reserve() { try checkSpace() }
     }
 
     /// Writes bytes where they belong in the file.
@@ -388,10 +403,17 @@ package final class PartFile {
             }
         }
         isGone = true
-        try DownloadError.naming { () throws(SystemError) in
+        do throws(SystemError) {
+            // What it claims is about a part that is no more, so its name is all there is to
+            // remove; and it goes whatever becomes of the rest.
+            defer { if journal != nil { try? target.directory.remove(names.journal) } }
             if isDurable { try target.directory.synchronize() }
-            // What it claims is about a part that is no more, so its name is all there is to remove.
-            if journal != nil { try target.directory.remove(names.journal) }
+        } catch {
+            var failure = DownloadError(error)
+            failure.message =
+                "\(target.identity) is complete and in its place, but whether its name would "
+                + "survive a loss of power is not certain: \(failure.message)"
+            throw failure
         }
         return target.identity
     }
@@ -405,7 +427,10 @@ package final class PartFile {
         guard !isGone else { return nil }
         if keeping, journal != nil {
             var failure: DownloadError?
-            do throws(DownloadError) { try checkpoint() } catch { failure = error }
+            do throws(DownloadError) {
+                try giveBackReservation()
+                try checkpoint()
+            } catch { failure = error }
             if isGone { return nil }
             // On a full disk the claims of the last checkpoint still hold.
             if !claimed.isEmpty {
@@ -420,6 +445,14 @@ package final class PartFile {
             try removeJournal()
             try target.directory.remove(names.part)
             return nil
+        }
+    }
+
+    /// Space that was reserved for bytes that have not come is not kept from others meanwhile.
+    private func giveBackReservation() throws(DownloadError) {
+        try checkPlace()
+        try DownloadError.naming { () throws(SystemError) in
+            try file.truncate(to: written.end)
         }
     }
 

@@ -156,18 +156,12 @@ public struct PartialDownload: Hashable, Sendable {
     private static func remove(_ names: PartNames, in directory: Directory)
         throws(SystemError) -> Bool
     {
-        if try directory.status(of: names.part)?.isPlainAndOurs == true {
-            let file = try File.open(names.part, [.read, .write], in: directory)
-            guard try file.lock() else { return false }
-            // Meanwhile it may have been finished, and another one begun.
-            if let there = try directory.status(of: names.part) {
-                guard there.isSameFile(as: try file.status()) else { return false }
-                try directory.remove(names.part)
-            }
-        } else {
-            try directory.remove(names.part)
-        }
+        // Made if it is missing: whoever holds it is alone with the journal too.
+        guard let file = try PartFile.lockedFile(names.part, in: directory) else { return false }
+        defer { withExtendedLifetime(file) {} }
+        // The journal first: a part that nothing claims is emptied by whoever comes next.
         try directory.remove(names.journal)
+        try directory.remove(names.part)
         return true
     }
 }

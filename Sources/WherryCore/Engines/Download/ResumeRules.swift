@@ -60,8 +60,8 @@ package enum ResumeRules {
         case 401 where asked != nil, 403 where asked != nil, 410 where asked != nil:
             var error = DownloadError(
                 .expired,
-                "The server answers \(head.status) where it gave the file before; "
-                    + "a new link can go on with the partial")
+                "The server answers \(head.status) where it gave the file before: the link may "
+                    + "have expired, or the login; what has come is kept for the same link")
             error.status = head.status
             return .fail(error)
         default:

@@ -1,0 +1,39 @@
+// Wherry: tests of the speed over the last seconds
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WherryCore
+import WherrySystem
+
+@Suite struct SpeedMeterTests {
+    private let start = Instant(nanoseconds: 1_000_000_000)
+
+    private func meter(_ samples: [(second: Int64, bytes: Int64)]) -> SpeedMeter {
+        var meter = SpeedMeter()
+        for sample in samples {
+            meter.add(sample.bytes, at: start.advanced(by: sample.second * 1_000_000_000))
+        }
+        return meter
+    }
+
+    @Test func `the speed is that of the last five seconds`() {
+        #expect(meter([(0, 0)]).bytesPerSecond == nil)
+        #expect(meter([(0, 0), (2, 500)]).bytesPerSecond == 250)
+        let steady = meter([(0, 0), (10, 1_000_000), (12, 1_000_200), (15, 1_000_500)])
+        #expect(steady.bytesPerSecond == 100)
+    }
+
+    @Test func `the time left is told once two seconds were measured`() {
+        #expect(meter([(0, 0), (1, 100)]).remaining(100) == nil)
+        #expect(meter([(0, 0), (2, 200)]).remaining(1000) == .seconds(10))
+        #expect(meter([(0, 200), (2, 200)]).remaining(1000) == nil)
+    }
+
+    @Test func `whatever a server announces, there is an answer`() throws {
+        let slow = meter([(0, 0), (3, 3)])
+        let left = try #require(slow.remaining(.max))
+        #expect(left > .seconds(1_000_000_000))
+        #expect(slow.remaining(.min) == .zero)
+        #expect(meter([(0, 0), (1, .max)]).bytesPerSecond ?? 0 > 1_000_000_000_000)
+    }
+}
