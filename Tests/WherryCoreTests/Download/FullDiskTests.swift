@@ -111,10 +111,12 @@ struct FullDiskTests {
         let other = try File.open(
             "other", [.write, .create, .exclusive], in: try Directory.open(disk.path))
         #expect(try other.reserve(from: 0, count: 600 << 10))
-        let found = try open()
-        let record = try #require(found.record)
-        #expect(reason { try found.part.adopt(record.facts) } == "no_space")
-        #expect(try found.part.close(keeping: true) == found.part.path)
+        do {
+            let found = try open()
+            let record = try #require(found.record)
+            #expect(reason { try found.part.adopt(record.facts) } == "no_space")
+            #expect(try found.part.close(keeping: true) == found.part.path)
+        }
         #expect(try open().record?.ranges.count == 64 << 10)
     }
 
