@@ -6,10 +6,12 @@ import WherrySystem
 /// Answers to what a transfer asks on its way. Without a closure the rules decide.
 ///
 /// The transfer waits for the answer and holds no thread meanwhile; after 30 seconds the rules
-/// hold. A closure runs in a task of its own, which is cancelled when the transfer ends.
+/// hold. A closure runs in a task of its own, which is cancelled when the transfer ends. Downloads
+/// ask nothing: each of their attempts is made from the request as it was given.
 public struct Decisions: Sendable {
     /// Asked before every attempt and after every redirect: returns the request to send, edited
-    /// or as it is. Throwing ends the transfer with `refused`, and nothing is sent.
+    /// or as it is. Throwing ends the transfer with `refused`, and nothing is sent. After a redirect
+    /// that takes the body along another one may be given; a form of parts stays as it was made.
     public var adapt: (@Sendable (Request) async throws -> Request)?
 
     /// Asked before a redirect is followed, with the answer that redirects and the absolute

@@ -250,6 +250,31 @@ import WherrySystem
         }
     }
 
+    @Test("U12 a file part is read while it is sent, and memory stays flat")
+    func filePart() async {
+        await #expect(processExitsWith: .success) {
+            let client = try makeClient(try TestServer.shared.scope())
+            let folder = try TemporaryFolder()
+            func send(_ size: Int) async throws -> Int {
+                let path = folder.file("part\(size)")
+                try #require(FileManager.default.createFile(atPath: path, contents: nil))
+                // Sparse: nothing of it is on the disk.
+                try #require(truncate(path, off_t(size)) == 0)
+                var request = Request("sink", method: "POST")
+                request.body = .multipart([.field("a", "b"), .file("large", path: path)])
+                let handle = try client.start(request)
+                var most = 0
+                for await _ in handle.progress { most = max(most, try residentBytes()) }
+                let arrived = try await handle.value.json().integer(at: "bytes") ?? 0
+                try #require(arrived > Int64(size) && arrived < Int64(size) + 4096)
+                return max(most, try residentBytes())
+            }
+            let before = try await send(10_000_000)
+            let after = try await send(loops(20) == 20 ? 2 << 30 : 256 << 20)
+            try #require(after - before < 8 << 20)
+        }
+    }
+
     @Test("R9 a file that is missing is an error before anything is sent")
     func missingFile() async throws {
         for body: Request.Body in [

@@ -67,12 +67,16 @@ final class ChildProcess: Sendable {
             return !stopped
         }
         guard first else { return }
-        close(descriptor)
-        for _ in 0..<1_000 {
-            if waitpid(pid, nil, WNOHANG) != 0 { return }
-            usleep(10_000)
+        // It leaves at the end of its input, and its leaving ends its output.
+        shutdown(descriptor, Int32(SHUT_WR))
+        var bytes = [UInt8](repeating: 0, count: 256)
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        var hasLeft = false
+        while !hasLeft, poll(&waiting, 1, 60_000) > 0 {
+            hasLeft = read(descriptor, &bytes, bytes.count) <= 0
         }
-        kill(pid, SIGKILL)
+        if !hasLeft { kill(pid, SIGKILL) }
+        close(descriptor)
         waitpid(pid, nil, 0)
     }
 

@@ -12,7 +12,10 @@ import WherrySystem
     init() throws {
         let stub = stub
         stub.answer("https://example.org/moved", status: 302, headers: ["Location": "/new"])
+        stub.answer("https://example.org/twice", status: 307, headers: ["Location": "/then"])
         stub.answer("*")
+        // From now on time moves by hand: no answer is too late because the machine is slow.
+        stub.advance(by: .zero)
         client = try Client {
             $0.stubServer = stub
             $0.baseURL = "https://example.org/"
@@ -49,6 +52,35 @@ import WherrySystem
         try client.setDecisions(nil)
         _ = try await client.get("a")
         #expect(stub.requests.last?.headers["X-Signature"] == nil)
+    }
+
+    @Test func `after a redirect the body may be replaced, and goes along otherwise`() async throws {
+        for (edit, expected) in [
+            (nil, "[1]"), (.json(Bytes("[2]")), "[2]"), (Request.Body.none, ""),
+            (.bytes(Bytes("raw"), contentType: "text/plain"), "raw"),
+        ] as [(Request.Body?, String)] {
+            let before = stub.requests.count
+            var request = Request("twice", method: "POST")
+            request.body = .json(Bytes("[1]"))
+            _ = try await client.send(
+                request,
+                decisions: .adapting { request in
+                    guard request.url.hasSuffix("/then"), let edit else { return request }
+                    var request = request
+                    request.body = edit
+                    return request
+                })
+            let sent = stub.requests[before...]
+            #expect(sent.map(\.body.text) == ["[1]", expected])
+            #expect(sent.map(\.method) == ["POST", "POST"])
+            let type: String? =
+                switch expected {
+                case "": nil
+                case "raw": "text/plain"
+                default: "application/json"
+                }
+            #expect(sent.last?.headers["content-type"] == type)
+        }
     }
 
     @Test func `a closure that throws ends the request, and nothing is sent`() async throws {

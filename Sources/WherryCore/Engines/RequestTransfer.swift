@@ -154,13 +154,16 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         do {
             let method = edited.effectiveMethod
             try RequestPlanner.check(method: method, body: edited.body)
-            let isRedirected = hops.withLock { !$0.redirects.isEmpty }
-            // The URL of a redirect has had its parameters, and what body goes along is decided.
+            let (isRedirected, shown) = hops.withLock { state in
+                (!state.redirects.isEmpty, state.edited?.body ?? .none)
+            }
+            // The URL of a redirect has had its parameters, and a body that goes along is made.
             var options = options
             if isRedirected { options[.defaultParameters] = 0 }
             let url = try RequestPlanner.url(
                 of: edited, method: method, settings: settings, options: options)
-            let keepsBody = stream != nil || edited.hasImages || isRedirected
+            let keepsBody = stream != nil || edited.hasImages
+                || (isRedirected && !edited.body.replaces(shown))
             let body = keepsBody
                 ? nil
                 : try UploadEngine.body(
@@ -176,7 +179,10 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 } else {
                     state.origin = url.origin
                 }
-                if let body { state.body = body }
+                if let body {
+                    state.body = body
+                    state.lostBody = false
+                }
             }
             send(wake: true)
         } catch {
