@@ -198,7 +198,9 @@ static cimage_status create(cimage_jpeg_decoder *decoder, cimage_message message
 }
 
 cimage_status cimage_jpeg_open(const cimage_input *input, const cimage_limits *limits,
-                               cimage_decoder **out_decoder, cimage_message message) {
+                               cimage_decoder **out_decoder, int *out_errno,
+                               cimage_message message) {
+  *out_errno = 0;
   cimage_jpeg_decoder *decoder = calloc(1, sizeof *decoder);
   if (decoder == NULL) return CIMAGE_NO_MEMORY;
   decoder->base.limits = *limits;
@@ -224,6 +226,7 @@ cimage_status cimage_jpeg_open(const cimage_input *input, const cimage_limits *l
     status = describe(decoder, message);
   }
   if (status != CIMAGE_OK) {
+    *out_errno = decoder->base.reader.error;
     cimage_decoder_free(&decoder->base);
     return status;
   }

@@ -181,7 +181,9 @@ const uint8_t *cimage_png_profile(const cimage_decoder *base, size_t *out_count)
 }
 
 cimage_status cimage_png_open(const cimage_input *input, const cimage_limits *limits,
-                              cimage_decoder **out_decoder, cimage_message message) {
+                              cimage_decoder **out_decoder, int *out_errno,
+                              cimage_message message) {
+  *out_errno = 0;
   cimage_png_decoder *decoder = calloc(1, sizeof *decoder);
   if (decoder == NULL) return CIMAGE_NO_MEMORY;
   decoder->base.limits = *limits;
@@ -195,6 +197,7 @@ cimage_status cimage_png_open(const cimage_input *input, const cimage_limits *li
     status = decoder->png == NULL ? CIMAGE_NO_MEMORY : describe(decoder, message);
   }
   if (status != CIMAGE_OK) {
+    *out_errno = decoder->base.reader.error;
     cimage_decoder_free(&decoder->base);
     return status;
   }

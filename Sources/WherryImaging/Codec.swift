@@ -153,10 +153,11 @@ final class Decoder: RowSource {
         var bounds = limits.codec
         var opened: OpaquePointer?
         let isJPEG = image.info.format == .jpeg
-        try callCodec { message in
+        var code: Int32 = 0
+        try callCodec(errno: { code }) { message in
             isJPEG
-                ? cimage_jpeg_open(&source, &bounds, &opened, message)
-                : cimage_png_open(&source, &bounds, &opened, message)
+                ? cimage_jpeg_open(&source, &bounds, &opened, &code, message)
+                : cimage_png_open(&source, &bounds, &opened, &code, message)
         }
         guard let opened else { throw .noMemory }
         handle = opened

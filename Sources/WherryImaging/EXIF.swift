@@ -53,35 +53,56 @@ struct EXIF {
         bytes[entry + 8 + (isLittle ? 1 : 0)] = 0
     }
 
-    /// Takes the GPS directories out and writes zeros over what they held.
-    mutating func removeGPS() {
+    /// The block without its GPS directories, and with zeros over what they held.
+    ///
+    /// `nil` for a block that no camera writes, with several GPS directories in one or with more
+    /// entries or directories than are followed: something might be left in it, and a large one
+    /// would cost the square of its length.
+    func withoutGPS() -> EXIF? {
+        let (directories, isWhole) = walk()
+        guard isWhole else { return nil }
+        var clean = self
+        // Values may lie over each other; a sound block has each byte once.
+        var room = 2 * bytes.count
         for directory in directories {
-            while let entry = entries(directory).first(where: { u16($0) == Tag.gpsDirectory }) {
-                if let target = u32(entry + 8) { wipe(target) }
-                remove(entry, of: directory)
+            let all = clean.entries(directory)
+            guard all.underestimatedCount <= Self.mostEntries else { return nil }
+            let places = all.filter { clean.u16($0) == Tag.gpsDirectory }
+            guard let place = places.first else { continue }
+            guard places.count == 1 else { return nil }
+            if let target = clean.u32(place + 8) {
+                guard clean.wipe(target, &room) else { return nil }
             }
+            clean.remove(place, of: directory)
         }
+        return clean.hasGPS ? nil : clean
     }
 
     // MARK: Directories
 
-    /// The main directory, the thumbnail's and the EXIF one, each once.
-    private var directories: [Int] {
+    private static let mostDirectories = 4
+    /// Of one directory; cameras write some dozens.
+    private static let mostEntries = 1_000
+
+    private var directories: [Int] { walk().directories }
+
+    /// The main directory, the thumbnail's and the EXIF one, each once, and whether those are all.
+    private func walk() -> (directories: [Int], isWhole: Bool) {
         var found: [Int] = []
         var next = u32(4)
-        while let directory = next, found.count < 4, !found.contains(directory),
+        while let directory = next, directory != 0, !found.contains(directory),
             let count = u16(directory)
         {
+            guard found.count < Self.mostDirectories else { return (found, false) }
             found.append(directory)
             for entry in entries(directory) where u16(entry) == Tag.exifDirectory {
-                if let inner = u32(entry + 8), !found.contains(inner), found.count < 4 {
-                    found.append(inner)
-                }
+                guard let inner = u32(entry + 8), !found.contains(inner) else { continue }
+                guard found.count < Self.mostDirectories else { return (found, false) }
+                found.append(inner)
             }
             next = u32(directory + 2 + count * 12)
-            if next == 0 { break }
         }
-        return found
+        return (found, true)
     }
 
     /// The offsets of a directory's entries, as far as they lie within the block.
@@ -97,23 +118,33 @@ struct EXIF {
         return entries(main).first { u16($0) == Tag.orientation && u16($0 + 2) == 3 }
     }
 
-    /// Zeros over a directory and the values its entries point to.
-    private mutating func wipe(_ directory: Int) {
-        let sizes = [1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8]
+    private static let valueSizes = [
+        1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8,
+    ]
+
+    /// Zeros over a directory and the values its entries point to. `false`, with only a part done,
+    /// when that are more bytes than `room`.
+    private mutating func wipe(_ directory: Int, _ room: inout Int) -> Bool {
         for entry in entries(directory) {
             guard let type = u16(entry + 2), let count = u32(entry + 4) else { continue }
-            let length = count * (sizes[type] ?? 1)
-            if length > 4, let target = u32(entry + 8) { zero(target, length) }
-            zero(entry, 12)
+            let length = count * (Self.valueSizes[type] ?? 1)
+            if length > 4, let target = u32(entry + 8) { room -= zero(target, length) }
+            room -= zero(entry, 12)
+            guard room >= 0 else { return false }
         }
         zero(directory, 2)
+        return true
     }
 
-    private mutating func zero(_ offset: Int, _ length: Int) {
+    /// Returns how many bytes that were.
+    @discardableResult
+    private mutating func zero(_ offset: Int, _ length: Int) -> Int {
         // The TIFF header and what an entry claims beyond the block stay out of reach.
         let start = max(8, offset)
         let end = min(bytes.count, offset + length)
-        if start < end { for at in start..<end { bytes[at] = 0 } }
+        guard start < end else { return 0 }
+        for at in start..<end { bytes[at] = 0 }
+        return end - start
     }
 
     /// Moves the later entries and the link to the next directory up by one entry.

@@ -65,7 +65,9 @@ struct LosslessRewrite {
                 pending = nil
             }
             if chunk.type == "eXIf" {
-                if wanted != nil, wanted == exif?.bytes { keep(chunk.range) }
+                // There may be one only; a second one was not looked at, and may tell places.
+                let isLookedAt = chunk.range == layout.first("eXIf")?.range || metadata == .all
+                if wanted != nil, wanted == exif?.bytes, isLookedAt { keep(chunk.range) }
             } else if try Self.keeps(chunk, input, metadata) {
                 keep(chunk.range)
             }
@@ -77,10 +79,9 @@ struct LosslessRewrite {
     static func exif(
         _ exif: EXIF?, _ metadata: Compression.Metadata, _ orientation: Int?
     ) -> [UInt8]? {
-        if var exif, metadata == .all || metadata == .noGPS {
-            if metadata == .noGPS { exif.removeGPS() }
-            if let orientation { exif.setOrientation(orientation) }
-            return exif.bytes
+        if var kept = metadata == .noGPS ? exif?.withoutGPS() : metadata == .all ? exif : nil {
+            if let orientation { kept.setOrientation(orientation) }
+            return kept.bytes
         }
         guard let orientation, orientation != 1 else { return nil }
         return EXIF.minimal(orientation: orientation)
@@ -163,9 +164,9 @@ struct JPEGMetadataFilter {
         self.input = input
         self.metadata = metadata
         self.orientation = orientation
-        let keepsEXIF = metadata == .all || metadata == .noGPS
-        let hasEXIF = try layout.exif(input) != nil
-        if let orientation, orientation != 1, !(keepsEXIF && hasEXIF) {
+        let exif = try layout.exif(input)
+        let kept = metadata == .noGPS ? exif?.withoutGPS() : metadata == .all ? exif : nil
+        if let orientation, orientation != 1, kept == nil {
             madeOrientation = Self.exifSegment(EXIF.minimal(orientation: orientation))
         } else {
             madeOrientation = nil
@@ -196,13 +197,12 @@ struct JPEGMetadataFilter {
         case .exif:
             guard keepsMost else { return .drop }
             let payload = try layout.payload(segment, input)
-            guard var exif = EXIF(Array(payload.dropFirst(6))) else {
+            guard let exif = EXIF(Array(payload.dropFirst(6))) else {
                 return keepsAll ? .keep : .drop
             }
-            let before = exif.bytes
-            if !keepsAll { exif.removeGPS() }
-            if let orientation { exif.setOrientation(orientation) }
-            return exif.bytes == before ? .keep : .replace(Self.exifSegment(exif.bytes))
+            guard var kept = keepsAll ? exif : exif.withoutGPS() else { return .drop }
+            if let orientation { kept.setOrientation(orientation) }
+            return kept.bytes == exif.bytes ? .keep : .replace(Self.exifSegment(kept.bytes))
         }
     }
 

@@ -210,6 +210,59 @@ struct MetadataTests {
         #expect(try ImageEncoder.encode(.array(png), options).bytes.array == png)
     }
 
+    @Test("U20 a second EXIF block of a PNG goes: only the first was looked at")
+    func secondBlock() throws {
+        let first = PNGLayout.chunk("eXIf", Pictures.exif(orientation: 1, gps: false))
+        let second = PNGLayout.chunk("eXIf", Pictures.exif(orientation: 1, gps: true))
+        let plain = try Pictures.png(Pictures.pattern(.rgb8, 12, 10))
+        var options = Compression()
+        options.metadata = .noGPS
+        let png = Pictures.inserting(chunks: first + second, into: plain)
+        let sent = try ImageEncoder.encode(.array(png), options)
+        #expect(sent.bytes.array == Pictures.inserting(chunks: first, into: plain))
+        options.metadata = .all
+        #expect(try ImageEncoder.encode(.array(png), options).bytes.array == png)
+    }
+
+    @Test("U20 an EXIF block full of GPS directories goes as a whole, its orientation stays")
+    func manyPlaces() throws {
+        // 65,535 entries of 12 bytes, each a GPS directory; taken out one by one they would move
+        // 25 GB.
+        var exif: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 8, 0xFF, 0xFF]
+        exif += [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 3, 0, 0]
+        for _ in 1..<65_535 { exif += [0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 8] }
+        exif += [0, 0, 0, 0]
+        let block = try #require(EXIF(exif))
+        #expect(block.hasGPS && block.orientation == 3)
+        #expect(block.withoutGPS() == nil)
+
+        var options = Compression()
+        options.metadata = .noGPS
+        options.orientation = .keep
+        let plain = try Pictures.png(Pictures.pattern(.rgb8, 12, 10))
+        let png = Pictures.inserting(chunks: PNGLayout.chunk("eXIf", exif), into: plain)
+        let info = try ImageInfo(inspecting: .bytes(ImageEncoder.encode(.array(png), options).bytes))
+        #expect(info.hasEXIF && !info.hasGPS && info.orientation == 3)
+
+        // The same in a JPEG, as many as a segment holds.
+        let segment = Pictures.segment(
+            0xE1, Array("Exif\0\0MM".utf8) + [0, 42, 0, 0, 0, 8, 0x14, 0x00] + exif[10..<61_450])
+        let jpeg = Pictures.inserting(segment, into: try Pictures.jpeg())
+        let sent = try ImageInfo(
+            inspecting: .bytes(ImageEncoder.encode(.array(jpeg), options).bytes))
+        #expect(sent.hasEXIF && !sent.hasGPS && sent.orientation == 3)
+    }
+
+    @Test("U20 values over values in a GPS directory are not wiped without end")
+    func overlappingValues() throws {
+        // One GPS directory of 900 entries, each of which claims the whole block.
+        var exif: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 8, 0, 1]
+        exif += [0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 26, 0, 0, 0, 0] + [0x03, 0x84]
+        for _ in 0..<900 { exif += [0, 1, 0, 1, 0, 0x10, 0, 0, 0, 0, 0x2B, 0] }
+        exif += [UInt8](repeating: 7, count: 900_000)
+        #expect(try #require(EXIF(exif)).withoutGPS() == nil)
+    }
+
     @Test("U20 a colour profile comes along when the picture is coded anew")
     func profiles() throws {
         let profile = Self.profile("RGB ")
@@ -244,9 +297,9 @@ struct MetadataTests {
                     in: 0...255, using: &random)
             }
             bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))
-            guard var exif = EXIF(bytes) else { continue }
-            #expect((1...8).contains(exif.orientation))
-            exif.removeGPS()
+            guard let damaged = EXIF(bytes) else { continue }
+            #expect((1...8).contains(damaged.orientation))
+            guard var exif = damaged.withoutGPS() else { continue }
             #expect(!exif.hasGPS)
             exif.setOrientation(1)
             #expect(exif.orientation == 1)

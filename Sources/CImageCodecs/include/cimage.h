@@ -79,11 +79,14 @@ typedef struct {
 
 typedef struct cimage_decoder cimage_decoder;
 
-/* Reads the header and judges the dimensions; no pixel memory is asked for. */
+/* Reads the header and judges the dimensions; no pixel memory is asked for. *out_errno is that of
+ * CIMAGE_READ_FAILED, else 0. */
 cimage_status cimage_jpeg_open(const cimage_input *input, const cimage_limits *limits,
-                               cimage_decoder **out_decoder, cimage_message message);
+                               cimage_decoder **out_decoder, int *out_errno,
+                               cimage_message message);
 cimage_status cimage_png_open(const cimage_input *input, const cimage_limits *limits,
-                              cimage_decoder **out_decoder, cimage_message message);
+                              cimage_decoder **out_decoder, int *out_errno,
+                              cimage_message message);
 void cimage_decoder_free(cimage_decoder *decoder);
 cimage_header cimage_decoder_header(const cimage_decoder *decoder);
 /* The errno of CIMAGE_READ_FAILED, else 0. */

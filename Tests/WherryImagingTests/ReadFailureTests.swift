@@ -1,0 +1,30 @@
+// Wherry: files that cannot be read.
+// SPDX-License-Identifier: Apache-2.0
+
+import CImageCodecs
+import Glibc
+import Testing
+
+@testable import WherryImaging
+
+@Test("a failure of reading while a picture is opened keeps its errno", arguments: [true, false])
+func openErrno(isJPEG: Bool) throws {
+    // Opened as a file may be, and then every pread answers EISDIR.
+    let folder = open("/", O_RDONLY | O_CLOEXEC)
+    try #require(folder >= 0)
+    defer { close(folder) }
+    var source = cimage_input(bytes: nil, count: 1_000, descriptor: folder)
+    var bounds = Limits(Compression()).codec
+    var code: Int32 = 0
+
+    let error = failure {
+        var opened: OpaquePointer?
+        try callCodec(errno: { code }) { message in
+            isJPEG
+                ? cimage_jpeg_open(&source, &bounds, &opened, &code, message)
+                : cimage_png_open(&source, &bounds, &opened, &code, message)
+        }
+    }
+
+    #expect(error?.reason == "unreadable" && error?.systemCode == EISDIR)
+}
