@@ -52,8 +52,8 @@ def wherry(*arguments: object, input: bytes = b"", cwd: pathlib.Path | None = No
 
 def start(*arguments: object, **more: Any) -> subprocess.Popen[bytes]:
     """Starts the command; the caller waits for it."""
-    return subprocess.Popen(
-        [str(BINARY), *map(str, arguments)], env=environment(), stdin=subprocess.DEVNULL, **more)
+    more.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.Popen([str(BINARY), *map(str, arguments)], env=environment(), **more)
 
 
 @dataclass

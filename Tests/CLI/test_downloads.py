@@ -7,6 +7,7 @@ import json
 import pathlib
 import signal
 import subprocess
+import time
 
 import pytest
 from conftest import GUARD, Scope, field, start, wherry
@@ -159,3 +160,15 @@ def test_json_output_of_failures_names_the_partial(server: Scope, tmp_path: path
     assert result.status == 4 and result.err == ""
     partial = pathlib.Path(result.json["error"]["partial"])
     assert partial.parent == tmp_path and partial.exists()
+
+
+def test_progress_as_json_comes_ten_times_a_second_at_most(server: Scope, tmp_path: pathlib.Path) -> None:
+    begun = time.monotonic()
+
+    result = wherry(
+        "download", server.url("/bytes/6000000?rate=4000000"), "-o", tmp_path / "a", "--progress", "json")
+
+    seconds = time.monotonic() - begun  # of the whole command, so a slow machine is no reason to fail
+    records = [json.loads(line) for line in result.err.splitlines()]
+    assert 2 <= len(records) <= 10 * seconds + 2
+    assert records[-1]["completed"] == 6_000_000

@@ -44,6 +44,18 @@ def test_manual_page_and_guide_say_what_the_command_says() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_every_option_of_a_command_is_in_its_table_or_a_common_one() -> None:
+    guide = (ROOT / "docs/cli.md").read_text()
+    sections = dict(re.findall(r"^### (.+?)\n(.*?)(?=^### )", guide, re.MULTILINE | re.DOTALL))
+    common = "".join(text for title, text in sections.items() if title.endswith("options of all commands"))
+    for name in ("--timeout", "--bearer", "--insecure", "--quiet", "--debug"):
+        assert f"{name}" in common
+    for command in ("upload", "download"):
+        own = next(text for title, text in sections.items() if title.startswith(f"`wherry {command} "))
+        for option in set(re.findall(r"--[a-z][a-z0-9-]+", wherry(command, "--help").text)) - {"--help", "--version"}:
+            assert option in own + common, (command, option)
+
+
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_the_manual_page_is_well_formed() -> None:
     done = subprocess.run(

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
+import pathlib
+import re
 import signal
 import subprocess
 
 import pytest
-from conftest import GUARD, Scope, start
+from conftest import BINARY, GUARD, Scope, environment, start
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
@@ -32,3 +35,69 @@ def test_ctrl_c_in_the_middle_of_a_body(server: Scope, tmp_path: object) -> None
 
     assert len(came) == 1_000_000 and rest == b""
     assert command.returncode == 130 and b"interrupted" in err
+
+
+def test_a_hang_up_does_not_end_what_nohup_runs(server: Scope) -> None:
+    command = subprocess.Popen(
+        ["nohup", str(BINARY), "get", server.url("/bytes/1000?gate=g")], env=environment(),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    server.wait("requests=1")
+
+    command.send_signal(signal.SIGHUP)
+    server.steer("/_signal?gate=g")
+    out, _ = command.communicate(timeout=GUARD)
+
+    assert command.returncode == 0 and len(out) == 1000
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_was_ignored_stays_ignored_and_the_others_count(
+    server: Scope, number: signal.Signals
+) -> None:
+    command = start(
+        "get", server.url("/bytes/1000?gate=never"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+    server.wait("requests=1")
+    facts = pathlib.Path(f"/proc/{command.pid}/status").read_text()
+    blocked, ignored = (int(re.findall(rf"{name}:\s*(\w+)", facts)[0], 16) for name in ("SigBlk", "SigIgn"))
+
+    assert ignored >> (number - 1) & 1 and not blocked >> (number - 1) & 1
+    command.send_signal(number)
+    other = signal.SIGTERM if number != signal.SIGTERM else signal.SIGINT
+    command.send_signal(other)
+    command.communicate(timeout=GUARD)
+    assert command.returncode == 128 + other
+
+
+def test_ctrl_c_while_standard_input_is_read(server: Scope) -> None:
+    command = start("post", server.url("/echo"), "--json", "@-", stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert command.stdin and command.stderr
+    # More than a pipe holds: when it is written, the command is reading.
+    command.stdin.write(b"[" + b" " * 500_000)
+    command.stdin.flush()
+
+    command.send_signal(signal.SIGINT)
+    err = command.stderr.read()  # the input stays open
+
+    assert command.wait(GUARD) == 130 and err == b"wherry: interrupted\n"
+    assert server.requests() == []
+    command.stdin.close()
+
+
+def test_a_pipe_by_name_is_read_and_can_be_interrupted(server: Scope, tmp_path: pathlib.Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = start("post", server.url("/echo"), "--json", f"@{pipe}", stdout=subprocess.PIPE)
+    with open(pipe, "wb", buffering=0) as end:  # waits for the reader
+        end.write(b'{"half": ')
+        end.write(b"2}")
+    out, _ = command.communicate(timeout=GUARD)
+    assert command.returncode == 0 and b'"half": 2' in out
+
+    command = start("post", server.url("/echo"), "--json", f"@{pipe}", stderr=subprocess.PIPE)
+    with open(pipe, "wb", buffering=0) as end:
+        end.write(b"[")
+        command.send_signal(signal.SIGINT)
+        _, err = command.communicate(timeout=GUARD)
+    assert command.returncode == 130 and err == b"wherry: interrupted\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import pathlib
+import stat
 
 import pytest
 from conftest import Scope, field, wherry
@@ -138,6 +139,32 @@ def test_a_broken_answer_leaves_the_output_file_as_it_was(server: Scope, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["body.bin"]
 
 
+def test_the_output_file_keeps_its_mode_and_a_link_stays_one(server: Scope, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "folder").mkdir()
+    secret = tmp_path / "folder" / "secret"
+    secret.write_text("old")
+    secret.chmod(0o600)
+    (tmp_path / "link").symlink_to("folder/secret")
+    (tmp_path / "again").symlink_to(tmp_path / "link")
+    (tmp_path / "dangling").symlink_to("folder/new")
+
+    assert wherry("get", server.url("/bytes/1000"), "-o", tmp_path / "again").status == 0
+    assert wherry("get", server.url("/bytes/2000"), "-o", "dangling", cwd=tmp_path).status == 0
+
+    assert secret.stat().st_size == 1000 and stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert all((tmp_path / name).is_symlink() for name in ("link", "again", "dangling"))
+    assert (tmp_path / "folder" / "new").stat().st_size == 2000
+    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["new", "secret"]
+
+
+def test_an_output_that_leads_in_a_circle_is_an_error(server: Scope, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+
+    result = wherry("get", server.url("/bytes/1000"), "-o", tmp_path / "circle")
+
+    assert result.status == 7 and (tmp_path / "circle").is_symlink() and server.requests() == []
+
+
 def test_an_output_that_is_no_file_is_written_as_it_is(server: Scope) -> None:
     assert wherry("get", server.url("/bytes/300000"), "-o", "/dev/null").status == 0
 
@@ -153,7 +180,9 @@ def test_tls_is_checked_unless_told_otherwise(server: Scope) -> None:
     assert refused.status == 5 and "untrusted" in refused.err
 
     assert wherry("get", server.tls("/echo"), "--cacert", server.ca).status == 0
-    assert wherry("get", server.tls("/echo"), "--insecure").status == 0
+    careless = wherry("get", server.tls("/redirect/1"), "--insecure", "--quiet")
+    assert careless.status == 0
+    assert careless.err == "wherry: a client of this program trusts anybody: certificates are not checked\n"
 
 
 def test_json_output_is_one_object_with_the_body(server: Scope) -> None:

@@ -72,7 +72,7 @@ struct DownloadCommand: NetworkCommand {
 
     mutating func perform(_ console: Console) async throws {
         var request = Request(url)
-        connection.addHeaders(to: &request)
+        try connection.addHeaders(to: &request)
         request.resumes = resume
         request.overwrites = overwrite
         if file == nil { request.set(.targetIsDirectory, 1) }

@@ -16,7 +16,7 @@ extension MethodCommand {
     var body: BodyOptions? { nil }
 
     mutating func perform(_ console: Console) async throws {
-        var request = options.request(Self.method)
+        var request = try options.request(Self.method)
         if let body { request.body = try body.body(named: request.headers) }
         try await Exchange(request, options, console).run()
     }
@@ -50,7 +50,7 @@ struct PostCommand: MethodCommand {
     static let configuration = configure(
         "Send a body and print the answer.",
         "post https://example.org/notes --json '{\"text\": \"hello\"}'",
-        "post https://example.org/login --field user=skye --field pass=secret",
+        "post https://example.org/login --field user=skye --field pass@password.txt",
         "post https://example.org/import --data @table.csv --header 'Content-Type: text/csv'")
     @OptionGroup(title: "BODY") var bodyOptions: BodyOptions
     @OptionGroup(title: "REQUEST") var options: RequestOptions

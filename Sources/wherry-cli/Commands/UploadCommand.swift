@@ -53,8 +53,9 @@ struct UploadCommand: NetworkCommand {
     var names = NameStyle.index
 
     @Option(
-        help: ArgumentHelp("A text field of the form; may be given again.", valueName: "name=value")
-    )
+        help: ArgumentHelp(
+            "A text field of the form; may be given again. name@FILE and name@- read the value.",
+            valueName: "name=value"))
     var field: [PairArgument] = []
 
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
@@ -75,7 +76,7 @@ struct UploadCommand: NetworkCommand {
     }
 
     mutating func perform(_ console: Console) async throws {
-        let request = makeRequest()
+        let request = try makeRequest()
         let client = try connection.client(output)
         defer { client.close() }
         let label =
@@ -110,14 +111,17 @@ struct UploadCommand: NetworkCommand {
         }
     }
 
-    private func makeRequest() -> Request {
+    private func makeRequest() throws -> Request {
         var compression = WherryImaging.Compression()
         if let quality { compression.quality = quality }
         compression.maxWidth = maxWidth
         compression.maxHeight = maxHeight
         compression.maxBytes = maxBytes
         compression.format = format.imageFormat
-        var parts = field.map { Request.Part.field($0.pair.name, $0.pair.value) }
+        var parts = try field.map { argument in
+            let pair = try argument.pair()
+            return Request.Part.field(pair.name, pair.value)
+        }
         for path in picture {
             parts.append(
                 Request.Part(
@@ -127,7 +131,7 @@ struct UploadCommand: NetworkCommand {
         var request = Request(url, method: "POST")
         request.body = .multipart(parts)
         request.imageNames = names.rawValue
-        connection.addHeaders(to: &request)
+        try connection.addHeaders(to: &request)
         return request
     }
 

@@ -20,7 +20,8 @@ struct BodyOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "A field of a URL-encoded form; may be given again.", valueName: "name=value"))
+            "A field of a URL-encoded form; may be given again. name@FILE and name@- read the value.",
+            valueName: "name=value"))
     var field: [PairArgument] = []
 
     mutating func validate() throws {
@@ -48,6 +49,6 @@ struct BodyOptions: ParsableArguments, Sendable {
             if data == "@-" { return .bytes(try FileBytes.argument(data), contentType: fileType) }
             return .file(path: String(data.dropFirst()), contentType: fileType)
         }
-        return field.isEmpty ? .none : .form(field.map(\.pair))
+        return field.isEmpty ? .none : .form(try field.map { try $0.pair() })
     }
 }

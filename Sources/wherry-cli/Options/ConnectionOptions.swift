@@ -8,10 +8,15 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("H"), .long],
         help: ArgumentHelp(
-            "A header field, 'Name: value'; 'Name:' leaves it out.", valueName: "field"))
+            "A header field, 'Name: value'; 'Name:' leaves it out; @FILE or @- for such lines.",
+            valueName: "field"))
     var header: [HeaderArgument] = []
 
-    @Option(help: ArgumentHelp("Sent as 'Authorization: Bearer'.", valueName: "token"))
+    @Option(
+        help: ArgumentHelp(
+            "Sent as 'Authorization: Bearer': the token itself, @FILE, or @- for standard input.",
+            discussion: "Other users can see a command line, and not a file.",
+            valueName: "token"))
     var bearer: String?
 
     @Option(
@@ -59,13 +64,15 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     }
 
     /// A client with these settings.
-    func client(_ output: OutputOptions) throws(WherryError) -> Client {
+    func client(_ output: OutputOptions) throws -> Client {
         var configuration = Client.Configuration()
         configuration.userAgent = "wherry-cli/\(WherryLibrary.version)"
         configuration.caFile = caFile
         configuration.isInsecure = insecure
         configuration.proxy = proxy
-        configuration.bearerToken = bearer
+        configuration.bearerToken = try bearer.map { token in
+            try token.first == "@" ? FileBytes.line(String(token.dropFirst())) : token
+        }
         configuration.isDebugging = output.debug
         if let timeout { configuration.idleTimeout = timeout.duration }
         if let connectTimeout { configuration.connectTimeout = connectTimeout.duration }
@@ -75,43 +82,86 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     }
 
     /// Adds the header fields to a request.
-    func addHeaders(to request: inout Request) {
-        for field in header {
-            if let value = field.value {
-                request.headers.append(field.name, value)
-            } else {
-                request.headers.set(field.name, nil)
+    func addHeaders(to request: inout Request) throws {
+        for argument in header {
+            for field in try argument.fields() {
+                if let value = field.value {
+                    request.headers.append(field.name, value)
+                } else {
+                    request.headers.set(field.name, nil)
+                }
             }
         }
     }
 }
 
-/// `Name: value` from the command line.
-struct HeaderArgument: ExpressibleByArgument, Sendable {
-    var name: String
-    /// `nil` leaves the field out.
-    var value: String?
+/// `Name: value` from the command line, or a file of such lines.
+enum HeaderArgument: ExpressibleByArgument, Sendable {
+    struct Field: Sendable {
+        var name: String
+        /// `nil` leaves the field out.
+        var value: String?
+
+        init?(_ line: some StringProtocol) {
+            guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }
+            name = String(line[..<colon])
+            let rest = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            value = rest.isEmpty ? nil : String(rest)
+        }
+    }
+
+    case field(Field)
+    case file(String)
 
     init?(argument: String) {
-        guard let colon = argument.firstIndex(of: ":"), colon > argument.startIndex else {
+        // No name begins so: @ cannot stand in one.
+        if argument.first == "@" {
+            self = .file(String(argument.dropFirst()))
+        } else if let field = Field(argument) {
+            self = .field(field)
+        } else {
             return nil
         }
-        name = String(argument[..<colon])
-        let rest = argument[argument.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        value = rest.isEmpty ? nil : String(rest)
+    }
+
+    /// The fields, out of the file where it is one.
+    func fields() throws -> [Field] {
+        switch self {
+        case .field(let field): return [field]
+        case .file(let path):
+            let lines = try FileBytes.line(path).split(
+                omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            var fields: [Field] = []
+            for (index, line) in lines.enumerated() where !line.isEmpty {
+                guard let field = Field(line) else {
+                    // Not the line itself, which may be a secret.
+                    throw ValidationError("Line \(index + 1) of \(path) is not 'Name: value'.")
+                }
+                fields.append(field)
+            }
+            return fields
+        }
     }
 }
 
-/// `name=value` from the command line; the value may have `=` in it and may be empty.
+/// `name=value` from the command line; the value may have `=` in it and may be empty. `name@FILE`
+/// takes the value out of a file.
 struct PairArgument: ExpressibleByArgument, Sendable {
-    var pair: Request.Pair
+    private let name: String
+    private let rest: String
+    private let isFile: Bool
 
     init?(argument: String) {
-        guard let equals = argument.firstIndex(of: "="), equals > argument.startIndex else {
-            return nil
-        }
-        pair = Request.Pair(
-            String(argument[..<equals]), String(argument[argument.index(after: equals)...]))
+        guard let mark = argument.firstIndex(where: { $0 == "=" || $0 == "@" }),
+            mark > argument.startIndex
+        else { return nil }
+        name = String(argument[..<mark])
+        rest = String(argument[argument.index(after: mark)...])
+        isFile = argument[mark] == "@"
+    }
+
+    func pair() throws -> Request.Pair {
+        Request.Pair(name, isFile ? try FileBytes.line(rest) : rest)
     }
 }
 

@@ -9,8 +9,9 @@ struct RequestOptions: ParsableArguments, Sendable {
     var url: String
 
     @Option(
-        help: ArgumentHelp("A parameter of the query; may be given again.", valueName: "name=value")
-    )
+        help: ArgumentHelp(
+            "A parameter of the query; may be given again. name@FILE and name@- read the value.",
+            valueName: "name=value"))
     var param: [PairArgument] = []
 
     @Flag(name: .shortAndLong, help: "Print status and header fields before the body.")
@@ -32,10 +33,10 @@ struct RequestOptions: ParsableArguments, Sendable {
     @OptionGroup(title: "OUTPUT") var printing: OutputOptions
 
     /// The request but for its body.
-    func request(_ method: String) -> Request {
+    func request(_ method: String) throws -> Request {
         var request = Request(url, method: method)
-        request.query = param.map(\.pair)
-        connection.addHeaders(to: &request)
+        request.query = try param.map { try $0.pair() }
+        try connection.addHeaders(to: &request)
         return request
     }
 }

@@ -1,6 +1,7 @@
 // Wherry: reading and writing descriptors whole.
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import Foundation
 import Glibc
 import Wherry
@@ -39,14 +40,23 @@ enum FileBytes {
     }
 
     /// The text of an argument: itself, or the bytes of the file after `@`, `-` being standard input.
-    static func argument(_ text: String) throws(OutputError) -> Bytes {
+    static func argument(_ text: String) throws -> Bytes {
         guard text.first == "@" else { return Bytes(text) }
-        let path = String(text.dropFirst())
-        return path == "-" ? try read(STDIN_FILENO, named: "standard input") : try read(path)
+        return try contents(String(text.dropFirst()))
     }
 
-    private static func read(_ path: String) throws(OutputError) -> Bytes {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    /// The bytes of a file, `-` being standard input.
+    ///
+    /// - Throws: `OutputError`, or `CancellationError` when a signal came while it was read.
+    static func contents(_ path: String) throws -> Bytes {
+        if path == "-" {
+            guard inputIsFree.take() != nil else {
+                throw ValidationError("Standard input (@-) can be read for one option only.")
+            }
+            return try read(STDIN_FILENO, named: "standard input")
+        }
+        // Without O_NONBLOCK the opening of a pipe could not be interrupted.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw OutputError(message: "\(path) cannot be opened: \(reason(errno))")
         }
@@ -54,15 +64,37 @@ enum FileBytes {
         return try read(descriptor, named: path)
     }
 
-    private static func read(_ descriptor: Int32, named name: String) throws(OutputError) -> Bytes {
+    /// The same as text without the end of its last line, as an editor or `echo` leaves it.
+    static func line(_ path: String) throws -> String {
+        guard var text = String(validating: try contents(path), as: UTF8.self) else {
+            throw OutputError(message: "\(path) is not UTF-8")
+        }
+        if text.last?.isNewline ?? false { text.removeLast() }
+        return text
+    }
+
+    private static let inputIsFree = Mailbox(true)
+
+    private static func read(_ descriptor: Int32, named name: String) throws -> Bytes {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65536)
         while true {
+            var watched = [
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: Interrupts.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            if poll(&watched, 2, -1) < 0 {
+                guard errno == EINTR else {
+                    throw OutputError(message: "\(name) cannot be read: \(reason(errno))")
+                }
+                continue
+            }
+            if watched[1].revents != 0 { throw CancellationError() }
             let count = Glibc.read(descriptor, &piece, piece.count)
             if count == 0 { return Bytes(bytes) }
             if count > 0 {
                 bytes.append(contentsOf: piece[..<count])
-            } else if errno != EINTR {
+            } else if errno != EINTR && errno != EAGAIN {
                 throw OutputError(message: "\(name) cannot be read: \(reason(errno))")
             }
         }

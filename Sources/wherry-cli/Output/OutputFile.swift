@@ -12,24 +12,33 @@ final class OutputFile {
     let path: String?
     private let descriptor: Int32
     private var temporary: String?
+    /// Where `path` leads through its links, and the mode of the file that was there.
+    private let target: String
+    private let mode: mode_t?
     private(set) var count: Int64 = 0
 
     init() {
         path = nil
+        target = ""
+        mode = nil
         descriptor = STDOUT_FILENO
     }
 
     init(_ path: String) throws(OutputError) {
         self.path = path
+        target = Self.resolved(path)
         var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+        let isThere = stat(path, &status) == 0
+        guard isThere || errno == ENOENT else { throw Self.failure(path) }
+        mode = isThere ? status.st_mode & 0o777 : nil
+        if isThere, status.st_mode & S_IFMT != S_IFREG {
             // A device or a pipe is written as it is.
             descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
             guard descriptor >= 0 else { throw Self.failure(path) }
             return
         }
         // Taken anew until the name is free; a name is never that of anybody else's file.
-        let url = URL(fileURLWithPath: path)
+        let url = URL(fileURLWithPath: target)
         let folder = url.deletingLastPathComponent()
         var name = ""
         var opened: Int32 = -1
@@ -70,10 +79,27 @@ final class OutputFile {
         guard let temporary, let path else { return }
         let mask = umask(0)
         umask(mask)
-        guard fchmod(descriptor, 0o666 & ~mask) == 0, rename(temporary, path) == 0 else {
+        let permissions = mode ?? 0o666 & ~mask
+        guard fchmod(descriptor, permissions) == 0, rename(temporary, target) == 0 else {
             throw Self.failure(path)
         }
         self.temporary = nil
+    }
+
+    /// The path with the links at its end followed, also one that leads to what is not there yet:
+    /// a link stays a link, and what it leads to is written.
+    private static func resolved(_ path: String) -> String {
+        var path = path
+        // As many as the system follows; `stat` answers for more.
+        for _ in 0..<40 {
+            var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(path, &buffer, buffer.count)
+            guard count > 0 else { break }
+            let link = String(decoding: buffer[..<count], as: UTF8.self)
+            let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+            path = link.hasPrefix("/") ? link : folder + link
+        }
+        return path
     }
 
     private static func failure(_ path: String) -> OutputError {

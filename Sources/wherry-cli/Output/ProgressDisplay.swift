@@ -77,13 +77,16 @@ final class ProgressLines: ProgressDisplay {
     private func write(_ text: String) { FileBytes.writeLine(text, to: STDERR_FILENO) }
 }
 
-/// One JSON object per line for each figure that comes.
+/// One JSON object per line, at most ten a second but for the last one.
 final class ProgressRecords: ProgressDisplay {
     private let name: String
+    private var last = ContinuousClock.now - .seconds(1)
 
     init(named name: String) { self.name = name }
 
     func update(_ progress: TransferProgress) {
+        guard ContinuousClock.now - last >= .milliseconds(100) else { return }
+        last = .now
         write(Report.progress(progress, named: name))
     }
 
