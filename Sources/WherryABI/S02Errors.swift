@@ -32,57 +32,57 @@ public func wherry_last_error() -> OpaquePointer? { LastError.handle }
 
 @_cdecl("wherry_error_status") @implementation
 public func wherry_error_status(_ error: OpaquePointer?) -> wherry_status {
-    guard let box = ErrorBox.get(error) else { return WHERRY_E_ARGUMENT }
-    return box.error.map { wherry_status($0.code.rawValue) } ?? WHERRY_OK
+    if let known = PermanentError(error) { return known.status }
+    return ErrorBox.get(error).map { wherry_status($0.error.code.rawValue) } ?? WHERRY_E_ARGUMENT
 }
 
 @_cdecl("wherry_error_reason") @implementation
 public func wherry_error_reason(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
-    guard let box = ErrorBox.get(error) else { return nil }
-    return ReasonText.of(box.error?.reasonWord) ?? StaticText.pointer("")
+    if let known = PermanentError(error) { return known.reason }
+    return ReasonText.of(ErrorBox.get(error)?.error.reasonWord)
 }
 
 @_cdecl("wherry_error_message") @implementation
 public func wherry_error_message(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
+    if let known = PermanentError(error) { return known.message }
     guard let box = ErrorBox.get(error) else { return StaticText.pointer("") }
-    return box.texts.lend(box.error?.message) ?? StaticText.pointer("")
+    return box.texts.lend(box.error.message) ?? StaticText.pointer("")
 }
 
 @_cdecl("wherry_error_curl_code") @implementation
 public func wherry_error_curl_code(_ error: OpaquePointer?) -> Int32 {
-    ErrorBox.get(error)?.error?.curlCode ?? 0
+    ErrorBox.get(error)?.error.curlCode ?? 0
 }
 
 @_cdecl("wherry_error_http_code") @implementation
 public func wherry_error_http_code(_ error: OpaquePointer?) -> Int32 {
-    Int32(truncatingIfNeeded: ErrorBox.get(error)?.error?.httpStatus ?? 0)
+    Int32(truncatingIfNeeded: ErrorBox.get(error)?.error.httpStatus ?? 0)
 }
 
 @_cdecl("wherry_error_os_code") @implementation
 public func wherry_error_os_code(_ error: OpaquePointer?) -> Int32 {
-    ErrorBox.get(error)?.error?.osCode ?? 0
+    ErrorBox.get(error)?.error.osCode ?? 0
 }
 
 @_cdecl("wherry_error_is_retryable") @implementation
 public func wherry_error_is_retryable(_ error: OpaquePointer?) -> Bool {
-    ErrorBox.get(error)?.error?.isRetryable ?? false
+    ErrorBox.get(error)?.error.isRetryable ?? false
 }
 
 @_cdecl("wherry_error_retry_after_ms") @implementation
 public func wherry_error_retry_after_ms(_ error: OpaquePointer?) -> Int64 {
-    ErrorBox.get(error)?.error?.fields.retryAfterMilliseconds ?? -1
+    ErrorBox.get(error)?.error.fields.retryAfterMilliseconds ?? -1
 }
 
 @_cdecl("wherry_error_partial_path") @implementation
 public func wherry_error_partial_path(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
     guard let box = ErrorBox.get(error) else { return nil }
-    return box.texts.lend(box.error?.partialPath)
+    return box.texts.lend(box.error.partialPath)
 }
 
 @_cdecl("wherry_error_underlying") @implementation
 public func wherry_error_underlying(_ error: OpaquePointer?) -> OpaquePointer? {
-    guard !ForkGate.isForked else { return nil }
-    return ErrorBox.get(error)?.underlying
+    ErrorBox.get(error)?.underlying
 }
 
 @_cdecl("wherry_error_list_failed_images") @implementation
@@ -91,8 +91,12 @@ public func wherry_error_list_failed_images(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let out = try required(out_list)
-        guard let box = ErrorBox.get(error) else { throw .badHandle }
-        try Handles.give(ListBox(images: box.error?.failedImages ?? []), to: out)
+        var images: [ImageOutcome] = []
+        if PermanentError(error) == nil {
+            guard let box = ErrorBox.get(error) else { throw .badHandle }
+            images = box.error.failedImages
+        }
+        try Handles.give(ListBox(images: images), to: out)
     }
 }
 

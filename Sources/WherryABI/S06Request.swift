@@ -5,21 +5,16 @@ import CWherry
 import WherryCore
 import WherrySystem
 
-/// A request that C puts together, and the texts it has lent.
+/// A request that C puts together, and the texts it has lent: the last one of each getter.
 struct RequestValue: BoxedValue {
     static var kind: HandleKind { .request }
 
     var request: Request
-    var texts: TextStore?
+    var method: LentText?
+    var url: LentText?
+    var identifier: LentText?
 
     init(_ request: Request) { self.request = request }
-
-    mutating func store() -> TextStore {
-        if let texts { return texts }
-        let store = TextStore()
-        texts = store
-        return store
-    }
 }
 
 /// A copy of the request behind a handle, as it is now.
@@ -43,6 +38,19 @@ private func edit(
         try Handles.change(request, RequestValue.self) { value throws(WherryError) in
             try body(&value.request)
         }
+    }
+}
+
+/// The same for what takes long to prepare, such as a copy of a body: that is done before the
+/// request's lock is held, which other objects share.
+private func edit<Value>(
+    _ request: OpaquePointer?, _ prepare: () throws(WherryError) -> Value,
+    _ body: (inout Request, Value) -> Void
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let box = try Handles.get(request, Box<RequestValue>.self)
+        let value = try prepare()
+        box.with { body(&$0.request, value) }
     }
 }
 
@@ -153,10 +161,12 @@ public func wherry_request_set_parameter(
 public func wherry_request_set_parameters_json(
     _ request: OpaquePointer?, _ text: UnsafeRawPointer?, _ count: Int
 ) -> wherry_status {
-    edit(request) { request throws(WherryError) in
+    edit(request) { () throws(WherryError) in
         guard case .object(let object) = try json(text, count, else: .badParameters) else {
             throw WherryError(.badParameters, "The parameters are not a JSON object")
         }
+        return object
+    } _: { request, object in
         for member in object { request.parameters[member.name] = member.value }
     }
 }
@@ -183,9 +193,11 @@ public func wherry_request_add_field(
 public func wherry_request_set_json(
     _ request: OpaquePointer?, _ text: UnsafeRawPointer?, _ count: Int
 ) -> wherry_status {
-    edit(request) { request throws(WherryError) in
+    edit(request) { () throws(WherryError) in
         _ = try json(text, count, else: .badParameters)
-        request.body = .json(try bytes(text, count))
+        return try bytes(text, count)
+    } _: { request, bytes in
+        request.body = .json(bytes)
     }
 }
 
@@ -204,9 +216,11 @@ public func wherry_request_set_body(
     _ request: OpaquePointer?, _ bytes: UnsafeRawPointer?, _ count: Int,
     _ content_type: UnsafePointer<CChar>?
 ) -> wherry_status {
-    edit(request) { request throws(WherryError) in
+    edit(request) { () throws(WherryError) in
         let bytes = try WherryABI.bytes(bytes, count)
-        request.body = .bytes(bytes, contentType: try contentType(content_type))
+        return Request.Body.bytes(bytes, contentType: try contentType(content_type))
+    } _: { request, body in
+        request.body = body
     }
 }
 
@@ -239,12 +253,13 @@ public func wherry_request_add_part(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ bytes: UnsafeRawPointer?,
     _ count: Int, _ file_name: UnsafePointer<CChar>?, _ content_type: UnsafePointer<CChar>?
 ) -> wherry_status {
-    edit(request) { request throws(WherryError) in
+    edit(request) { () throws(WherryError) in
         let bytes = try WherryABI.bytes(bytes, count)
-        request.addPart(
-            .bytes(
-                try text(name, "name"), bytes, fileName: try optionalText(file_name, "file name"),
-                contentType: try contentType(content_type)))
+        return Request.Part.bytes(
+            try text(name, "name"), bytes, fileName: try optionalText(file_name, "file name"),
+            contentType: try contentType(content_type))
+    } _: { request, part in
+        request.addPart(part)
     }
 }
 
@@ -330,33 +345,39 @@ public func wherry_request_set_digest(
 
 @_cdecl("wherry_request_method") @implementation
 public func wherry_request_method(_ request: OpaquePointer?) -> UnsafePointer<CChar>? {
-    lend(request) { $0.effectiveMethod }
+    lend(request, \.method) { $0.effectiveMethod }
 }
 
 @_cdecl("wherry_request_url") @implementation
 public func wherry_request_url(_ request: OpaquePointer?) -> UnsafePointer<CChar>? {
-    lend(request) { $0.url }
+    lend(request, \.url) { $0.url }
 }
 
 @_cdecl("wherry_request_identifier") @implementation
 public func wherry_request_identifier(
     _ request: OpaquePointer?, _ client: OpaquePointer?
 ) -> UnsafePointer<CChar>? {
-    lend(request) { request throws(WherryError) in
+    lend(request, \.identifier) { request throws(WherryError) in
         guard client != nil else { return try request.identifier(base: nil) }
         return try Handles.get(client, Client.self).identifier(of: request)
     }
 }
 
-/// Text made of a request, lent as long as it lives.
+/// Text made of a request, lent until the getter is asked again.
 private func lend(
-    _ request: OpaquePointer?, _ make: (Request) throws(WherryError) -> String
+    _ request: OpaquePointer?, _ place: WritableKeyPath<RequestValue, LentText?>,
+    _ make: (Request) throws(WherryError) -> String
 ) -> UnsafePointer<CChar>? {
     value(nil) { () throws(WherryError) in
-        let (request, store) = try Handles.change(request, RequestValue.self) {
-            ($0.request, $0.store())
+        let box = try Handles.get(request, Box<RequestValue>.self)
+        guard let text = LentText(try make(box.with { $0.request })) else { return nil }
+        // The text before it goes when the lock is open again.
+        let before = box.with { value in
+            let before = value[keyPath: place]
+            value[keyPath: place] = text
+            return before
         }
-        return store.lend(try make(request))
+        return withExtendedLifetime(before) { text.pointer }
     }
 }
 

@@ -102,6 +102,7 @@ public func wherry_client_perform_for(
         let record = try Record(out_record)
         let client = try Handles.get(client, Client.self)
         // Had before the start, so that nothing can fail after it.
+        let place = try EventPlace()
         let box = Box(TransferValue())
         let handle = try Handles.add(box)
         var isKept = false
@@ -116,7 +117,7 @@ public func wherry_client_perform_for(
             out.pointee = handle
             throw .timedOut
         }
-        try record.write(QueueEvent(.done(outcome), of: transfer))
+        record.write(QueueEvent(.done(outcome), of: transfer), as: place)
         out.pointee = nil
     }
 }
@@ -181,6 +182,8 @@ public func wherry_transfer_wait(
         }
         let outcome = waiter.wait(on: transfer.client, timeout: nanoseconds(timeout_ms))
         guard let outcome else { throw .timedOut }
+        // Had before the end counts as told.
+        let place = try EventPlace()
         let isFirst = box.with { value in
             defer { value.wasTaken = true }
             return !value.wasTaken
@@ -188,7 +191,7 @@ public func wherry_transfer_wait(
         guard isFirst else {
             throw WherryError(.wrongState, "The end of this transfer has been told")
         }
-        try record.write(QueueEvent(.done(outcome), of: transfer))
+        record.write(QueueEvent(.done(outcome), of: transfer), as: place)
     }
 }
 

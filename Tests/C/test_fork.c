@@ -1,5 +1,8 @@
 /* Wherry: row M12 of features.md, from C: a forked child
  * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +72,52 @@ TEST("M12 in a forked child every call says so, until it restarts the library") 
   CHECK_STATUS(perform(client, new_request("GET", url)).status, WHERRY_OK);
   CHECK_OK(wherry_library_restart());
   CHECK_STATUS(perform(client, new_request("GET", url)).status, WHERRY_OK);
+}
+
+#define REQUESTS 256
+static wherry_request *requests[REQUESTS];
+static atomic_bool stop;
+
+/* Keeps the locks busy that a forked child would find held for ever. */
+static void *work_on(void *from) {
+  size_t count = 200000;
+  char *json = malloc(count);
+  memset(json, ' ', count);
+  json[count - 1] = '1';
+  for (size_t i = (size_t)from; !atomic_load(&stop); i = (i + 2) % REQUESTS) {
+    CHECK_OK(wherry_request_set_json(requests[i], json, count));
+    CHECK_TEXT(wherry_request_url(requests[i]), "http://127.0.0.1/");
+    wherry_error_message(wherry_last_error());
+  }
+  free(json);
+  return NULL;
+}
+
+static int the_error_is_told(void) {
+  wherry_request *request = NULL;
+  if (wherry_request_new("GET", url, &request) != WHERRY_E_FORKED) return 1;
+  const wherry_error *error = wherry_last_error();
+  if (wherry_error_status(error) != WHERRY_E_FORKED) return 2;
+  if (strcmp(wherry_error_reason(error), "forked") != 0) return 3;
+  if (strstr(wherry_error_message(error), "wherry_library_restart") == NULL) return 4;
+  if (wherry_error_underlying(error) != NULL || wherry_error_partial_path(error) != NULL) return 5;
+  if (wherry_error_http_code(error) != 0 || wherry_error_is_retryable(error)) return 6;
+  if (wherry_error_retry_after_ms(error) != -1) return 7;
+  return wherry_library_restart() == WHERRY_OK ? 0 : 8;
+}
+
+TEST("M12 the error of a forked child is read whatever other threads were at") {
+  url = "http://127.0.0.1/";
+  for (size_t i = 0; i < REQUESTS; i++) requests[i] = new_request("POST", url);
+  atomic_store(&stop, false);
+  pthread_t threads[2];
+  for (size_t i = 0; i < 2; i++) REQUIRE_INT(pthread_create(&threads[i], NULL, work_on, (void *)i), 0);
+
+  int wrong = 0;
+  for (int i = 0; i < 200 && wrong == 0; i++) wrong = in_child(the_error_is_told);
+  atomic_store(&stop, true);
+  for (size_t i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  CHECK_INT(wrong, 0);
 }
 
 TEST("M12 event, request and client may be freed in any order while an event is handled") {

@@ -35,6 +35,24 @@ struct HandleTableTests {
         #expect(table.count == 0)
     }
 
+    @Test("another object takes a place that was had before, and the first one ends")
+    func replaced() throws {
+        let table = HandleTable()
+        var ended: [Int] = []
+        var first: Thing? = Thing(1) { ended.append($0) }
+        let handle = try #require(first.flatMap { table.add($0, .json) })
+        first = nil
+        let second = Thing(2)
+
+        #expect(table.replace(handle, .list, with: second) == nil)
+        _ = table.replace(handle, .json, with: second)
+
+        #expect(ended == [1])
+        #expect(table.object(handle, .json) === second && table.count == 1)
+        #expect(table.remove(handle, .json) === second)
+        #expect(table.replace(handle, .json, with: second) == nil)
+    }
+
     @Test("a handle of another kind is not taken")
     func kinds() throws {
         let table = HandleTable()

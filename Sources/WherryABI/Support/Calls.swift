@@ -8,7 +8,8 @@ import WherryCore
 /// `wherry_last_error`.
 @inline(__always)
 func status(_ body: () throws(WherryError) -> Void) -> wherry_status {
-    if ForkGate.isForked { return LastError.set(.forked) }
+    // Kept nowhere: in a forked child it is the last error all the time.
+    if ForkGate.isForked { return WHERRY_E_FORKED }
     do throws(WherryError) {
         try body()
         return WHERRY_OK
@@ -30,8 +31,6 @@ func value<Value>(_ otherwise: Value, _ body: () throws(WherryError) -> Value) -
 }
 
 extension WherryError {
-    static let forked = WherryError(
-        .forked, "This process was forked; call wherry_library_restart before anything else")
     static let timedOut = WherryError(.timeout, "Nothing came in the time that was given")
 }
 

@@ -60,6 +60,17 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         return capacity - held >= count || grow(held + count)
     }
 
+    /// Puts another object behind a good handle, and hands over the one that was there.
+    func replace(_ pointer: OpaquePointer, _ kind: HandleKind, with object: AnyObject) -> AnyObject? {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        guard let slot = find(Handle(pointer), kind), let kept = slot.pointee.object else {
+            return nil
+        }
+        slot.pointee.object = Unmanaged.passRetained(object)
+        return kept.takeRetainedValue()
+    }
+
     /// Handles for many objects under one lock.
     func add<Object: HandleObject>(_ objects: [Object], _ body: (Int, OpaquePointer?) -> Void) {
         pthread_mutex_lock(mutex)

@@ -9,32 +9,49 @@ import WherryCore
 final class ErrorBox: HandleObject, @unchecked Sendable {  // `texts` and `lent` have their guards
     static var kind: HandleKind { .error }
 
-    /// `nil` says that nothing went wrong.
-    let error: WherryError?
+    let error: WherryError
     let texts = TextStore()
     private let lent = LentHandle()
 
-    init(_ error: WherryError?) { self.error = error }
+    init(_ error: WherryError) { self.error = error }
 
     /// A handle to the error behind this one, as good as this one.
     var underlying: OpaquePointer? {
-        guard let underlying = error?.underlying else { return nil }
+        guard let underlying = error.underlying else { return nil }
         return lent.pointer { ErrorBox(underlying) }
     }
 
-    /// Those whose handles are always good, in a forked child too: the generation 0, which the
-    /// table never gives.
-    private static let permanent = [ErrorBox(nil), ErrorBox(.forked)]
-    static var none: OpaquePointer? { Handle(kind: .error, generation: 0, index: 0).pointer }
-    static var forked: OpaquePointer? { Handle(kind: .error, generation: 0, index: 1).pointer }
-
     static func get(_ pointer: OpaquePointer?) -> ErrorBox? {
-        guard let pointer else { return nil }
-        let handle = Handle(pointer)
-        if handle.kind == HandleKind.error.rawValue, handle.generation == 0 {
-            return permanent.indices.contains(handle.index) ? permanent[handle.index] : nil
-        }
-        return ForkGate.isForked ? nil : try? Handles.get(pointer, ErrorBox.self)
+        ForkGate.isForked ? nil : try? Handles.get(pointer, ErrorBox.self)
+    }
+}
+
+/// The errors whose handles are always good. They are read in a forked child, where any lock may
+/// be held by a thread that is not there: nothing here takes one, and every text is static.
+enum PermanentError: Int {
+    /// Nothing went wrong.
+    case none = 0
+    case forked = 1
+
+    static let forkedMessage: StaticString =
+        "This process was forked; call wherry_library_restart before anything else"
+
+    /// `nil` for every other handle: the generation 0 is one that the table never gives.
+    init?(_ pointer: OpaquePointer?) {
+        guard let handle = pointer.map({ Handle($0) }), handle.generation == 0,
+            handle.kind == HandleKind.error.rawValue
+        else { return nil }
+        self.init(rawValue: handle.index)
+    }
+
+    var handle: OpaquePointer? {
+        Handle(kind: .error, generation: 0, index: rawValue).pointer
+    }
+
+    var status: wherry_status { self == .forked ? WHERRY_E_FORKED : WHERRY_OK }
+    var reason: UnsafePointer<CChar>? { StaticText.pointer(self == .forked ? "forked" : "") }
+    var message: UnsafePointer<CChar>? {
+        self == .forked ? StaticText.pointer(Self.forkedMessage) : StaticText.pointer("")
     }
 }
 
@@ -83,14 +100,14 @@ enum LastError {
 
     /// A handle to it, good until the next failing call.
     static var handle: OpaquePointer? {
-        if ForkGate.isForked { return ErrorBox.forked }
+        if ForkGate.isForked { return PermanentError.forked.handle }
         guard let record = record(creating: false), let error = record.error else {
-            return ErrorBox.none
+            return PermanentError.none.handle
         }
         if record.handle == nil {
             record.handle = try? Handles.add(ErrorBox(error))
         }
-        return record.handle ?? ErrorBox.none
+        return record.handle ?? PermanentError.none.handle
     }
 
     static func forget() {

@@ -46,6 +46,19 @@ final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
     }
 }
 
+/// One NUL-terminated copy of a text.
+final class LentText: @unchecked Sendable {  // never changes after init
+    let pointer: UnsafePointer<CChar>
+
+    /// `nil` if there is no memory.
+    init?(_ text: String) {
+        guard let copy = CText.copy(text) else { return nil }
+        pointer = UnsafePointer(copy)
+    }
+
+    deinit { free(UnsafeMutablePointer(mutating: pointer)) }
+}
+
 /// A handle that an object lends, made when first asked for and ended with the object.
 final class LentHandle: @unchecked Sendable {  // guarded by its stripe
     private var pointer: OpaquePointer?

@@ -22,8 +22,8 @@ struct Record {
     }
 
     /// Fills the first record with an event that becomes the caller's.
-    func write(_ event: QueueEvent) throws(WherryError) {
-        write(event, try Handles.add(event), at: 0)
+    func write(_ event: QueueEvent, as place: consuming EventPlace) {
+        write(event, place.take(for: event), at: 0)
     }
 
     func write(_ event: QueueEvent, _ handle: OpaquePointer?, at index: Int) {
@@ -35,6 +35,24 @@ struct Record {
     func event(at index: Int) -> OpaquePointer? {
         (base + index * stride).loadUnaligned(
             fromByteOffset: MemoryLayout<Int>.size, as: OpaquePointer?.self)
+    }
+}
+
+/// A handle had before the work whose end it will be, since after it nothing may fail any more.
+struct EventPlace: ~Copyable {
+    private static let nothing = QueueEvent(userData: 0)
+    private let handle: OpaquePointer
+
+    init() throws(WherryError) { handle = try Handles.add(Self.nothing) }
+
+    deinit { Handles.end(handle, .event) }
+
+    /// The handle, which stands for the event from now on and is the caller's.
+    consuming func take(for event: QueueEvent) -> OpaquePointer {
+        let handle = handle
+        discard self
+        _ = Handles.table.replace(handle, .event, with: event)
+        return handle
     }
 }
 
