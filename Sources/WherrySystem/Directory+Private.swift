@@ -4,16 +4,24 @@
 import Glibc
 
 extension Directory {
-    /// Makes a folder that only we may enter, 0700 whatever the umask; fine if it is there and
-    /// ours. What stands in its place is never touched (SEC-C5).
+    /// Makes a folder that only we may enter, 0700 whatever the umask; fine if it is there, ours
+    /// and open to nobody else. What stands in its place is never touched (SEC-C5).
     package static func makePrivate(_ path: String) throws(SystemError) {
-        try create(path, permissions: 0o700)
+        let parent = split(path).parent
+        if parent.utf8.count < path.utf8.count { try create(parent, permissions: 0o700) }
+        let isNew = mkdir(path, 0o700) == 0
+        guard isNew || errno == EEXIST else { throw .last("make", path: path) }
         let folder = try open(path, following: false)
         let status = try folder.file.status()
         guard status.isOurs else {
-            throw SystemError(EPERM, "use a folder of another user", path: path)
+            throw SystemError(EPERM, "store things in a folder of another user,", path: path)
         }
-        if status.permissions & 0o077 != 0 { try folder.file.setPermissions(0o700) }
+        if isNew {
+            if status.permissions & 0o777 != 0o700 { try folder.file.setPermissions(0o700) }
+        } else if status.permissions & 0o077 != 0 {
+            // Somebody made it for other things: its mode is not ours to change.
+            throw SystemError(EPERM, "store things in a folder that others may enter,", path: path)
+        }
     }
 }
 

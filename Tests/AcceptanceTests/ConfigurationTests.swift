@@ -351,6 +351,22 @@ import WherrySystem
         #expect(try folder.contents("cache") == Data("mine".utf8))
     }
 
+    @Test("C12 a folder that is there keeps its mode, and one that others may enter is refused")
+    func sharedFolder() async throws {
+        let folder = try TemporaryFolder()
+        for (name, mode) in [("home", 0o755), ("group", 0o770), ("own", 0o700)] {
+            let path = folder.file(name)
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: false)
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            let client = try makeClient { $0.storageDirectory = path }
+            let error = await failure { () throws(WherryError) in try client.storageDirectory() }
+            #expect(error?.reason == (mode == 0o700 ? nil : "bad_storage"))
+            let after = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(after[.posixPermissions] as? Int == mode)
+        }
+    }
+
     @Test("C12 a folder that cannot be made is an error that says which")
     func unwritableFolder() async throws {
         // Nobody, root neither, makes a folder in /proc.

@@ -1,6 +1,7 @@
 /* Wherry: rows R1 to R9 of features.md, from C: what is sent
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -213,4 +214,41 @@ TEST("R9 a body of bytes may be freed at once, and NULs are sent") {
   outcome got = perform(client, request);
   CHECK_HOLDS(got.body, "\"bytes\": 4");
   CHECK_HOLDS(got.body, "8fb20ef63ced4145fc2e983ffe597d1dcff39154c3bf21f0fa9dde6a0c50fdc9");
+}
+
+TEST("R3 HEAD with a body, CONNECT and TRACE are not sent") {
+  wherry_client *client = new_client(NULL);
+  wherry_response *response = NULL;
+  wherry_request *request = new_request("HEAD", server_url("/echo"));
+  CHECK_OK(wherry_request_set_body(request, "x", 1, NULL));
+  CHECK_FAILS(wherry_client_perform(client, request, &response), WHERRY_E_ARGUMENT, "bad_method");
+  const char *methods[] = {"CONNECT", "TRACE", "trace"};
+  for (size_t i = 0; i < 3; i++) {
+    wherry_request *refused = NULL;
+    CHECK_FAILS(wherry_request_new(methods[i], server_url("/echo"), &refused), WHERRY_E_ARGUMENT,
+                "bad_method");
+  }
+  CHECK_INT(server_count("requests"), 0);
+}
+
+static const char *index_text(int index) {
+  static char text[16];
+  snprintf(text, sizeof text, "%08d", index);
+  return text;
+}
+
+TEST("K3 what a request has lent takes no more room however often it is asked") {
+  static char url[10000];
+  wherry_request *request = new_request("GET", "http://127.0.0.1/");
+  long before = 0;
+  for (int i = 0; i < 20000; i++) {
+    if (i == 1000) before = check_resident_kib();
+    memset(url, 'a', sizeof url - 1);
+    int count = snprintf(url, sizeof url, "http://127.0.0.1/%08d", i);
+    url[count] = '/';
+    CHECK_OK(wherry_request_set_url(request, url));
+    CHECK_HOLDS(wherry_request_identifier(request, NULL), index_text(i));
+    CHECK_TEXT(wherry_request_url(request), url);
+  }
+  CHECK_GROWTH(before, 64 * 1024);
 }

@@ -52,7 +52,7 @@ public final class Client: Sendable {
         storage = StorageFolder(
             name: configuration.storageName, directory: configuration.storageDirectory)
         debugging.store(configuration.isDebugging, ordering: .relaxed)
-        if configuration.isInsecure { DebugLog.warnInsecure(isDebugging: configuration.isDebugging) }
+        if configuration.isInsecure { DebugLog.warnInsecure() }
     }
 
     deinit { close() }
@@ -305,27 +305,11 @@ public final class Client: Sendable {
         return pool.wait(timeout: nanoseconds, predicate(match))
     }
 
-    /// The sum over those that match; the total is unknown if one of them is.
+    /// The sum over those that match and have not ended, so it goes down when one ends; the total
+    /// is unknown if one of them is.
     public func progress(_ match: TransferMatch = .all) -> (progress: Progress, count: Int) {
-        var sum = Progress()
-        sum.total = 0
         let found = transfers(match)
-        for transfer in found {
-            let one = transfer.progress
-            sum.completed = sum.completed.addingSaturating(one.completed)
-            sum.resumedAt = sum.resumedAt.addingSaturating(one.resumedAt)
-            sum.wire = sum.wire.addingSaturating(one.wire)
-            if let total = sum.total, let more = one.total {
-                sum.total = total.addingSaturating(more)
-            } else {
-                sum.total = nil
-            }
-            if let speed = one.bytesPerSecond {
-                sum.bytesPerSecond = (sum.bytesPerSecond ?? 0).addingSaturating(speed)
-            }
-        }
-        if found.isEmpty { sum.total = nil }
-        return (sum, found.count)
+        return (Progress(sumOf: found.map(\.progress)), found.count)
     }
 
     private func predicate(_ match: TransferMatch) -> @Sendable (Transfer) -> Bool {

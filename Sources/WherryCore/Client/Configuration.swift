@@ -31,7 +31,7 @@ extension Client {
             get { values.texts[.appVersion] ?? "1" }
             set { values.texts[.appVersion] = newValue }
         }
-        /// The User-Agent field; "wherry/<version>" by default.
+        /// The User-Agent field; "Wherry/<version>" by default.
         public var userAgent: String {
             get { values.texts[.userAgent] ?? ClientSettings.defaultUserAgent }
             set { values.texts[.userAgent] = newValue }
@@ -102,7 +102,8 @@ extension Client {
             get { values.options[.compressed] != 0 }
             set { values.options[.compressed] = newValue ? 1 : 0 }
         }
-        /// Trusts anybody: no certificate is checked. Off; for tests only.
+        /// Trusts anybody: no certificate is checked, which standard error is told once in a process.
+        /// Off; for tests only.
         public var isInsecure: Bool {
             get { values.options[.insecure] == 1 }
             set { values.options[.insecure] = newValue ? 1 : 0 }
@@ -127,7 +128,8 @@ extension Client {
             get { values.texts[.storageDirectory] }
             set { values.texts[.storageDirectory] = newValue }
         }
-        /// Writes what happens to standard error. Off, and then nothing is written at all.
+        /// Writes what happens to standard error. Off; then nothing but the word about `isInsecure`
+        /// is written.
         public var isDebugging: Bool {
             get { values.options[.debug] == 1 }
             set { values.options[.debug] = newValue ? 1 : 0 }

@@ -1,9 +1,10 @@
-// Wherry: what happens, said on standard error where it is asked for.
+// Wherry: what happens, said on standard error.
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import WherrySystem
 
-/// Writes one line per event, in one system call, without header values, queries and bodies.
+/// Writes one line per event where it is asked for, in one system call, without header values, queries and bodies.
 package enum DebugLog {
     package static func started(_ transfer: Transfer) {
         write("Start requesting... \(transfer.id) \(transfer.method) \(transfer.url)")
@@ -18,9 +19,12 @@ package enum DebugLog {
         }
     }
 
-    package static func warnInsecure(isDebugging: Bool) {
-        guard isDebugging else { return }
-        write("This client trusts anybody: certificates are not checked")
+    private static let hasWarned = Atomic(false)
+
+    /// Said whether or not anybody asked for what happens, once in a process (S1).
+    package static func warnInsecure() {
+        guard !hasWarned.exchange(true, ordering: .relaxed) else { return }
+        write("a client of this program trusts anybody: certificates are not checked")
     }
 
     private static func write(_ text: String) {

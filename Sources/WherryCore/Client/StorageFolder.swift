@@ -22,7 +22,11 @@ package struct StorageFolder: Sendable {
             try Directory.makePrivate(path)
         } catch {
             throw WherryError(error).with {
-                if [.badDirectory, .exists].contains($0.reason) { $0.reason = .badStorage }
+                // EPERM is our own word about a folder that is not ours alone.
+                if [.badDirectory, .exists].contains($0.reason) || $0.osCode == EPERM {
+                    $0.reason = .badStorage
+                    $0.message += "; give a folder that is not there yet, or one of mode 0700"
+                }
             }
         }
         return path

@@ -249,7 +249,7 @@ package enum RequestPlanner {
         }
         guard method == "HEAD" else { return }
         guard case .none = body else {
-            throw WherryError(.badParameters, "A HEAD request cannot have a body")
+            throw WherryError(.badMethod, "A HEAD request cannot have a body")
         }
     }
 

@@ -61,12 +61,18 @@ package enum FieldRules {
             message: "The value of \(owner) has \(described(byte)) at position \(position).")
     }
 
-    /// Checks a method: one or more token characters, in any case.
+    /// Checks a method: one or more token characters, in any case, and neither CONNECT, which asks
+    /// for a tunnel, nor TRACE, which brings credentials back as a body.
     package static func violation(method: some Collection<UInt8>) -> FieldViolation? {
         if method.isEmpty {
             return FieldViolation(reason: "bad_method", message: "The method is empty.")
         }
-        guard let (position, byte) = firstNonToken(in: method) else { return nil }
+        guard let (position, byte) = firstNonToken(in: method) else {
+            guard method.count == 5 || method.count == 7 else { return nil }
+            let name = String(decoding: method, as: UTF8.self).uppercased()
+            guard name == "CONNECT" || name == "TRACE" else { return nil }
+            return FieldViolation(reason: "bad_method", message: "The method \(name) is not sent.")
+        }
         return FieldViolation(
             reason: "bad_method",
             message: "The method \(quoted(method)) has \(described(byte)) at position \(position).")

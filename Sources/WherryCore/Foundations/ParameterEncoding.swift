@@ -76,23 +76,6 @@ public struct ParameterEncoding: Sendable, Hashable {
         return fields
     }
 
-    /// The URL with the pairs of a query joined to it: by `&` where it has a query, else by `?`,
-    /// and before a fragment. Without pairs the URL stays as it is.
-    package static func append(_ query: String, to url: String) -> String {
-        guard !query.isEmpty else { return url }
-        let bytes = url.utf8
-        let end = bytes.firstIndex(of: 0x23) ?? bytes.endIndex
-        let head = url[..<end]
-        var joined = String(head)
-        if let mark = head.utf8.firstIndex(of: 0x3F) {
-            let isOpen = head.utf8.index(after: mark) == head.endIndex || head.utf8.last == 0x26
-            if !isOpen { joined += "&" }
-        } else {
-            joined += "?"
-        }
-        return joined + query + url[end...]
-    }
-
     /// `text` with everything escaped but letters, digits and `-._~?/`.
     package static func escaped(_ text: String) -> String {
         var bytes: [UInt8] = []

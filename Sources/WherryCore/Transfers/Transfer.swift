@@ -63,7 +63,8 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
 
     /// The method as it is sent.
     public var method: String { request.effectiveMethod }
-    /// The absolute URL it started with, without its query.
+    /// The absolute URL of the present hop, of a download the one it started with; "?..." stands for
+    /// a query, which may hold secrets.
     public var url: String { request.url }
     /// The absolute URL without parameters, which `TransferMatch.url` finds it by.
     package final var address: String {

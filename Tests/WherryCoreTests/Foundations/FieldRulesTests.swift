@@ -60,6 +60,14 @@ import WherryCore
     }
 
     @Test(
+        "Methods that ask for a tunnel or for one's own credentials back are refused",
+        arguments: ["CONNECT", "TRACE", "connect", "Trace"])
+    func notSent(method: String) {
+        #expect(FieldRules.violation(method: method)?.reason == "bad_method")
+        #expect(FieldRules.violation(method: method + "S") == nil)
+    }
+
+    @Test(
         "SEC-U11 fields of the framing are refused in any case",
         arguments: [
             "Host", "host", "HOST", "Content-Length", "transfer-encoding", "Connection", "EXPECT",

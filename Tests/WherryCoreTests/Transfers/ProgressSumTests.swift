@@ -1,0 +1,39 @@
+// Wherry: tests of the progress of several transfers together.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WherryCore
+
+@Suite struct ProgressSumTests {
+    private func part(_ completed: Int64, of total: Int64?, speed: Int64? = nil) -> Progress {
+        var progress = Progress()
+        progress.completed = completed
+        progress.total = total
+        progress.bytesPerSecond = speed
+        return progress
+    }
+
+    @Test func `the time left is what all have to move at the speed of all`() {
+        let sum = Progress(sumOf: [
+            part(100, of: 1_000, speed: 50), part(0, of: 400, speed: 150), part(0, of: 100),
+        ])
+
+        #expect(sum.completed == 100 && sum.total == 1_500 && sum.bytesPerSecond == 200)
+        #expect(sum.remaining == .seconds(7))
+    }
+
+    @Test func `without a total or a speed the time left is unknown`() {
+        #expect(Progress(sumOf: [part(1, of: 2, speed: 1), part(1, of: nil)]).remaining == nil)
+        #expect(Progress(sumOf: [part(1, of: 2)]).remaining == nil)
+        #expect(Progress(sumOf: [part(1, of: 2, speed: 0)]).remaining == nil)
+        #expect(Progress(sumOf: []).total == nil)
+    }
+
+    @Test func `sums and times beyond every clock are held`() {
+        let sum = Progress(sumOf: [part(0, of: .max, speed: 1), part(.max, of: .max)])
+
+        #expect(sum.total == .max && sum.completed == .max && sum.remaining == .zero)
+        #expect((Progress(sumOf: [part(0, of: .max, speed: 1)]).remaining ?? .zero) > .seconds(1))
+    }
+}

@@ -1,2 +1,0 @@
-// Wherry
-// SPDX-License-Identifier: Apache-2.0
