@@ -8,7 +8,8 @@
  *            coming out and "none" going in, unless its comment says otherwise.
  *  RESULTS   Calls that can fail return a wherry_status; 0 is success. What else they produce goes
  *            through trailing out-parameters, written only on success (wherry_client_perform is
- *            the one exception); out_transfer and out_count may be NULL where you need none. Other
+ *            the one exception). NULL may be out_transfer where work is started with a queue, and
+ *            every out_count but that of wherry_queue_read; any other NULL is E_ARGUMENT. Other
  *            calls return their value, and 0, NULL, false or -1 for a bad handle.
  *  HANDLES   Objects are opaque; the pointer is a numbered ticket, never an address. A freed,
  *            foreign, wrong-kind or NULL handle is answered: WHERRY_E_ARGUMENT `bad_handle`.
@@ -112,7 +113,7 @@ typedef enum wherry_option {
   WHERRY_OPTION_CONNECT_TIMEOUT_MS = 2,     /* BLR 10000 */
   WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS = 3,  /* BLR 30000 */
   WHERRY_OPTION_TOTAL_TIMEOUT_MS = 4,       /* BLR 0: none; covers redirects and retries */
-  WHERRY_OPTION_DECISION_TIMEOUT_MS = 5,    /* BLR 30000; then the question takes its default */
+  WHERRY_OPTION_DECISION_TIMEOUT_MS = 5,    /* BLR 30000; then the default is taken; 0: at once */
   WHERRY_OPTION_MAX_REDIRECTS = 10,         /* BLR 10; 0: a redirect is the answer */
   WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS = 11, /* BLR 0 */
   WHERRY_OPTION_MAX_RETRIES = 12,           /* BLR 5; of downloads, after a broken connection */
@@ -129,10 +130,10 @@ typedef enum wherry_option {
   WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1 makes another content type an error */
   WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]= */
   WHERRY_OPTION_WANT_HEAD = 32,             /* R 0; 1: a HEAD event */
-  WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR 0, uploads of parts and downloads 1 */
+  WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: uploads of parts and downloads; 0; 1 */
   WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 connections */
   WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 */
-  WHERRY_OPTION_INSECURE = 60,              /* B 0; 1 trusts anybody, and is logged */
+  WHERRY_OPTION_INSECURE = 60,              /* B 0; 1 trusts anybody; stderr is told once */
   WHERRY_OPTION_IGNORE_PROXY_ENVIRONMENT = 62, /* B 0 */
   WHERRY_OPTION_RESUME = 70,                /* R 1; 0 starts a download at byte 0 */
   WHERRY_OPTION_TARGET_EXISTS = 71,         /* BLR 0 error `exists`, 1 replace, 2 name (1) */
@@ -146,7 +147,7 @@ typedef enum wherry_option {
 typedef enum wherry_text_option {
   WHERRY_TEXT_BASE_URL = 1,       /* BL; joined by the one rule of docs/urls.md */
   WHERRY_TEXT_APP_VERSION = 2,    /* BL "1"; what was stored under another version counts as missing */
-  WHERRY_TEXT_USER_AGENT = 3,     /* BL */
+  WHERRY_TEXT_USER_AGENT = 3,     /* BL "Wherry/" and the library's version */
   WHERRY_TEXT_STORAGE_NAME = 4,   /* B the program's name; $XDG_CACHE_HOME/wherry/<name> */
   WHERRY_TEXT_STORAGE_DIRECTORY = 5, /* B: an absolute path instead of a name */
   WHERRY_TEXT_PROXY = 7,          /* B: URL; "" is no proxy; NULL is the environment */
@@ -194,7 +195,8 @@ wherry_status wherry_client_set_text(wherry_client *client, wherry_text_option o
 /* -1 on a bad handle or an option that has no number here. */
 int64_t wherry_client_get_option(const wherry_client *client, wherry_option option);
 /* Replaces regardless of case; a NULL value removes; NULL name and value remove all. CR, LF and
- * NUL are `bad_header`. */
+ * NUL are `bad_header`, and so are the names that only the library writes: Host, Connection,
+ * Content-Length, Expect and Transfer-Encoding. */
 wherry_status wherry_client_set_header(wherry_client *client, const char *name, const char *value);
 /* Copies into buffer, cut to capacity with its NUL; *out_count is the full length. E_ARGUMENT
  * `not_found` if there is none. */
@@ -226,8 +228,8 @@ typedef enum wherry_digest {
   WHERRY_DIGEST_SHA512 = 4
 } wherry_digest;
 
-/* method is any token, or NULL: GET without parameters or body, else POST. url may be relative;
- * it is joined and judged at the send, where the base is known. */
+/* method is any token but CONNECT and TRACE, or NULL: GET without parameters or body, else POST.
+ * url may be relative; it is joined and judged at the send, where the base is known. */
 wherry_status wherry_request_new(const char *method, const char *url, wherry_request **out_request);
 wherry_status wherry_request_copy(const wherry_request *request, wherry_request **out_copy);
 /* Sending took a snapshot: freeing, changing or sending it again disturbs nothing. */
@@ -258,7 +260,8 @@ wherry_status wherry_request_add_query(wherry_request *request, const char *name
  * other: the last call wins, except that fields and parts make one multipart body together. */
 wherry_status wherry_request_add_field(wherry_request *request, const char *name,
     const char *value);
-/* Checked here: NaN, bad UTF-8 or depth are `bad_parameters`. Sent as given, not re-printed. */
+/* Checked here: NaN, bad UTF-8 or depth are `bad_parameters`, more than 64 MiB are E_LIMIT
+ * `too_large`. Sent as given, not re-printed. */
 wherry_status wherry_request_set_json(wherry_request *request, const void *text, size_t count);
 wherry_status wherry_request_set_json_value(wherry_request *request, const wherry_json *value);
 wherry_status wherry_request_set_body(wherry_request *request, const void *bytes, size_t count,
@@ -286,10 +289,10 @@ wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t dec
 /* Downloads: the finished file must have it. Hexadecimal or base64. Again with NULL: none. */
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest,
     const char *value);
+/* The texts of these three are lent until the next call of the same function for this request. */
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
-/* The identifier of features.md against this client's base (NULL client: no base). Lent until the
- * next call of the same function. */
+/* The identifier of features.md against this client's base (NULL client: no base). */
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
 
 /* ---- 7. Transfers: started by a client, known by handle and by number ------------------------ */
@@ -346,7 +349,8 @@ WHERRY_CHECKED wherry_status wherry_client_perform_for(wherry_client *client,
     wherry_transfer **out_transfer, wherry_record *out_record);
 /* Into a file, under its final name only when whole and verified. Partials lie beside it. `exists`
  * and a directory that cannot be written are returned at once. Equal URL and path running:
- * E_BUSY `already_running`. */
+ * E_BUSY `already_running`. The request is a GET (else `bad_method`) without a body, and the
+ * client's parameters are left out of it, whatever DEFAULT_PARAMETERS says. */
 wherry_status wherry_client_download(wherry_client *client, const wherry_request *request,
     const char *path, wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 /* add_image for each path on a copy of `request`, then send. count 0 is E_ARGUMENT `no_images`. */
@@ -390,7 +394,7 @@ typedef enum wherry_event_kind {
   WHERRY_EVENT_PROGRESS = 1,     /* at most one waits per transfer; newest wins */
   WHERRY_EVENT_HEAD = 2,         /* status and fields are here; before any BODY */
   WHERRY_EVENT_BODY = 3,         /* a piece of a streamed body; free it and the stream goes on */
-  WHERRY_EVENT_WANT_BODY = 4,    /* detail bytes have room; offset 0 again after a replay */
+  WHERRY_EVENT_WANT_BODY = 4,    /* detail bytes have room at the offset */
   WHERRY_EVENT_STATE = 5,        /* detail is a wherry_state */
   WHERRY_EVENT_IMAGE = 6,        /* picture number detail is encoded, or failed */
   WHERRY_EVENT_DECISION = 8,     /* detail is a wherry_decision; section 9 */
@@ -519,7 +523,8 @@ size_t wherry_client_count(const wherry_client *client, wherry_match match, cons
 /* Returns when their DONE events are in their queues; E_TIMEOUT. Reads none of them. */
 wherry_status wherry_client_wait(wherry_client *client, wherry_match match, const char *key,
     int64_t timeout_ms);
-/* Summed up; expected_bytes is -1 if one of them is unknown. */
+/* Summed up over those that have not ended, so it goes down when one ends; expected_bytes is -1 if
+ * that of one is unknown. */
 wherry_status wherry_client_progress(const wherry_client *client, wherry_match match,
     const char *key, wherry_progress *out_progress);
 /* A handle to a running transfer known by its number; E_ARGUMENT `not_found` once it is done. */
@@ -648,7 +653,7 @@ typedef enum wherry_image_option {
 
 /* By the first bytes: FF jpeg, 89 png, 47 gif, 49, 4D tiff, RIFF...WEBP webp; else KEEP. */
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
-/* Opened when needed; only its existence is checked now. */
+/* Read when needed; now it is only opened for reading, to see that it can be. */
 wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);
 wherry_status wherry_image_new_bytes(const void *bytes, size_t count, wherry_image **out_image);
 wherry_status wherry_image_new_pixels(const void *bytes, size_t count, wherry_pixel_format format,
@@ -687,7 +692,8 @@ typedef enum wherry_json_type {
   WHERRY_JSON_OBJECT = 6
 } wherry_json_type;
 
-/* RFC 8259; integers exact to 64 bits; depth 512. E_ARGUMENT `bad_json`. */
+/* RFC 8259; integers exact to 64 bits; depth 512. E_ARGUMENT `bad_json`; more than 64 MiB are
+ * E_LIMIT `too_large`. */
 wherry_status wherry_json_parse(const void *text, size_t count, wherry_json **out_json);
 /* A null; the first set makes an object or array of it. */
 wherry_status wherry_json_new(wherry_json **out_json);
