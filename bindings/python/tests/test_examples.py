@@ -54,6 +54,19 @@ def test_album(server: Server, tmp_path: Any) -> None:
     assert done.stdout.endswith("\n200 2 pictures\n")
 
 
+def test_album_tells_what_went_wrong(server: Server, tmp_path: Any) -> None:
+    (tmp_path / "good.png").write_bytes(png(40, 30, 1))
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    pictures = [str(tmp_path / "good.png"), str(tmp_path / "bad.png")]
+
+    broken = run("album.py", server.url("/upload-photo"), *pictures)
+    refused = run("album.py", server.url("/status/500?body=overloaded"), pictures[0])
+
+    assert broken.returncode == 1 and "Traceback" not in broken.stderr
+    assert broken.stderr.startswith("bad_image: ") and "bad.png: " in broken.stderr
+    assert (refused.returncode, refused.stderr) == (1, "refused with 500: overloaded\n")
+
+
 def test_download(server: Server, tmp_path: Any) -> None:
     digest = wherry.get(server.url("/digest/100000")).text
     target = tmp_path / "file"
