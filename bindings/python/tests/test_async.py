@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import threading
 from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, List, TypeVar
 
 import pytest
 from conftest import Server
 
 import wherry
+from wherry import _async, _bridge
 
 T = TypeVar("T")
 
@@ -284,3 +286,140 @@ def test_an_unclosed_client_warns() -> None:
     client = wherry.AsyncClient()
     with pytest.warns(ResourceWarning, match="unclosed <AsyncClient"):
         del client
+
+
+def test_M7_closing_ends_every_wait_however_many(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> List[Any]:
+        url = server.url("/silent")
+        tasks = [asyncio.ensure_future(client.get(url)) for _ in range(1000)]
+        await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=1))
+        await client.aclose()
+        done, waiting = await asyncio.wait(tasks, timeout=60)
+        assert not waiting
+        return [task.exception() for task in done]
+
+    assert {type(error) for error in run(body)} == {wherry.CancelledError}
+
+
+def test_M7_who_waits_for_an_event_that_never_comes_is_told_at_the_end(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        loop = asyncio.get_running_loop()
+        assert (await client.get(server.url("/json"))).ok
+        pump = client._pump(loop)
+        url = server.url("/bytes/2000000", hold=1000000, gate=server.gate())
+        lost: asyncio.Future[wherry.Response] = loop.create_future()
+        pump.waiting[pump.key()] = lost, "", 0.0, True, None
+        stream = await client.stream("GET", url).__aenter__()
+        (sink,) = pump.sinks.values()
+        pump.sinks = {pump.key(): sink}
+        await client.aclose()
+        with pytest.raises(wherry.CancelledError):
+            await lost
+        with pytest.raises(wherry.CancelledError):
+            await stream.aread()
+
+    run(body)
+
+
+def test_M7_the_loop_goes_on_while_a_client_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = threading.Event()
+    free = _bridge.lib.wherry_client_free
+
+    def slow(handle: int) -> int:
+        assert opened.wait(60)
+        return int(free(handle))
+
+    async def body(client: wherry.AsyncClient) -> None:
+        monkeypatch.setattr(_bridge.lib, "wherry_client_free", slow)
+        closing = asyncio.ensure_future(client.aclose())
+        await asyncio.sleep(0)
+        assert client.is_closed and not closing.done()
+        opened.set()
+        await closing
+
+    run(body)
+
+
+def test_closing_goes_on_where_its_task_is_cancelled(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = threading.Event()
+    free = _bridge.lib.wherry_client_free
+
+    def slow(handle: int) -> int:
+        assert opened.wait(60)
+        return int(free(handle))
+
+    async def body(client: wherry.AsyncClient) -> None:
+        request = asyncio.ensure_future(client.get(server.url("/silent")))
+        await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=1))
+        monkeypatch.setattr(_bridge.lib, "wherry_client_free", slow)
+        closing = asyncio.ensure_future(client.aclose())
+        await asyncio.sleep(0)
+        closing.cancel()
+        opened.set()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        with pytest.raises(wherry.CancelledError):
+            await request
+
+    run(body)
+
+
+def test_a_client_collected_while_events_are_read_leaves_them_whole(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        loop = asyncio.get_running_loop()
+        pump = client._pump(loop)
+        other: List[wherry.AsyncClient] = [wherry.AsyncClient()]
+        assert (await other[0].get(server.url("/json"))).ok
+        counts: List[int] = []
+
+        def collect(_: wherry.Progress) -> None:
+            if other:
+                with pytest.warns(ResourceWarning):
+                    other.clear()
+                    gc.collect()
+            assert not pump.read()
+            counts.append(len(pump.clients))
+
+        answers = await asyncio.gather(
+            client.get(server.url("/bytes/300000"), progress=collect),
+            *[client.get(server.url("/echo"), params={"n": n}) for n in range(50)],
+        )
+        assert [a.json()["query"][-1] for a in answers[1:]] == [["n", str(n)] for n in range(50)]
+        assert counts and counts[0] == 2 and len(pump.clients) == 1
+
+    run(body)
+
+
+def test_a_client_collected_by_another_thread_leaves_the_pump_to_its_loop(server: Server) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        clients = [wherry.AsyncClient()]
+        assert (await clients[0].get(server.url("/json"))).ok
+        pump = clients[0]._pump(loop)
+        readers: List[int] = []
+        release = pump.release
+
+        def released(client: object) -> None:
+            readers.append(threading.get_ident())
+            release(client)
+
+        pump.release = released  # type: ignore[method-assign]
+        with pytest.warns(ResourceWarning):
+            await loop.run_in_executor(None, clients.clear)
+            await asyncio.sleep(0)
+        assert readers == [threading.get_ident()] and not pump.queue
+
+    asyncio.run(main())
+
+
+def test_a_closed_client_makes_no_queue(server: Server) -> None:
+    async def body(client: wherry.AsyncClient) -> None:
+        await client.get(server.url("/json"))
+        await client.aclose()
+        with pytest.raises(wherry.StateError):
+            await client.get(server.url("/json"))
+        assert asyncio.get_running_loop() not in _async._pumps
+
+    run(body)

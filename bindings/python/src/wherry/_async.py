@@ -1,6 +1,6 @@
 # Wherry: the asyncio client
 # SPDX-License-Identifier: Apache-2.0
-"""Requests as coroutines: one queue per event loop, watched by `add_reader`; no threads."""
+"""Requests as coroutines: one queue per event loop, watched by `add_reader`; a thread only closes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import weakref
 from time import perf_counter
 
 from . import _codes as codes
-from ._base import BaseClient
+from ._base import BaseClient, free_client
 from ._bridge import Records, bytes_at, check, last_error, lib, made, text
-from ._errors import CancelledError
+from ._errors import CancelledError, WherryError
 from ._exchange import Exchange, settle
 from ._request import PLAIN, plain
 from ._response import Response
@@ -35,8 +35,11 @@ if TYPE_CHECKING:
     Waiting = Tuple["asyncio.Future[Response]", str, float, bool, Optional[Draft]]
     #: Takes in an event; True keeps it.
     Sink = Callable[[Record], bool]
+    Sinks = Dict[int, Tuple[Sink, Exchange]]
 
 BATCH = 256
+#: The DONE of a transfer whose own never came.
+ENDED: Record = (0, 0, 0, 0, codes.EVENT_DONE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Pump:
@@ -44,19 +47,34 @@ class Pump:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = weakref.ref(loop)
-        self.clients: Set[int] = set()
+        #: The marks of the clients that use it.
+        self.clients: Set[object] = set()
         self.waiting: Dict[int, Waiting] = {}
-        self.sinks: Dict[int, Sink] = {}
+        self.sinks: Sinks = {}
         self.key = itertools.count(1).__next__
         self.queue = made(lib.wherry_queue_new)
         self._fd = lib.wherry_queue_fd(self.queue)
         self._records = Records(BATCH)
         self._finalizer = weakref.finalize(loop, _free_queue, self.queue)
         self._tasks: Set[asyncio.Task[None]] = set()
+        self._is_reading = False
         loop.add_reader(self._fd, self.read)
 
-    def read(self) -> None:
-        """Takes one batch of events; the loop calls again while there are more."""
+    def read(self) -> bool:
+        """Takes one batch of events, and tells whether there was one; the loop calls again while
+        there are more.
+
+        What it calls must not end up here again: the records are in use.
+        """
+        if self._is_reading:
+            return False
+        self._is_reading = True
+        try:
+            return self._read()
+        finally:
+            self._is_reading = False
+
+    def _read(self) -> bool:
         records = self._records
         count_cell = records.count
         status = lib.wherry_queue_read(
@@ -65,7 +83,7 @@ class Pump:
         if status:
             if status != codes.E_TIMEOUT:
                 raise last_error(status)
-            return
+            return False
         count = count_cell.take()
         waiting = self.waiting
         now = perf_counter()
@@ -91,11 +109,12 @@ class Pump:
         finally:
             status = lib.wherry_queue_release(self.queue, records.address, count)
         check(status)
+        return True
 
     def _hand_on(self, records: Records, index: int, key: int, kind: int) -> None:
         """Gives an event to its sink, if there is one."""
-        sink = self.sinks.get(key)
-        if sink is not None and sink(records.at(index)):
+        found = self.sinks.get(key)
+        if found is not None and found[0](records.at(index)):
             records.keep(index)
         if kind == codes.EVENT_DONE:
             self.sinks.pop(key, None)
@@ -123,15 +142,17 @@ class Pump:
         exchange.transfer = made(
             lib.wherry_client_send, client._handle, draft.handle, self.queue, key
         )
-        self.sinks[key] = self._feeding(exchange, draft, sink)
+        self.sinks[key] = self._feeding(exchange, draft, sink), exchange
 
-    def download(self, client: AsyncClient, draft: Draft, target: bytes, sink: Sink) -> int:
+    def download(
+        self, client: AsyncClient, draft: Draft, target: bytes, exchange: Exchange, sink: Sink
+    ) -> int:
         """Starts a download whose events go to a sink."""
         key = self.key()
         transfer = made(
             lib.wherry_client_download, client._handle, draft.handle, target, self.queue, key
         )
-        self.sinks[key] = sink
+        self.sinks[key] = sink, exchange
         return transfer
 
     def _feeding(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
@@ -161,20 +182,56 @@ class Pump:
 
         return read
 
-    def release(self, client: AsyncClient) -> None:
-        """A client has closed: hands out its last events; without clients the queue goes."""
-        self.clients.discard(id(client))
+    def leave(self, client: object) -> None:
+        """`release` in its loop: for other threads, and for the garbage collector, which may come
+        in the middle of a `read`."""
         loop = self._loop()
-        if self.queue and (self.waiting or self.sinks) and loop and not loop.is_closed():
-            self.read()
+        if loop is None or loop.is_closed():
+            self.release(client)
+            return
+        try:
+            loop.call_soon_threadsafe(self.release, client)
+        except RuntimeError:
+            self.release(client)  # The loop was closed just now.
+
+    def release(self, client: object) -> None:
+        """The client with this mark has closed; without clients the queue goes, after its last
+        events are handed out."""
+        self.clients.discard(client)
         if self.clients or not self.queue:
+            return
+        loop = self._loop()
+        if loop is not None and self._is_reading:
+            loop.call_soon(self.release, client)
             return
         if loop is not None:
             _pumps.pop(loop, None)
             if not loop.is_closed():
                 loop.remove_reader(self._fd)
+                self._drain()
         self.queue = 0
         self._finalizer()
+
+    def _drain(self) -> None:
+        """Hands out all events; whoever waits for more is told that none will come."""
+        problem: Optional[WherryError] = None
+        try:
+            while (self.waiting or self.sinks) and self.read():
+                pass
+        except WherryError as error:
+            problem = error
+        waiting, self.waiting = self.waiting, {}
+        sinks, self.sinks = self.sinks, {}
+        for future, *_ in waiting.values():
+            if not future.done():
+                future.set_exception(_closed(problem))
+        for sink, exchange in sinks.values():
+            exchange.fail(_closed(problem))
+            sink(ENDED)
+
+
+def _closed(problem: Optional[WherryError]) -> CancelledError:
+    return CancelledError("the client was closed", "cancelled", underlying=problem)
 
 
 def _free_queue(queue: int) -> None:
@@ -192,6 +249,8 @@ class AsyncClient(BaseClient["Answer"]):
     """
 
     _last: Tuple[Any, Any] = (None, None)
+    #: What pumps know it by: its id might be another client's tomorrow.
+    _mark: Optional[object] = None
 
     # One coroutine per request, and none that only awaits another: that would cost as much as the
     # call into the library.
@@ -230,7 +289,21 @@ class AsyncClient(BaseClient["Answer"]):
 
     async def aclose(self) -> None:
         """Cancels what is in flight and frees the connections. Twice is fine."""
-        self._free()
+        handle, self._handle = self._handle, 0
+        if not handle:
+            return
+        try:
+            # Freeing waits for the client's threads, and the loop has others to serve.
+            freeing = asyncio.get_running_loop().run_in_executor(None, free_client, handle)
+        except RuntimeError:  # The program ends, and there are no more threads.
+            self._handle = handle
+            self._free()
+            return
+        pump = self._unlinked()
+        if pump is not None:
+            # Also where the task that waits is cancelled.
+            freeing.add_done_callback(lambda _: pump.leave(self._mark))
+        await asyncio.shield(freeing)
 
     async def __aenter__(self: Self) -> Self:
         self._live()
@@ -245,10 +318,13 @@ class AsyncClient(BaseClient["Answer"]):
         known, pump = self._last
         if known is not None and known() is loop and pump.queue:
             return pump  # type: ignore[no-any-return]
+        self._live()
         pump = _pumps.get(loop)
         if pump is None:
             pump = _pumps[loop] = Pump(loop)
-        pump.clients.add(id(self))
+        if self._mark is None:
+            self._mark = object()
+        pump.clients.add(self._mark)
         self._last = weakref.ref(loop), pump
         return pump
 
@@ -314,9 +390,17 @@ class AsyncClient(BaseClient["Answer"]):
             exchange.free()
         return exchange.result()
 
-    def _free(self) -> None:
-        super()._free()
-        _, pump = self._last
+    def _unlinked(self) -> Optional[Pump]:
+        """The pump it used last, and uses no more."""
+        pump: Optional[Pump] = self._last[1]
         self._last = (None, None)
-        if pump is not None:
-            pump.release(self)
+        return pump
+
+    def _free(self) -> None:
+        # Any thread may come here, and the garbage collector at any moment.
+        pump = self._unlinked()
+        try:
+            super()._free()
+        finally:
+            if pump is not None:
+                pump.leave(self._mark)

@@ -417,7 +417,7 @@ class BaseClient(Generic[Answer]):
     def _free(self) -> None:
         handle, self._handle = self._handle, 0
         if handle:
-            freed(lib.wherry_client_free(handle))
+            free_client(handle)
 
     def __del__(self) -> None:
         if not self._handle:
@@ -445,6 +445,11 @@ class BaseClient(Generic[Answer]):
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         type(self).__init__(self, **state)
+
+
+def free_client(handle: int) -> None:
+    """Frees a native client and what it runs."""
+    freed(lib.wherry_client_free(handle))
 
 
 def _match(which: Mapping[str, Optional[str]]) -> Tuple[int, Optional[bytes]]:

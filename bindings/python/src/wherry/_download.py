@@ -191,7 +191,8 @@ class AsyncDownload(BaseDownload):
         super().__init__(draft)
         loop = asyncio.get_running_loop()
         self._end: asyncio.Future[None] = loop.create_future()
-        self._began(client._pump(loop).download(client, draft, target, self._read))
+        pump = client._pump(loop)
+        self._began(pump.download(client, draft, target, self._exchange, self._read))
 
     def _read(self, record: Any) -> bool:
         if self._exchange.read(record) and not self._end.done():
