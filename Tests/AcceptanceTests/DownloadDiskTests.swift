@@ -249,8 +249,10 @@ private enum Strace {
         }
         defer { try? FileManager.default.removeItem(atPath: elsewhere) }
         try #require(device(elsewhere) != device(bench.folder.path), "one file system only")
-        let client = try makeClient(bench.scope) { $0.storageDirectory = bench.folder.path }
-        #expect(try client.storageDirectory() == bench.folder.path)
+        let client = try makeClient(bench.scope) {
+            $0.storageDirectory = bench.folder.file("state")
+        }
+        #expect(try client.storageDirectory() == bench.folder.file("state"))
 
         let path = elsewhere + "/a.bin"
         let url = bench.url("cut=400000&times=1")

@@ -111,7 +111,7 @@ import Wherry
                     let error = await failure { () throws(WherryError) in
                         try await client.send(request)
                     }
-                    #expect(error?.reason == "bad_parameters")
+                    #expect(error?.reason == "bad_method")
                 } else if method == "HEAD" {
                     // No body comes back: the server's log tells.
                     _ = try await client.send(request)
