@@ -264,6 +264,6 @@ private enum Strace {
         #expect(end.error == nil && end.resumedAt == 400_000)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Contents.v1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: elsewhere) == ["a.bin"])
-        #expect(try bench.folder.names.isEmpty)
+        #expect(try bench.folder.names == ["state"])
     }
 }
