@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import pickle
 import stat
@@ -14,6 +15,8 @@ import pytest
 from conftest import Server, run_python
 
 import wherry
+from wherry import _codes as codes
+from wherry._bridge import lib
 
 
 def test_C1_a_changed_time_limit_counts_from_the_next_request(server: Server) -> None:
@@ -312,3 +315,70 @@ def test_an_unclosed_client_warns() -> None:
     client = wherry.Client()
     with pytest.warns(ResourceWarning, match="unclosed <Client"):
         del client
+
+
+def test_R3_default_params_may_repeat_a_name(server: Server) -> None:
+    with wherry.Client(params=[("a", 1), ("a", 2), ("b", [3, 4])]) as client:
+        answer = client.get(server.url("/echo"))
+        assert answer.json()["query"][1:] == [["a", "1"], ["a", "2"], ["b", "3"], ["b", "4"]]
+        assert client.params == {"a": [1, 2], "b": [3, 4]}
+        with pickle.loads(pickle.dumps(client)) as again:
+            assert again.get(server.url("/echo")).json()["query"] == answer.json()["query"]
+
+        iterator: Any = ((name, "9") for name in ("a", "c"))
+        once = client.get(server.url("/echo"), params=iterator)
+        query = once.json()["query"][1:]
+        assert sorted(query) == [["a", "9"], ["b", "3"], ["b", "4"], ["c", "9"]]
+
+
+def test_R3_wrong_params_leave_no_request_behind(
+    client: wherry.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: List[int] = []
+    freed: List[int] = []
+    new, free = lib.wherry_request_new, lib.wherry_request_free
+
+    def make(method: bytes, url: bytes, out: int) -> int:
+        status = int(new(method, url, out))
+        made.append(ctypes.c_uint64.from_address(out).value)
+        return status
+
+    def let_go(handle: int) -> int:
+        freed.append(handle)
+        return int(free(handle))
+
+    monkeypatch.setattr(lib, "wherry_request_new", make)
+    monkeypatch.setattr(lib, "wherry_request_free", let_go)
+
+    class Wordless:
+        def __str__(self) -> str:
+            raise ZeroDivisionError
+
+    client.params = {"a": 1}
+    wrong: Any
+    for wrong in ({Wordless(): 1}, {"b": Wordless()}):
+        with pytest.raises(ZeroDivisionError):
+            client.get("http://127.0.0.1/", params=wrong)
+    client.params = {"a": Wordless()}
+    with pytest.raises(ZeroDivisionError):
+        client.get("http://127.0.0.1/")
+    assert made == freed and freed
+
+
+def test_the_answer_knows_the_query_of_parameters(server: Server) -> None:
+    with wherry.Client(parameters={"page": 2}) as client:
+        assert client.get(server.url("/json")).url.endswith("&page=2")
+        client.configure(base_url="")
+        assert client.get(server.url("/json")).url.endswith("&page=2")
+        client.set_parameter("page", None)
+        assert client.get(server.url("/json")).url == server.url("/json")
+    assert wherry.get(server.url("/json"), params={"page": 2}).url.endswith("&page=2")
+
+
+def test_the_http_version_can_be_given_back(server: Server, client: wherry.Client) -> None:
+    option = codes.OPTION_HTTP_VERSION
+    client.configure(http_version="1.1")
+    assert lib.wherry_client_get_option(client._handle, option) == 11
+    assert client.get(server.url("/json"), http_version=None).ok
+    client.configure(http_version=None)
+    assert lib.wherry_client_get_option(client._handle, option) == 0

@@ -286,3 +286,18 @@ with wherry.Client() as client:
     assert (done.stdout, done.stderr) == ("stopped 0\n", "")
 
 
+
+
+def test_M4_none_names_no_transfer(server: Server, client: wherry.Client, tmp_path: Any) -> None:
+    url = server.url("/bytes/2000000", hold=1000000, gate=server.gate())
+    with client.start_download(url, tmp_path / "kept") as handle:
+        nothing: Any = None
+        for verb in (client.cancel, client.discard, client.pause, client.resume, client.count):
+            for name in ("url", "tag", "identifier", "path"):
+                with pytest.raises(wherry.ArgumentError, match=f"{name}=None"):
+                    verb(**{name: nothing})
+        with pytest.raises(wherry.ArgumentError):
+            client.wait(tag=nothing)
+        assert client.count() == 1
+        server.open_gate(server.gate())
+        assert handle.wait() == str(tmp_path / "kept")

@@ -2,23 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import array
 import base64
+import ctypes
 import gc
 import hashlib
 import io
 import os
+import pickle
 import resource
 import signal
 import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict, Iterator, List
+from typing import Any, BinaryIO, Dict, Iterator, List
 
 import pytest
 from conftest import Server
 
 import wherry
+from wherry._body import Source
 
 
 def body(told: Dict[str, Any]) -> bytes:
@@ -629,3 +633,85 @@ def test_no_descriptor_or_handle_is_left(server: Server) -> None:
     while len(os.listdir("/proc/self/fd")) > before and time.monotonic() < deadline:
         threading.Event().wait(0.01)
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_R9_buffers_are_bodies_and_numbers_are_not(server: Server, client: wherry.Client) -> None:
+    words = array.array("B", b"abc")
+    text = ctypes.create_string_buffer(b"abc", 3)
+    for buffer in (words, text, memoryview(b"abc"), bytearray(b"abc")):
+        assert body(client.post(server.url("/echo"), content=buffer).json()) == b"abc"
+
+    with pytest.raises(TypeError, match="not int"):
+        client.post(server.url("/echo"), data=[1, 2, 3])
+    with pytest.raises(TypeError, match="not int"):
+        client.post(server.url("/echo"), content=iter([4]))
+    with pytest.raises(TypeError, match="cannot be a body"):
+        client.post(server.url("/echo"), content=7)
+
+
+def test_R9_of_a_file_that_grows_its_first_size_is_sent(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    path = tmp_path / "growing"
+    path.write_bytes(b"x" * 600_001)
+
+    class Growing:
+        """A file that somebody appends to before each read."""
+
+        def __init__(self, file: BinaryIO) -> None:
+            self._file = file
+            self.tell, self.fileno = file.tell, file.fileno
+
+        def read(self, size: int) -> bytes:
+            with open(path, "ab") as more:
+                more.write(b"y" * 200_000)
+            return self._file.read(size)
+
+    with open(path, "rb") as file:
+        file.seek(1)
+        told = client.post(server.url("/sink"), data=Growing(file)).json()
+
+    assert told["bytes"] == 600_000
+    assert field({"headers": server.log()[0]["headers"]}, "content-length") == ["600000"]
+
+
+def test_R9_what_the_library_says_of_a_body_is_not_taken_for_its_end(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    """A transfer without a streamed body takes no bytes, and runs on."""
+    with client.start_download(
+        server.url("/bytes/2000000", hold=1000000, gate=server.gate()), tmp_path / "file"
+    ) as handle:
+        with pytest.raises(wherry.StateError):
+            Source(iter([b"x"])).give(handle._exchange.transfer)
+        with pytest.raises(wherry.StateError):
+            Source(iter([])).give(handle._exchange.transfer)
+        handle.discard()
+        with pytest.raises(wherry.CancelledError):
+            handle.wait()
+        Source(iter([b"x"])).give(handle._exchange.transfer)
+
+
+def test_R19_true_keeps_the_limit_of_redirects(server: Server) -> None:
+    with wherry.Client(max_redirects=2) as client:
+        for answer in (
+            client.get(server.url("/redirect/2"), follow_redirects=True),
+            client.get(server.url("/redirect/3"), follow_redirects=True, max_redirects=3),
+            client.get(server.url("/redirect/3"), max_redirects=3, follow_redirects=True),
+        ):
+            assert answer.status_code == 200
+        with pytest.raises(wherry.HTTPStatusError, match="redirects"):
+            client.get(server.url("/redirect/3"), follow_redirects=True)
+        assert client.get(server.url("/redirect/1"), follow_redirects=False).status_code == 302
+        client.configure(follow_redirects=True)
+        with pytest.raises(wherry.HTTPStatusError, match="redirects"):
+            client.get(server.url("/redirect/3"))
+        client.configure(follow_redirects=False)
+        assert client.get(server.url("/redirect/1")).status_code == 302
+        assert client.get(server.url("/redirect/3"), follow_redirects=True).status_code == 200
+        client.configure(follow_redirects=True)
+        assert client.get(server.url("/redirect/3")).status_code == 200
+    with wherry.Client(max_redirects=5, follow_redirects=False) as still:
+        assert still.get(server.url("/redirect/1")).status_code == 302
+        with pickle.loads(pickle.dumps(still)) as again:
+            assert again.get(server.url("/redirect/1")).status_code == 302

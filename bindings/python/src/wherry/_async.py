@@ -160,9 +160,9 @@ class Pump:
         if source is None or not source.asynchronous:
             return sink
 
-        async def feed(offset: int) -> None:
+        async def feed() -> None:
             try:
-                await source.give_async(exchange.transfer, offset)
+                await source.give_async(exchange.transfer)
             except Exception as error:
                 exchange.fail(error)
 
@@ -172,7 +172,7 @@ class Pump:
             nonlocal running
             if record[4] == codes.EVENT_WANT_BODY:
                 if running is None or running.done():
-                    running = asyncio.ensure_future(feed(record[13]))
+                    running = asyncio.ensure_future(feed())
                     self._tasks.add(running)
                     running.add_done_callback(self._tasks.discard)
                 return False

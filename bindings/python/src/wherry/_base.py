@@ -12,93 +12,19 @@ from ._errors import ArgumentError, StateError, WherryError
 from ._headers import ClientHeaders
 from ._options import Timeout, Unset, credentials, flat, pairs, word
 from ._progress import Progress, TransferInfo
-from ._request import PLAIN, Draft, array_style, http_version, path_text
+from ._request import NONE_SAYS_SOMETHING, PLAIN, Draft, path_text
+from ._settings import FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple, TypedDict
-    from typing import TypeVar, Union
+    from typing import Any, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar, Union
 
     from typing_extensions import Unpack
 
     from ._mock import MockTransport
     from ._options import AuthLike, TimeoutLike
     from ._request import Pairs, RequestOptions
-
-    class LiveSettings(TypedDict, total=False):
-        """The settings that can be changed at any time; wherry.h explains each."""
-
-        max_redirects: int
-        max_retries: int
-        keep_auth_across_hosts: bool
-        http_version: Union[str, int, None]
-        compressed: int
-        max_body_bytes: int
-        max_header_bytes: int
-        max_send_bytes_per_second: int
-        max_receive_bytes_per_second: int
-        json_only: bool
-        array_style: str
-        max_per_host: int
-        max_connections: int
-        make_directories: bool
-        durability: int
-        stall_bytes_per_second: int
-        debug: bool
-        app_version: Optional[str]
-        user_agent: Optional[str]
-        image_names: Optional[str]
-        jpeg_type: Optional[str]
-
-    class Settings(LiveSettings, total=False):
-        """The settings of a new client."""
-
-        storage_name: Optional[str]
-        storage_directory: Optional[str]
-        proxy: Optional[str]
-
-    class Changes(LiveSettings, total=False):
-        """What `BaseClient.configure` can change."""
-
-        base_url: str
-        bases: Optional[Mapping[str, Optional[str]]]
-        timeout: Union[TimeoutLike, Unset]
-        auth: AuthLike
-        follow_redirects: bool
-
-_NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
-    "max_redirects": (codes.OPTION_MAX_REDIRECTS, int),
-    "max_retries": (codes.OPTION_MAX_RETRIES, int),
-    "keep_auth_across_hosts": (codes.OPTION_KEEP_AUTH_ACROSS_HOSTS, int),
-    "http_version": (codes.OPTION_HTTP_VERSION, http_version),
-    "compressed": (codes.OPTION_COMPRESSED, int),
-    "max_body_bytes": (codes.OPTION_MAX_BODY_BYTES, int),
-    "max_header_bytes": (codes.OPTION_MAX_HEADER_BYTES, int),
-    "max_send_bytes_per_second": (codes.OPTION_MAX_SEND_BYTES_PER_SECOND, int),
-    "max_receive_bytes_per_second": (codes.OPTION_MAX_RECEIVE_BYTES_PER_SECOND, int),
-    "json_only": (codes.OPTION_JSON_ONLY, int),
-    "array_style": (codes.OPTION_ARRAY_STYLE, array_style),
-    "max_per_host": (codes.OPTION_MAX_PER_HOST, int),
-    "max_connections": (codes.OPTION_MAX_CONNECTIONS, int),
-    "make_directories": (codes.OPTION_MAKE_DIRECTORIES, int),
-    "durability": (codes.OPTION_DURABILITY, int),
-    "stall_bytes_per_second": (codes.OPTION_STALL_BYTES_PER_SECOND, int),
-    "debug": (codes.OPTION_DEBUG, int),
-    "follow_redirects": (codes.OPTION_MAX_REDIRECTS, lambda value: 10 if value else 0),
-}
-_TEXTS: Dict[str, int] = {
-    "base_url": codes.TEXT_BASE_URL,
-    "app_version": codes.TEXT_APP_VERSION,
-    "user_agent": codes.TEXT_USER_AGENT,
-    "image_names": codes.TEXT_IMAGE_NAMES,
-    "jpeg_type": codes.TEXT_JPEG_TYPE,
-}
-#: Settings that only a new client can have.
-_FIXED: Dict[str, int] = {
-    "storage_name": codes.TEXT_STORAGE_NAME,
-    "storage_directory": codes.TEXT_STORAGE_DIRECTORY,
-    "proxy": codes.TEXT_PROXY,
-}
+    from ._settings import Changes, Settings
 
 
 if TYPE_CHECKING:
@@ -147,18 +73,19 @@ class BaseClient(Generic[Answer]):
         """
         others: Dict[str, Any] = dict(settings)
         self._settings: Dict[str, Any] = {}
+        #: Whether an answer's URL may be another than the one asked for, without a redirect.
         self._url_depends = True
-        self._query: Dict[str, Any] = {}
+        self._query: List[Tuple[str, Any]] = []
         self._transport = transport
         self._fields: Dict[str, Tuple[str, str]] = {}
         config = made(lib.wherry_config_new)
         try:
             for name in list(others):
-                if name in _FIXED:
+                if name in FIXED:
                     value = others.pop(name)
                     if value is not None:
                         self._settings[name] = value
-                        check(lib.wherry_config_set_text(config, _FIXED[name], text(value)))
+                        check(lib.wherry_config_set_text(config, FIXED[name], text(value)))
             if verify is False:
                 check(lib.wherry_config_set_option(config, codes.OPTION_INSECURE, 1))
             elif verify is not True:
@@ -175,7 +102,7 @@ class BaseClient(Generic[Answer]):
         self._settings.update(verify=verify, trust_env=trust_env)
         try:
             if not follow_redirects:
-                others.setdefault("max_redirects", 0)
+                others["max_redirects"] = 0
             said = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
             self._configure({**said, **others})
             for name, value in pairs(headers or {}):
@@ -195,16 +122,18 @@ class BaseClient(Generic[Answer]):
         self._configure(dict(changes))
 
     def _configure(self, settings: Dict[str, Any]) -> None:
+        if "follow_redirects" in settings:
+            settings = self._redirects(settings)
         for name, value in settings.items():
-            if name in _NUMBERS:
-                option, convert = _NUMBERS[name]
-                if value is not None:
+            if name in NUMBERS:
+                option, convert = NUMBERS[name]
+                if value is not None or name in NONE_SAYS_SOMETHING:
                     check(lib.wherry_client_set_option(self._live(), option, convert(value)))
-            elif name in _TEXTS:
+            elif name in TEXTS:
                 sent = text(value) if value else None
-                check(lib.wherry_client_set_text(self._live(), _TEXTS[name], sent))
+                check(lib.wherry_client_set_text(self._live(), TEXTS[name], sent))
                 if name == "base_url":
-                    self._url_depends = bool(value)
+                    self._url_depends = bool(value or self._settings.get("parameters"))
             elif name == "bases":
                 value = self._set_bases(value or {})
             elif name == "timeout":
@@ -265,12 +194,15 @@ class BaseClient(Generic[Answer]):
 
     @property
     def params(self) -> Mapping[str, Any]:
-        """What goes into every query."""
-        return dict(self._query)
+        """What goes into every query; a name that occurs several times has a list."""
+        found: Dict[str, List[Any]] = {}
+        for name, value in self._query:
+            found.setdefault(name, []).append(value)
+        return {name: v[0] if len(v) == 1 else v for name, v in found.items()}
 
     @params.setter
     def params(self, values: Pairs) -> None:
-        self._query = dict(pairs(values))
+        self._query = pairs(values)
 
     @property
     def bases(self) -> Mapping[str, str]:
@@ -284,7 +216,10 @@ class BaseClient(Generic[Answer]):
             lib.wherry_client_set_parameter(self._live(), text(name, "bad_parameters"), sent)
         )
         kept = {k: v for k, v in self._settings.get("parameters", {}).items() if k != name}
-        self._settings["parameters"] = kept if value is None else {**kept, name: value}
+        if value is not None:
+            kept[name] = value
+        self._settings["parameters"] = kept
+        self._url_depends = bool(kept or self.base_url)
 
     @property
     def storage(self) -> str:
@@ -349,15 +284,31 @@ class BaseClient(Generic[Answer]):
 
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
         self._live()
+        query = self._query
+        own = options.get("params")
+        if query and own is not None and not isinstance(own, (str, bytes)):
+            own = list(flat(own))  # It may be an iterator, and is needed twice.
+            options = {**options, "params": own}
+            named = {name for name, _ in own}
+            query = [(name, value) for name, value in query if word(name) not in named]
+        if "follow_redirects" in options:
+            options = self._redirects(options)
         draft = Draft(method, url)
-        if self._query:
-            query = self._query
-            own = options.get("params")
-            if own is not None and not isinstance(own, (str, bytes)):
-                named = {word(name) for name, _ in flat(own)}
-                query = {k: v for k, v in query.items() if k not in named}
+        if query:
             draft.apply({"params": query})
         return draft.apply(options) if options else draft
+
+    def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
+        """Both keywords of redirects as one limit: True keeps the limit, unless it is 0."""
+        rest = dict(options)
+        follows = rest.pop("follow_redirects")
+        if follows is None:
+            return rest
+        limit = rest.get("max_redirects")
+        if limit is None:
+            limit = lib.wherry_client_get_option(self._live(), codes.OPTION_MAX_REDIRECTS)
+        rest["max_redirects"] = (limit or MAX_REDIRECTS) if follows else 0
+        return rest
 
     def identifier(self, method: Optional[str], url: str, **options: Any) -> str:
         """The name of such a request, for `cancel`, `count` and the like."""
@@ -372,37 +323,37 @@ class BaseClient(Generic[Answer]):
 
     # Management
 
-    def transfers(self, **which: Optional[str]) -> List[TransferInfo]:
+    def transfers(self, **which: str) -> List[TransferInfo]:
         """What runs: all, or by one of ``url=``, ``tag=``, ``identifier=`` or ``path=``."""
         listing = made(lib.wherry_client_list, self._live(), *_match(which))
         return [TransferInfo(row) for row in transfer_rows(listing)]
 
-    def count(self, **which: Optional[str]) -> int:
+    def count(self, **which: str) -> int:
         """How many of them run."""
         return int(lib.wherry_client_count(self._live(), *_match(which)))
 
-    def cancel(self, **which: Optional[str]) -> int:
+    def cancel(self, **which: str) -> int:
         """Cancels them and tells how many; downloads keep what they have."""
         return self._verb(lib.wherry_client_cancel, which)
 
-    def pause(self, **which: Optional[str]) -> int:
+    def pause(self, **which: str) -> int:
         """Pauses them and tells how many."""
         return self._verb(lib.wherry_client_pause, which)
 
-    def resume(self, **which: Optional[str]) -> int:
+    def resume(self, **which: str) -> int:
         """Lets paused ones go on and tells how many."""
         return self._verb(lib.wherry_client_resume, which)
 
-    def discard(self, **which: Optional[str]) -> int:
+    def discard(self, **which: str) -> int:
         """Cancels them and deletes what downloads have kept, also of earlier runs."""
         return self._verb(lib.wherry_client_discard, which)
 
-    def progress(self, **which: Optional[str]) -> Progress:
+    def progress(self, **which: str) -> Progress:
         """How far they have come, added up."""
         match = _match(which)
         return Progress(progress_of(lib.wherry_client_progress, self._live(), *match))
 
-    def _verb(self, function: Any, which: Mapping[str, Optional[str]]) -> int:
+    def _verb(self, function: Any, which: Mapping[str, str]) -> int:
         count = Cell()
         check(function(self._live(), *_match(which), count.address))
         return count.take()
@@ -440,7 +391,7 @@ class BaseClient(Generic[Answer]):
             raise TypeError("a client with a MockTransport cannot be pickled")
         state = dict(self._settings)
         state["headers"] = dict(self.headers.items())
-        state["params"] = dict(self._query)
+        state["params"] = list(self._query)
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
@@ -452,7 +403,7 @@ def free_client(handle: int) -> None:
     freed(lib.wherry_client_free(handle))
 
 
-def _match(which: Mapping[str, Optional[str]]) -> Tuple[int, Optional[bytes]]:
+def _match(which: Mapping[str, str]) -> Tuple[int, Optional[bytes]]:
     """The match and key behind ``url=``, ``tag=``, ``identifier=``, ``path=`` or nothing."""
     matches = {
         "url": codes.MATCH_URL,
@@ -463,12 +414,16 @@ def _match(which: Mapping[str, Optional[str]]) -> Tuple[int, Optional[bytes]]:
     for name in which:
         if name not in matches:
             raise TypeError(f"transfers are found by {', '.join(matches)}, not by {name!r}")
-    said = [(matches[name], key) for name, key in which.items() if key is not None]
-    if len(said) > 1:
-        raise ArgumentError("only one of url=, tag=, identifier= and path= at a time", "bad_option")
-    if not said:
+    if not which:
         return codes.MATCH_ALL, None
-    match, key = said[0]
+    if len(which) > 1:
+        raise ArgumentError("only one of url=, tag=, identifier= and path= at a time", "bad_option")
+    ((name, key),) = which.items()
+    if key is None:
+        raise ArgumentError(
+            f"{name}=None names no transfer; for all of them, leave {name}= out", "bad_argument"
+        )
+    match = matches[name]
     return match, path_text(str(key)) if match == codes.MATCH_PATH else text(key)
 
 

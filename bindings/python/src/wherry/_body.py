@@ -9,49 +9,47 @@ import stat
 
 from . import _codes as codes
 from ._bridge import Cell, address, check, last_error, lib
-from ._errors import ArgumentError, StateError
+from ._errors import ArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, AsyncIterator, Callable, Iterator, Optional, Tuple, Union
+    from typing import Any, AsyncIterator, Iterator, Optional, Tuple, Union
 
     Piece = Union[bytes, bytearray, memoryview, str]
 
 CHUNK = 256 * 1024
+#: States in which a transfer takes no more bytes.
+ENDED = frozenset(("done", "failed", "cancelled"))
 
 
 class Source:
     """The bytes of one streamed body, handed on as the library has room for them."""
 
-    __slots__ = ("count", "asynchronous", "_pieces", "_rewind", "_piece", "_at", "_sent", "_taken")
+    __slots__ = ("count", "asynchronous", "_pieces", "_piece", "_at", "_sent", "_taken")
 
     def __init__(
         self,
         pieces: Union[Iterator[Piece], AsyncIterator[Piece]],
         count: int = -1,
-        rewind: Optional[Callable[[], Iterator[Piece]]] = None,
     ) -> None:
-        #: How many bytes there will be, or -1.
+        #: How many bytes there will be, or -1; what the pieces have beyond is left out.
         self.count = count
         self.asynchronous = hasattr(pieces, "__anext__")
         self._pieces: Any = pieces
-        self._rewind = rewind
         self._piece = b""
         self._at = 0
         self._sent = 0
         self._taken = Cell()
 
-    def give(self, transfer: int, offset: int) -> None:
+    def give(self, transfer: int) -> None:
         """Answers one WANT_BODY; an exception of the iterator passes through."""
-        self._start(offset)
         while self._send(transfer):
             piece = next(self._pieces, None)
             if not self._next(transfer, piece):
                 return
 
-    async def give_async(self, transfer: int, offset: int) -> None:
+    async def give_async(self, transfer: int) -> None:
         """The same for an asynchronous iterator."""
-        self._start(offset)
         while self._send(transfer):
             try:
                 piece = await self._pieces.__anext__()
@@ -60,25 +58,17 @@ class Source:
             if not self._next(transfer, piece):
                 return
 
-    def _start(self, offset: int) -> None:
-        if offset == 0 and self._sent:
-            if self._rewind is None:
-                raise StateError(
-                    "the body has to be sent again, and an iterator gives it only once",
-                    "not_replayable",
-                )
-            self._pieces = self._rewind()
-            self._piece, self._at, self._sent = b"", 0, 0
-
     def _next(self, transfer: int, piece: Optional[Piece]) -> bool:
-        if piece is None:
-            status = lib.wherry_transfer_finish(transfer)
-            if status and status != codes.E_STATE:
-                raise last_error(status)
+        left = self.count - self._sent
+        if piece is None or left == 0:
+            _goes_on(transfer, lib.wherry_transfer_finish(transfer))
             return False
         if isinstance(piece, str):
             piece = piece.encode()
-        self._piece, self._at = bytes(piece), 0
+        elif not isinstance(piece, (bytes, bytearray, memoryview)):
+            raise TypeError(f"a piece of a body is bytes or str, not {type(piece).__name__}")
+        data = bytes(piece)
+        self._piece, self._at = data[:left] if 0 < left < len(data) else data, 0
         return True
 
     def _send(self, transfer: int) -> bool:
@@ -89,13 +79,23 @@ class Source:
             status = lib.wherry_transfer_write(
                 transfer, base + self._at, size - self._at, self._taken.address
             )
-            if status in (codes.E_BUSY, codes.E_STATE):
+            if status == codes.E_BUSY or not _goes_on(transfer, status):
                 return False  # Full, or over: either way the next event says what comes.
-            check(status)
             taken = self._taken.take()
             self._at += taken
             self._sent += taken
         return True
+
+
+def _goes_on(transfer: int, status: int) -> bool:
+    """Whether a call that answered this found the transfer running; raises what else it says."""
+    if status == codes.E_STATE:
+        error = last_error(status)
+        if codes.STATES.get(lib.wherry_transfer_state(transfer)) in ENDED:
+            return False
+        raise error
+    check(status)
+    return True
 
 
 def of_object(data: Any) -> Union[bytes, str, Source]:
@@ -104,20 +104,19 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
         return data
     if isinstance(data, str):
         return data.encode()
-    if isinstance(data, (bytearray, memoryview)):
-        return bytes(data)
     if isinstance(data, os.PathLike):
         return os.path.abspath(os.fsdecode(data))
     if hasattr(data, "read"):
         return bytes(data.read()) if hasattr(data, "getbuffer") else of_file(data)
+    try:
+        return bytes(memoryview(data))  # Before iteration: the items of an array are numbers.
+    except TypeError:
+        pass
     if hasattr(data, "__aiter__"):
         return Source(data.__aiter__())
     if hasattr(data, "__iter__"):
         return Source(iter(data))
-    try:
-        return bytes(memoryview(data))
-    except TypeError:
-        raise TypeError(f"{type(data).__name__} cannot be a body") from None
+    raise TypeError(f"{type(data).__name__} cannot be a body")
 
 
 def of_file(file: Any) -> Union[str, Source]:
@@ -129,14 +128,7 @@ def of_file(file: Any) -> Union[str, Source]:
     def read() -> Iterator[Piece]:
         return iter(lambda: file.read(CHUNK) or None, None)
 
-    if start is None:
-        return Source(read())
-
-    def again() -> Iterator[Piece]:
-        file.seek(start)
-        return read()
-
-    return Source(read(), -1 if size is None else max(0, size - start), again)
+    return Source(read(), -1 if start is None or size is None else max(0, size - start))
 
 
 def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:

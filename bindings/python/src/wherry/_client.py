@@ -96,7 +96,7 @@ class Client(BaseClient["Response"]):
         with self.start_download(url, path, **options) as handle:
             return handle.wait()
 
-    def wait(self, *, timeout: Optional[float] = None, **which: Optional[str]) -> None:
+    def wait(self, *, timeout: Optional[float] = None, **which: str) -> None:
         """Waits until all have ended, or those of one url=, tag=, identifier= or path=."""
         self._sliced(lib.wherry_client_wait, timeout, self._live(), *_match(which))
 

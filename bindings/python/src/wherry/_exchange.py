@@ -124,7 +124,7 @@ class Exchange:
             if kind == codes.EVENT_PROGRESS:
                 self._progress(record)
             elif kind == codes.EVENT_WANT_BODY:
-                self.want_body(record[13])
+                self.want_body()
             elif kind == codes.EVENT_HEAD:
                 head_of(self.response, record)
                 self.head = True
@@ -134,10 +134,10 @@ class Exchange:
             self.fail(error)
         return self.done
 
-    def want_body(self, offset: int) -> None:
+    def want_body(self) -> None:
         """Answers a WANT_BODY."""
         if self._source is not None and self.error is None:
-            self._source.give(self.transfer, offset)
+            self._source.give(self.transfer)
 
     def _progress(self, record: Record) -> None:
         if self.on_progress is not None and self.error is None:

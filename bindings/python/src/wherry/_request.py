@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         headers: Union[Mapping[str, Optional[str]], Sequence[Tuple[str, Optional[str]]], None]
         auth: AuthLike
         timeout: TimeoutLike
+        #: True keeps the limit of the client, unless that is 0.
         follow_redirects: bool
         max_redirects: int
         #: Your name for a group of transfers.
@@ -238,9 +239,6 @@ class Draft:
     def option(self, option: int, value: int) -> None:
         check(lib.wherry_request_set_option(self.handle, option, value))
 
-    def follow_redirects(self, value: bool) -> None:
-        self.option(codes.OPTION_MAX_REDIRECTS, 10 if value else 0)
-
     def set_base(self, value: Union[str, Sequence[str]]) -> None:
         names = value if isinstance(value, str) else ",".join(value)
         check(lib.wherry_request_set_base(self.handle, text(names)))
@@ -311,8 +309,8 @@ def plain(method: Optional[str]) -> int:
     return kept
 
 
-#: Keywords whose None is a value: no time limit.
-NONE_SAYS_SOMETHING = frozenset(("timeout",))
+#: Keywords whose None is a value: no time limit, whichever version.
+NONE_SAYS_SOMETHING = frozenset(("timeout", "http_version"))
 
 KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "params": Draft.params,
@@ -324,7 +322,6 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "content": Draft.content,
     "files": Draft.files,
     "timeout": Draft.timeout,
-    "follow_redirects": Draft.follow_redirects,
     "max_redirects": _number(codes.OPTION_MAX_REDIRECTS),
     "tag": Draft.set_tag,
     "progress": Draft.set_progress,

@@ -1,0 +1,93 @@
+# Wherry: what a client can be set to
+# SPDX-License-Identifier: Apache-2.0
+"""The names of a client's settings, and the options of wherry.h behind them."""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._request import array_style, http_version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypedDict, Union
+
+    from ._options import AuthLike, TimeoutLike, Unset
+
+    class LiveSettings(TypedDict, total=False):
+        """The settings that can be changed at any time; wherry.h explains each."""
+
+        max_redirects: int
+        max_retries: int
+        keep_auth_across_hosts: bool
+        http_version: Union[str, int, None]
+        compressed: int
+        max_body_bytes: int
+        max_header_bytes: int
+        max_send_bytes_per_second: int
+        max_receive_bytes_per_second: int
+        json_only: bool
+        array_style: str
+        max_per_host: int
+        max_connections: int
+        make_directories: bool
+        durability: int
+        stall_bytes_per_second: int
+        debug: bool
+        app_version: Optional[str]
+        user_agent: Optional[str]
+        image_names: Optional[str]
+        jpeg_type: Optional[str]
+
+    class Settings(LiveSettings, total=False):
+        """The settings of a new client."""
+
+        storage_name: Optional[str]
+        storage_directory: Optional[str]
+        proxy: Optional[str]
+
+    class Changes(LiveSettings, total=False):
+        """What `BaseClient.configure` can change."""
+
+        base_url: str
+        bases: Optional[Mapping[str, Optional[str]]]
+        timeout: Union[TimeoutLike, Unset]
+        auth: AuthLike
+        follow_redirects: bool
+
+#: The limit where redirects are followed and nobody says how many.
+MAX_REDIRECTS = 10
+
+#: Settings that are numbers: the option, and what makes the number.
+NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
+    "max_redirects": (codes.OPTION_MAX_REDIRECTS, int),
+    "max_retries": (codes.OPTION_MAX_RETRIES, int),
+    "keep_auth_across_hosts": (codes.OPTION_KEEP_AUTH_ACROSS_HOSTS, int),
+    "http_version": (codes.OPTION_HTTP_VERSION, http_version),
+    "compressed": (codes.OPTION_COMPRESSED, int),
+    "max_body_bytes": (codes.OPTION_MAX_BODY_BYTES, int),
+    "max_header_bytes": (codes.OPTION_MAX_HEADER_BYTES, int),
+    "max_send_bytes_per_second": (codes.OPTION_MAX_SEND_BYTES_PER_SECOND, int),
+    "max_receive_bytes_per_second": (codes.OPTION_MAX_RECEIVE_BYTES_PER_SECOND, int),
+    "json_only": (codes.OPTION_JSON_ONLY, int),
+    "array_style": (codes.OPTION_ARRAY_STYLE, array_style),
+    "max_per_host": (codes.OPTION_MAX_PER_HOST, int),
+    "max_connections": (codes.OPTION_MAX_CONNECTIONS, int),
+    "make_directories": (codes.OPTION_MAKE_DIRECTORIES, int),
+    "durability": (codes.OPTION_DURABILITY, int),
+    "stall_bytes_per_second": (codes.OPTION_STALL_BYTES_PER_SECOND, int),
+    "debug": (codes.OPTION_DEBUG, int),
+}
+#: Settings that are text.
+TEXTS: Dict[str, int] = {
+    "base_url": codes.TEXT_BASE_URL,
+    "app_version": codes.TEXT_APP_VERSION,
+    "user_agent": codes.TEXT_USER_AGENT,
+    "image_names": codes.TEXT_IMAGE_NAMES,
+    "jpeg_type": codes.TEXT_JPEG_TYPE,
+}
+#: Settings that only a new client can have.
+FIXED: Dict[str, int] = {
+    "storage_name": codes.TEXT_STORAGE_NAME,
+    "storage_directory": codes.TEXT_STORAGE_DIRECTORY,
+    "proxy": codes.TEXT_PROXY,
+}
