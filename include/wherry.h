@@ -20,7 +20,8 @@
  *            (events: until wherry_event_free), not longer: those are plain memory, unchecked.
  *            client, queue, transfer and stub lend nothing; they copy out.
  *  INPUTS    Everything you pass in is copied before the call returns, so it may be freed at once.
- *            Text is NUL-terminated UTF-8; bytes are a pointer and a count (NULL only with 0).
+ *            Text, paths too, is NUL-terminated UTF-8 (else `bad_text`); bytes are a pointer and a
+ *            count (NULL only with 0).
  *  THREADS   Every function may be called from any thread. config, request, response, event, list,
  *            image, compression and json are meant for one thread at a time: sharing one is safe
  *            for the process but its answers may mix. Events of one transfer come in order.

@@ -12,6 +12,7 @@ enumerations and the layout of the structs, which the binding's numbers are comp
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import json
 import os
@@ -181,6 +182,23 @@ class Contract:
             if isinstance(layout, struct.Struct):
                 self._layout(name, layout, structs)
 
+    def reasons(self) -> None:
+        """The reasons that the binding gives by itself stand in the table of docs/errors.md."""
+        with open(os.path.join(ROOT, "docs", "errors.md"), encoding="utf-8") as file:
+            table = set(re.findall(r"^\| `(\w+)` \|", file.read(), flags=re.M))
+        package = os.path.join(BINDING, "wherry")
+        found: Dict[str, str] = {}
+        for name in sorted(filter(lambda name: name.endswith(".py"), os.listdir(package))):
+            with open(os.path.join(package, name), encoding="utf-8") as file:
+                tree = ast.parse(file.read())
+            for reason, line in given_reasons(tree):
+                found[reason] = f"{name}:{line}"
+        self.equal("reasons of the binding", len(found) > 0, True)
+        self.compared += len(found)
+        for reason, place in found.items():
+            if reason not in table:
+                self.faults.append(f"the reason {reason} of {place} is not in docs/errors.md")
+
     def _layout(self, name: str, layout: struct.Struct, structs: Dict[str, Any]) -> None:
         fields = dict(structs.get("wherry_" + PARTS.get(name, name).lower(), {}))
         whole = fields.pop("", None)
@@ -195,6 +213,22 @@ class Contract:
                 offset += size
         known = [place for place in fields.values() if name not in PARTS or place in places]
         self.equal(f"fields of {name}", known, places)
+
+
+def given_reasons(tree: ast.AST) -> List[Tuple[str, int]]:
+    """The words that stand where errors and `text` take a reason, with their lines."""
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if not node.func.id.endswith("Error") and node.func.id not in ("text", "kind"):
+            continue
+        said = node.args[1:2] + [word.value for word in node.keywords if word.arg == "reason"]
+        for given in said:
+            for part in ast.walk(given):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value:
+                    found.append((part.value, part.lineno))
+    return found
 
 
 def main() -> int:
@@ -214,6 +248,7 @@ def main() -> int:
         contract.same_names("the header", functions, "the SwiftPM library", names)
     if os.path.exists(os.path.join(BINDING, "wherry", "_native.py")):
         contract.python(header)
+        contract.reasons()
     for fault in contract.faults:
         print(fault)
     print(f"{len(functions)} functions, {contract.compared} comparisons, {len(contract.faults)} faults")

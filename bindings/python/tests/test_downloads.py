@@ -232,7 +232,7 @@ def test_D12_waiting_for_a_download_has_a_limit(
     with client.start_download(url, tmp_path / "file") as handle:
         with pytest.raises(wherry.TimeoutError) as caught:
             handle.wait(timeout=0.05)
-        assert caught.value.reason == "wait" and not handle.is_done
+        assert caught.value.reason == "timeout" and not handle.is_done
         server.open_gate(server.gate())
         handle.wait(timeout=20)
 

@@ -206,7 +206,7 @@ def test_M11_waiting_has_a_limit(
 
     with pytest.raises(wherry.TimeoutError) as caught:
         client.wait(tag="mine", timeout=0.05)
-    assert caught.value.reason == "wait"
+    assert caught.value.reason == "timeout"
     server.open_gate(server.gate())
     client.wait(tag="mine", timeout=20)
     client.wait()

@@ -9,6 +9,7 @@ import gc
 import hashlib
 import io
 import os
+import pathlib
 import pickle
 import resource
 import signal
@@ -22,7 +23,9 @@ import pytest
 from conftest import Server
 
 import wherry
+from wherry import _codes as codes
 from wherry._body import Source
+from wherry._bridge import lib
 
 
 def body(told: Dict[str, Any]) -> bytes:
@@ -587,6 +590,32 @@ def test_ctrl_c_answers_at_once_and_cancels(server: Server, client: wherry.Clien
     client.wait(timeout=20)
 
 
+@pytest.mark.parametrize("function", ["wherry_client_perform_for", "wherry_transfer_wait"])
+def test_ctrl_c_beside_the_answer_frees_it(
+    server: Server, client: wherry.Client, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    original, free = getattr(lib, function), lib.wherry_event_free
+    freed: List[int] = []
+
+    def answered(*arguments: Any) -> int:
+        status = int(original(*arguments))
+        if status == codes.OK:
+            raise KeyboardInterrupt
+        if function == "wherry_transfer_wait":
+            server.open_gate(server.gate())
+        return status
+
+    monkeypatch.setattr(lib, function, answered)
+    monkeypatch.setattr(lib, "wherry_event_free", lambda event: freed.append(free(event)))
+    path = "/json" if function == "wherry_client_perform_for" else "/bytes/100"
+    held = {} if path == "/json" else {"hold": 10, "gate": server.gate()}
+    with pytest.raises(KeyboardInterrupt):
+        client.get(server.url(path, **held))
+    assert freed == [codes.OK]
+    monkeypatch.undo()
+    assert client.get(server.url("/json")).ok
+
+
 def test_a_signal_handler_may_send_a_request_of_its_own(
     server: Server, client: wherry.Client
 ) -> None:
@@ -715,3 +744,32 @@ def test_R19_true_keeps_the_limit_of_redirects(server: Server) -> None:
         assert still.get(server.url("/redirect/1")).status_code == 302
         with pickle.loads(pickle.dumps(still)) as again:
             assert again.get(server.url("/redirect/1")).status_code == 302
+
+
+def test_a_streamed_refusal_has_the_reason_of_a_collected_one(
+    server: Server, client: wherry.Client
+) -> None:
+    with pytest.raises(wherry.HTTPStatusError) as collected:
+        client.get(server.url("/status/404")).raise_for_status()
+    with client.stream("GET", server.url("/status/404")) as answer:
+        with pytest.raises(wherry.StateError) as unread:
+            answer.content
+        with pytest.raises(wherry.HTTPStatusError) as streamed:
+            answer.raise_for_status()
+        list(answer.iter_bytes())
+        with pytest.raises(wherry.StateError) as taken:
+            list(answer.iter_bytes())
+    assert collected.value.reason == streamed.value.reason == "http_status"
+    assert unread.value.reason == taken.value.reason == "wrong_state"
+
+
+def test_paths_are_utf_8(server: Server, client: wherry.Client, tmp_path: Any) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    for call in (
+        lambda: client.download(server.url("/json"), path),
+        lambda: client.post(server.url("/sink"), data=pathlib.Path(path)),
+    ):
+        with pytest.raises(wherry.ArgumentError) as caught:
+            call()
+        assert caught.value.reason == "bad_text"
+    assert server.log() == []

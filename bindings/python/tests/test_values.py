@@ -258,3 +258,24 @@ def test_the_package_is_strictly_typed() -> None:
     )  # fmt: skip
 
     assert done.returncode == 0, done.stdout
+
+
+def test_type_checkers_know_the_names_of_the_module() -> None:
+    pytest.importorskip("mypy")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", os.devnull, "--cache-dir", os.devnull,
+         "-c", "import wherry\nwherry.Client\nwherry.Clinet"],
+        env={**os.environ, "MYPYPATH": os.path.join(ROOT, "bindings", "python", "src")},
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+
+    assert "Clinet" in done.stdout and "1 error" in done.stdout
+    with pytest.raises(AttributeError, match="Clinet"):
+        getattr(wherry, "Clinet")
+
+
+def test_headers_have_each_name_once_whatever_its_case() -> None:
+    headers = wherry.Headers([("Set-Cookie", "a"), ("X", "1"), ("set-cookie", "b")])
+
+    assert list(headers) == ["Set-Cookie", "X"] and len(headers) == 2
+    assert dict(headers) == {"Set-Cookie": "a, b", "X": "1"}

@@ -60,15 +60,17 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'wherry' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # Else type checkers would take any name for one of ours.
 
-    value = getattr(import_module(f"wherry.{home}"), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        home = _HOME.get(name)
+        if home is None:
+            raise AttributeError(f"module 'wherry' has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(f"wherry.{home}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 # Wherry: the asyncio client
 # SPDX-License-Identifier: Apache-2.0
-"""Requests as coroutines: one queue per event loop, watched by `add_reader`; a thread only closes."""
+"""Requests as coroutines: one queue per event loop, watched by `add_reader`; threads only close."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ class BaseClient(Generic[Answer]):
 
         ``bases`` are further base URLs by name, which a request takes by ``base=``. ``params`` go
         into every query, ``parameters`` where the method wants them. ``verify`` is
-        True, False (trusts anybody, and is logged) or the path of a CA file. ``trust_env=False``
-        leaves the proxies of the environment alone. The others stand in `Settings`, named as the
+        True, False (trusts anybody; stderr is told once) or the path of a CA file.
+        ``trust_env=False`` leaves the proxies of the environment alone. The others stand in `Settings`, named as the
         options of wherry.h.
         """
         others: Dict[str, Any] = dict(settings)

@@ -103,13 +103,15 @@ class Records:
 class Scratch:
     """What one blocking call needs: a record and two cells."""
 
-    __slots__ = ("record", "record_address", "transfer", "transfer_address")
+    __slots__ = ("record", "record_address", "transfer", "transfer_address", "freed")
 
     def __init__(self) -> None:
         self.record = Records(1)
         self.record_address = self.record.address
         self.transfer = Cell()
         self.transfer_address = self.transfer.address
+        #: The event in the record, if it is not ours any more.
+        self.freed = 0
 
 
 #: Unused scratches. Taking one from a list is atomic, so threads and signal handlers that call in
@@ -208,7 +210,7 @@ def error_at(handle: int, depth: int = 0) -> WherryError:
         os_code=os_code,
         retryable=lib.wherry_error_is_retryable(handle),
         retry_after=None if retry < 0 else retry / 1000,
-        partial_path=None if partial is None else partial.decode("utf-8", "surrogateescape"),
+        partial_path=None if partial is None else partial.decode(),
         underlying=error_at(below, depth + 1) if below else None,
     )
     if os_code and isinstance(error, OSError):
@@ -273,5 +275,5 @@ def copy_text(function: Any, *arguments: Any) -> str:
         check(function(*arguments, ctypes.addressof(memory), capacity, count.address))
         needed = count.take()
         if needed < capacity:
-            return memory.raw[:needed].decode("utf-8", "surrogateescape")
+            return memory.raw[:needed].decode()
         capacity = needed + 1

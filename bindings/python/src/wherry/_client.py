@@ -131,6 +131,7 @@ class Client(BaseClient["Response"]):
             place = Scratch()
         record_address = place.record_address
         running = 0
+        answer: Any = ()
         started = perf_counter()
         try:
             status = lib.wherry_client_perform_for(
@@ -140,20 +141,23 @@ class Client(BaseClient["Response"]):
                 running = place.transfer.take()
                 while status == codes.E_TIMEOUT:
                     status = lib.wherry_transfer_wait(running, SLICE_MS, record_address)
-        except BaseException:  # Ctrl-C: the transfer must not outlive the call.
+            if running:
+                lib.wherry_transfer_free(running)
+            if not status:
+                answer = ANSWER.unpack_from(place.record.view)
+        except BaseException:  # Ctrl-C: the transfer must not outlive the call, nor its answer.
             running = running or place.transfer.take()
             if running:
                 lib.wherry_transfer_cancel(running)
                 lib.wherry_transfer_free(running)
+            event = place.record.at()[1]
+            if event != place.freed:
+                lib.wherry_event_free(event)
             raise
-        if running:
-            lib.wherry_transfer_free(running)
         if status:
             scratch.append(place)
             raise self._refusal(status)
-        event, _, _, status, code, flags, body, size, head, length = ANSWER.unpack_from(
-            place.record.view
-        )
+        event, _, _, status, code, flags, body, size, head, length = answer
         try:
             if draft is not None:
                 response = Response(url=url, tag=draft.tag)
@@ -166,6 +170,7 @@ class Client(BaseClient["Response"]):
             response._seconds = perf_counter() - started
         finally:
             lib.wherry_event_free(event)
+            place.freed = event
             scratch.append(place)
         return response
 
@@ -194,4 +199,4 @@ class Client(BaseClient["Response"]):
                 check(status)
                 return
             if deadline is not None and perf_counter() >= deadline:
-                raise TimeoutError("not everything has ended in time", "wait")
+                raise TimeoutError("not everything has ended in time", "timeout")

@@ -150,7 +150,7 @@ class Download(BaseDownload):
     def wait(self, timeout: Optional[float] = None) -> str:
         """Waits for the end and returns the file's path; runs ``progress=`` meanwhile.
 
-        TimeoutError with the reason "wait" leaves the download running.
+        TimeoutError with the reason "timeout" leaves the download running.
         """
         deadline = None if timeout is None else perf_counter() + timeout
         self._channel.run(self._exchange, deadline)

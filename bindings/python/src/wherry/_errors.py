@@ -43,7 +43,7 @@ class FailedImage:
         #: Its place in the order of adding, from 0.
         self.index = index
         self.file_name = file_name
-        #: The C status of the picture itself; 0 where only the request as a whole failed.
+        #: The C status: the picture's own, or the request's where that failed as a whole.
         self.status = status
         self.reason = reason
         self.message = message

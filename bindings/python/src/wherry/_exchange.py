@@ -161,7 +161,7 @@ class Exchange:
                 self.error = failure(record, False)
                 return
             found = lib.wherry_event_text(record[1])
-            self.path = None if found is None else _path(found)
+            self.path = None if found is None else found.decode()
         settle(self.response, record, self._has_images)
 
     def result(self) -> Response:
@@ -175,12 +175,6 @@ class Exchange:
         transfer, self.transfer = self.transfer, 0
         if transfer:
             lib.wherry_transfer_free(transfer)
-
-
-def _path(raw: bytes) -> str:
-    import os
-
-    return os.fsdecode(raw)
 
 
 class Channel:
@@ -201,7 +195,7 @@ class Channel:
             if deadline is not None:
                 wait = min(SLICE_MS, int((deadline - perf_counter()) * 1000) + 1)
                 if wait <= 0:
-                    raise TimeoutError("the wait is over; the transfer goes on", "wait")
+                    raise TimeoutError("the wait is over; the transfer goes on", "timeout")
             status = read(queue, records.address, 1, wait, count)
             if status == codes.OK:
                 return records.at()

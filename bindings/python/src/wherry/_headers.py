@@ -50,7 +50,10 @@ class Headers(Mapping):  # type: ignore[type-arg]
         return ", ".join(self._index[name.lower()])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(name for name, _ in self._items))
+        first: Dict[str, str] = {}
+        for name, _ in self._items:
+            first.setdefault(name.lower(), name)
+        return iter(first.values())
 
     def __len__(self) -> int:
         return len(self._index)

@@ -131,7 +131,7 @@ class Response:
         message = f"{self.status_code} {self.reason_phrase}".strip() + f" for {self.url}"
         raise HTTPStatusError(
             message,
-            cause.reason if cause is not None and cause.reason else "status",
+            cause.reason if cause is not None and cause.reason else "http_status",
             http_status=self.status_code,
             response=self,
             failed_images=self.failed_images,

@@ -37,12 +37,12 @@ class StreamedResponse(Response):
     def content(self) -> bytes:
         """The body, after it was read whole."""
         if not self._is_read:
-            raise StateError("the body is being streamed: call read() first", "not_read")
+            raise StateError("the body is being streamed: call read() first", "wrong_state")
         return self._body
 
     def _take(self) -> None:
         if self._is_taken:
-            raise StateError("the body was streamed already", "consumed")
+            raise StateError("the body was streamed already", "wrong_state")
         self._is_taken = True
 
     def _end(self) -> None:
