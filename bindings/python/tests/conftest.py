@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import os
@@ -133,3 +134,11 @@ def run_python(code: str, env: Optional[Dict[str, str]] = None) -> subprocess.Co
     full = {**os.environ, "PYTHONPATH": source, **(env or {})}
     command = [sys.executable, "-W", "error", "-c", code]
     return subprocess.run(command, env=full, capture_output=True, text=True, timeout=120)
+
+
+def body(told: Dict[str, Any]) -> bytes:
+    return base64.b64decode(told["body"])
+
+
+def field(told: Dict[str, Any], name: str) -> List[str]:
+    return [value for header, value in told["headers"] if header.lower() == name]

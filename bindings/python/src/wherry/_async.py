@@ -68,13 +68,6 @@ class Pump:
         """
         if self._is_reading:
             return False
-        self._is_reading = True
-        try:
-            return self._read()
-        finally:
-            self._is_reading = False
-
-    def _read(self) -> bool:
         records = self._records
         count_cell = records.count
         status = lib.wherry_queue_read(
@@ -89,6 +82,7 @@ class Pump:
         now = perf_counter()
         index = -1
         try:
+            self._is_reading = True
             for _, key, kind, status, code, flags, body, size, head, length in records.answers(
                 count
             ):
@@ -107,6 +101,7 @@ class Pump:
                 response._seconds = now - started
                 future.set_result(response)
         finally:
+            self._is_reading = False
             status = lib.wherry_queue_release(self.queue, records.address, count)
         check(status)
         return True

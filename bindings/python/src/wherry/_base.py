@@ -66,10 +66,10 @@ class BaseClient(Generic[Answer]):
         """Every setting is a keyword, and all are optional.
 
         ``bases`` are further base URLs by name, which a request takes by ``base=``. ``params`` go
-        into every query, ``parameters`` where the method wants them. ``verify`` is
-        True, False (trusts anybody; stderr is told once) or the path of a CA file.
-        ``trust_env=False`` leaves the proxies of the environment alone. The others stand in `Settings`, named as the
-        options of wherry.h.
+        into every query, ``parameters`` where the method wants them. ``verify`` is True, False
+        (trusts anybody; stderr is told once) or the path of a CA file. ``trust_env=False`` leaves
+        the proxies of the environment alone. The others stand in `Settings`, named as the options
+        of wherry.h.
         """
         others: Dict[str, Any] = dict(settings)
         self._settings: Dict[str, Any] = {}

@@ -1,0 +1,258 @@
+# Wherry: answers, redirects, streams and progress, row by row
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import base64
+import pickle
+import resource
+from typing import List
+
+import pytest
+from conftest import Server
+
+import wherry
+
+
+@pytest.mark.parametrize("status", [199 + 1, 204, 299, 300, 404, 500])
+def test_R10_every_status_is_an_answer_and_raise_for_status_judges(
+    server: Server, client: wherry.Client, status: int
+) -> None:
+    answer = client.get(server.url(f"/status/{status}"))
+
+    assert answer.status_code == status
+    assert answer.is_success == (200 <= status < 300)
+    assert answer.ok == (status < 400)
+    if not answer.ok:
+        with pytest.raises(wherry.HTTPStatusError):
+            answer.raise_for_status()
+
+
+def test_R11_json_is_judged_only_where_it_was_asked_for(
+    server: Server, client: wherry.Client
+) -> None:
+    url = server.url("/json", type="application/octet-stream")
+
+    assert client.get(url).json()["code"] == 0
+    told = client.get(url, json_only=True)
+    assert told._error is not None and told._error.reason == "content_type"
+    assert told.json()["code"] == 0
+
+
+def test_R12_json_of_empty_bodies_is_none(server: Server, client: wherry.Client) -> None:
+    assert client.get(server.url("/empty")).json() is None
+    assert client.get(server.url("/space")).json() is None
+    with pytest.raises(wherry.DecodeError):
+        client.get(server.url("/text/hello")).json()
+
+
+def test_R14_an_answer_has_all_its_parts(server: Server, client: wherry.Client) -> None:
+    url = server.url("/text/gr%C3%BC%C3%9Fe", charset="latin-1", header="X-A: 1")
+    answer = client.get(url)
+
+    assert (answer.status_code, answer.reason_phrase, answer.url) == (200, "OK", url)
+    assert answer.encoding == "latin-1"
+    assert answer.content == answer.text.encode("latin-1")
+    assert answer.headers["content-type"] == "text/plain; charset=latin-1"
+    assert answer.headers["x-a"] == "1"
+    assert answer.elapsed.total_seconds() > 0
+    assert not answer.from_cache and answer.history == ()
+    assert repr(answer) == "<Response [200]>"
+
+
+def test_R14_a_field_that_is_not_utf8_is_latin1(server: Server, client: wherry.Client) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\xe9\r\n" + (
+        "X-New: café\r\n\r\n".encode()
+    )
+    script = {"raw": [{"raw": [["send_base64", base64.b64encode(head).decode()], ["fin"]]}]}
+    client.post(server.url("/_script"), json=script)
+
+    answer = client.get(server.url("/s/raw"))
+
+    assert answer.headers["X-Old"] == "café"
+    assert answer.headers["X-New"] == "café"
+
+
+def test_R15_a_422_keeps_its_status_and_body(server: Server, client: wherry.Client) -> None:
+    answer = client.get(
+        server.url("/status/422", body='{"field":"name"}', type="application/json")
+    )
+
+    with pytest.raises(wherry.HTTPStatusError) as caught:
+        answer.raise_for_status()
+
+    assert caught.value.http_status == 422
+    assert caught.value.response is answer
+    assert caught.value.response.json() == {"field": "name"}
+    assert "422" in str(caught.value)
+
+
+def test_R19_redirects_are_followed_and_told(server: Server, client: wherry.Client) -> None:
+    answer = client.get(server.url("/redirect/3"))
+
+    assert answer.status_code == 200
+    assert answer.url.startswith(server.base + "/echo")
+    assert [hop.status_code for hop in answer.history] == [302, 302, 302]
+    assert [hop.url.split("?")[0] for hop in answer.history] == [
+        server.base + f"/redirect/{n}" for n in (3, 2, 1)
+    ]
+
+
+def test_R19_redirects_may_be_left_alone(server: Server, client: wherry.Client) -> None:
+    answer = client.get(server.url("/redirect/2"), follow_redirects=False)
+
+    assert answer.status_code == 302 and answer.is_redirect and answer.ok
+    with wherry.Client(follow_redirects=False) as still:
+        assert still.get(server.url("/redirect/1")).status_code == 302
+
+
+def test_R19_a_loop_ends(server: Server, client: wherry.Client) -> None:
+    with pytest.raises(wherry.WherryError) as caught:
+        client.get(server.url("/loop"))
+    assert caught.value.reason == "too_many_redirects"
+
+
+def test_R22_a_streamed_body_is_whole(server: Server, client: wherry.Client) -> None:
+    with client.stream("GET", server.url("/bytes/3000000")) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-length"] == "3000000"
+        with pytest.raises(wherry.StateError):
+            answer.content
+        pieces = list(answer.iter_bytes(1 << 16))
+    whole = client.get(server.url("/bytes/3000000")).content
+
+    assert b"".join(pieces) == whole
+    assert {len(piece) for piece in pieces[:-1]} == {1 << 16}
+
+
+def test_R22_a_slow_reader_holds_the_sender_back(server: Server, client: wherry.Client) -> None:
+    size = 256 << 20
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with client.stream("GET", server.url(f"/bytes/{size}")) as answer:
+        pieces = answer.iter_bytes()
+        first = len(next(pieces))
+        sent = server.log()[0]["sent"]
+        rest = sum(map(len, pieces))
+
+    assert sent < size
+    assert first + rest == size
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
+
+
+def test_R22_leaving_a_stream_ends_the_transfer(server: Server, client: wherry.Client) -> None:
+    with client.stream("GET", server.url("/bytes/100000000", rate=1000000)) as answer:
+        next(answer.iter_bytes())
+    server.wait(ended=1)
+    client.wait(timeout=20)
+    with pytest.raises(wherry.StateError):
+        list(answer.iter_bytes())
+
+
+def test_R22_a_cut_stream_raises_where_it_was_cut(server: Server, client: wherry.Client) -> None:
+    found = 0
+    with client.stream("GET", server.url("/bytes/100000", cut=60000)) as answer:
+        with pytest.raises(wherry.NetworkError):
+            for piece in answer.iter_bytes():
+                found += len(piece)
+    assert found == 60000
+
+
+def test_R22_lines_of_a_stream(server: Server, client: wherry.Client) -> None:
+    with client.stream("GET", server.url("/sse", count=3, newline="crlf")) as answer:
+        lines = list(answer.iter_lines())
+
+    assert lines[:4] == ["id: 0", "event: tick", 'data: {"n":0}', "data: größer"]
+    assert len([line for line in lines if line.startswith("id: ")]) == 3
+
+
+def test_R22_a_stream_can_be_read_whole(server: Server, client: wherry.Client) -> None:
+    with client.stream("GET", server.url("/json")) as answer:
+        assert answer.read() == answer.content
+        assert answer.json()["code"] == 0
+    with client.stream("GET", server.url("/status/404", body="gone")) as answer:
+        assert (answer.status_code, answer.read()) == (404, b"gone")
+
+
+def test_R23_progress_never_goes_back_nor_beyond_the_end(
+    server: Server, client: wherry.Client
+) -> None:
+    seen: List[wherry.Progress] = []
+
+    client.get(server.url("/bytes/500000", rate=2000000), progress=seen.append)
+
+    done = [p.done_bytes for p in seen]
+    assert done == sorted(done) and done[-1] == 500000
+    assert all(p.fraction is None or 0 <= p.fraction <= 1 for p in seen)
+    assert seen[-1].total_bytes == 500000
+
+
+def test_R23_progress_of_a_coded_body_never_exceeds_one(
+    server: Server, client: wherry.Client
+) -> None:
+    seen: List[wherry.Progress] = []
+
+    client.get(server.url("/gzip", zeros=300000), progress=seen.append)
+
+    assert seen
+    assert all(p.fraction is None or p.fraction <= 1 for p in seen)
+
+
+def test_R23_what_a_progress_function_raises_is_raised_and_cancels(
+    server: Server, client: wherry.Client
+) -> None:
+    def stop(_: wherry.Progress) -> None:
+        raise ZeroDivisionError("enough")
+
+    with pytest.raises(ZeroDivisionError, match="enough"):
+        client.get(server.url("/bytes/10000000", rate=1000000), progress=stop)
+    server.wait(ended=1)
+    client.wait(timeout=20)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_R24_each_coding_decodes(server: Server, coding: str) -> None:
+    with wherry.Client(compressed=2) as client:
+        answer = client.get(server.url(f"/{coding}"))
+
+    assert answer.json()["coding"] == "wherry"
+
+
+def test_R19_true_keeps_the_limit_of_redirects(server: Server) -> None:
+    with wherry.Client(max_redirects=2) as client:
+        for answer in (
+            client.get(server.url("/redirect/2"), follow_redirects=True),
+            client.get(server.url("/redirect/3"), follow_redirects=True, max_redirects=3),
+            client.get(server.url("/redirect/3"), max_redirects=3, follow_redirects=True),
+        ):
+            assert answer.status_code == 200
+        with pytest.raises(wherry.HTTPStatusError, match="redirects"):
+            client.get(server.url("/redirect/3"), follow_redirects=True)
+        assert client.get(server.url("/redirect/1"), follow_redirects=False).status_code == 302
+        client.configure(follow_redirects=True)
+        with pytest.raises(wherry.HTTPStatusError, match="redirects"):
+            client.get(server.url("/redirect/3"))
+        client.configure(follow_redirects=False)
+        assert client.get(server.url("/redirect/1")).status_code == 302
+        assert client.get(server.url("/redirect/3"), follow_redirects=True).status_code == 200
+        client.configure(follow_redirects=True)
+        assert client.get(server.url("/redirect/3")).status_code == 200
+    with wherry.Client(max_redirects=5, follow_redirects=False) as still:
+        assert still.get(server.url("/redirect/1")).status_code == 302
+        with pickle.loads(pickle.dumps(still)) as again:
+            assert again.get(server.url("/redirect/1")).status_code == 302
+
+
+def test_a_streamed_refusal_has_the_reason_of_a_collected_one(
+    server: Server, client: wherry.Client
+) -> None:
+    with pytest.raises(wherry.HTTPStatusError) as collected:
+        client.get(server.url("/status/404")).raise_for_status()
+    with client.stream("GET", server.url("/status/404")) as answer:
+        with pytest.raises(wherry.StateError) as unread:
+            answer.content
+        with pytest.raises(wherry.HTTPStatusError) as streamed:
+            answer.raise_for_status()
+        list(answer.iter_bytes())
+        with pytest.raises(wherry.StateError) as taken:
+            list(answer.iter_bytes())
+    assert collected.value.reason == streamed.value.reason == "http_status"
+    assert unread.value.reason == taken.value.reason == "wrong_state"

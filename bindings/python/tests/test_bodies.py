@@ -1,0 +1,175 @@
+# Wherry: bodies of requests, from memory, files and iterators
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import array
+import ctypes
+import hashlib
+import io
+import os
+import pathlib
+import resource
+from typing import Any, BinaryIO, Iterator
+
+import pytest
+from conftest import Server, body, field
+
+import wherry
+from wherry._body import Source
+
+
+def test_R9_bytes_text_and_files_are_bodies(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    path = tmp_path / "body.bin"
+    path.write_bytes(b"0123456789")
+    url = server.url("/echo")
+
+    assert body(client.post(url, data=b"\x00\xff").json()) == b"\x00\xff"
+    assert body(client.post(url, content="grün").json()) == "grün".encode()
+    assert body(client.post(url, data=path).json()) == b"0123456789"
+    with open(path, "rb") as file:
+        assert body(client.post(url, data=file).json()) == b"0123456789"
+    with open(path, "rb") as file:
+        file.seek(4)
+        told = client.post(url, data=file).json()
+        assert (body(told), told["chunked"]) == (b"456789", False)
+
+
+def test_R9_a_missing_file_fails_before_connecting(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    with pytest.raises(wherry.FileError):
+        client.post(server.url("/echo"), data=tmp_path / "nothing")
+    assert server.log() == []
+
+
+def test_R9_a_generator_is_streamed(server: Server, client: wherry.Client) -> None:
+    def pieces() -> Iterator[bytes]:
+        for number in range(300):
+            yield b"%08d" % number * 1000
+
+    told = client.post(server.url("/sink"), data=pieces()).json()
+
+    assert told["bytes"] == 300 * 8000
+    assert server.log()[0]["headers"]
+
+
+def test_R9_what_a_generator_raises_is_raised_and_cancels(
+    server: Server, client: wherry.Client
+) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"first"
+        raise KeyError("broken")
+
+    with pytest.raises(KeyError, match="broken"):
+        client.post(server.url("/sink"), data=pieces())
+    assert client.get(server.url("/json")).ok
+
+
+def test_R9_a_large_file_is_not_held_in_memory(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    path = tmp_path / "large"
+    with open(path, "wb") as file:
+        file.truncate(100 << 20)
+    client.get(server.url("/json"))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    told = client.put(server.url("/sink"), data=path).json()
+
+    assert told["bytes"] == 100 << 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 << 10
+
+
+def test_files_make_a_multipart_form(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    path = tmp_path / "note.txt"
+    path.write_bytes(b"on disk")
+    with open(path, "rb") as file:
+        told = client.post(
+            server.url("/echo"),
+            data={"title": "Ferien"},
+            files={
+                "a": file,
+                "b": ("b.bin", b"\x00\x01", "application/x-b"),
+                "c": ("c.txt", io.BytesIO(b"memory")),
+            },
+        ).json()
+
+    parts = {part["name"]: part for part in told["parts"]}
+    assert list(parts) == ["title", "a", "b", "c"]
+    assert parts["a"]["filename"] == "note.txt" and parts["b"]["type"] == "application/x-b"
+    assert parts["title"]["text"] == "Ferien"
+    for name, content in (("a", b"on disk"), ("b", b"\x00\x01"), ("c", b"memory")):
+        assert parts[name]["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_R9_buffers_are_bodies_and_numbers_are_not(server: Server, client: wherry.Client) -> None:
+    words = array.array("B", b"abc")
+    text = ctypes.create_string_buffer(b"abc", 3)
+    for buffer in (words, text, memoryview(b"abc"), bytearray(b"abc")):
+        assert body(client.post(server.url("/echo"), content=buffer).json()) == b"abc"
+
+    with pytest.raises(TypeError, match="not int"):
+        client.post(server.url("/echo"), data=[1, 2, 3])
+    with pytest.raises(TypeError, match="not int"):
+        client.post(server.url("/echo"), content=iter([4]))
+    with pytest.raises(TypeError, match="cannot be a body"):
+        client.post(server.url("/echo"), content=7)
+
+
+def test_R9_of_a_file_that_grows_its_first_size_is_sent(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    path = tmp_path / "growing"
+    path.write_bytes(b"x" * 600_001)
+
+    class Growing:
+        """A file that somebody appends to before each read."""
+
+        def __init__(self, file: BinaryIO) -> None:
+            self._file = file
+            self.tell, self.fileno = file.tell, file.fileno
+
+        def read(self, size: int) -> bytes:
+            with open(path, "ab") as more:
+                more.write(b"y" * 200_000)
+            return self._file.read(size)
+
+    with open(path, "rb") as file:
+        file.seek(1)
+        told = client.post(server.url("/sink"), data=Growing(file)).json()
+
+    assert told["bytes"] == 600_000
+    assert field({"headers": server.log()[0]["headers"]}, "content-length") == ["600000"]
+
+
+def test_R9_what_the_library_says_of_a_body_is_not_taken_for_its_end(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    """A transfer without a streamed body takes no bytes, and runs on."""
+    with client.start_download(
+        server.url("/bytes/2000000", hold=1000000, gate=server.gate()), tmp_path / "file"
+    ) as handle:
+        with pytest.raises(wherry.StateError):
+            Source(iter([b"x"])).give(handle._exchange.transfer)
+        with pytest.raises(wherry.StateError):
+            Source(iter([])).give(handle._exchange.transfer)
+        handle.discard()
+        with pytest.raises(wherry.CancelledError):
+            handle.wait()
+        Source(iter([b"x"])).give(handle._exchange.transfer)
+
+
+def test_paths_are_utf_8(server: Server, client: wherry.Client, tmp_path: Any) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    for call in (
+        lambda: client.download(server.url("/json"), path),
+        lambda: client.post(server.url("/sink"), data=pathlib.Path(path)),
+    ):
+        with pytest.raises(wherry.ArgumentError) as caught:
+            call()
+        assert caught.value.reason == "bad_text"
+    assert server.log() == []
