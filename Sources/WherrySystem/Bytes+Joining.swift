@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Bytes {
-    /// These bytes and the UTF-8 form of `text` after them; these alone if no memory can be had.
+    /// These bytes and the UTF-8 form of `text` after them; ends the program where there is no memory.
     package func appending(_ text: String) -> Bytes {
         var text = text
         var buffer = ByteBuffer()
@@ -11,6 +11,7 @@ extension Bytes {
                 && withUnsafeBytes { buffer.append($0) }
                 && buffer.append(UnsafeRawBufferPointer(tail))
         }
-        return isWhole ? buffer.take() : self
+        guard isWhole else { fatalError("There is no memory for \(count + text.utf8.count) bytes") }
+        return buffer.take()
     }
 }

@@ -27,13 +27,23 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
 
     package init(_ storage: ByteStorage) { self.storage = storage.count == 0 ? nil : storage }
 
-    /// A copy of the bytes of `buffer`; empty if no memory can be had.
+    /// A copy of the bytes of `buffer`. Ends the program where there is no memory for it, as making
+    /// an array does.
     public init(copying buffer: UnsafeRawBufferPointer) {
-        guard buffer.count > 0, let source = buffer.baseAddress, let base = malloc(buffer.count)
-        else {
+        guard let copy = Bytes(copyingIfPossible: buffer) else {
+            fatalError("There is no memory for a copy of \(buffer.count) bytes")
+        }
+        self = copy
+    }
+
+    /// A copy of the bytes of `buffer`; `nil` if there is no memory for it. For what others choose
+    /// the size of.
+    package init?(copyingIfPossible buffer: UnsafeRawBufferPointer) {
+        guard buffer.count > 0, let source = buffer.baseAddress else {
             storage = nil
             return
         }
+        guard let base = malloc(buffer.count) else { return nil }
         memcpy(base, source, buffer.count)
         storage = ByteStorage(taking: base, count: buffer.count)
     }

@@ -114,7 +114,9 @@ package final class ManualClock: Clock {
                 state.now = SystemClock.shared.now()
                 state.wall = SystemClock.shared.wallSeconds()
             }
-            state.now = state.now.advanced(by: max(0, nanoseconds))
+            // At `never` even what has no deadline would be late.
+            let last = Instant(nanoseconds: Instant.never.nanoseconds - 1)
+            state.now = min(state.now.advanced(by: max(0, nanoseconds)), last)
             state.wall += Double(max(0, nanoseconds)) / 1e9
             return Array(state.observers.values)
         }

@@ -26,7 +26,7 @@ package enum InflateError: Error, Hashable, Sendable {
 /// The memory that decoded bytes pass through, 64 KiB. Decoders that run on one thread may share
 /// it, since it holds nothing between two calls.
 package final class InflateBuffer {
-    fileprivate static let capacity = 64 << 10
+    package static let capacity = 64 << 10
     fileprivate let memory = UnsafeMutableRawPointer.allocate(
         byteCount: InflateBuffer.capacity, alignment: 64)
 
@@ -85,6 +85,10 @@ package final class Inflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private var hasState = false
     private var phase = Phase.fresh
+    /// A sink wanted no more, and `resume` goes on from there.
+    package private(set) var isHeld = false
+    /// The input that it left.
+    private var left = ByteBuffer()
 
     /// A decoder for one body.
     ///
@@ -110,12 +114,38 @@ package final class Inflater {
     /// Decodes more of the body and gives it out in pieces of at most 64 KiB, good during the call.
     ///
     /// - Parameter sink: answers whether it wants more; its first `false` ends the call.
-    /// - Returns: `false` if the sink did not want more. The rest of `input` is lost then, and the
-    ///   decoder is of no further use.
+    /// - Returns: `false` if the sink did not want more. The rest of `input` is kept then, and
+    ///   `resume` has to come before anything more is fed.
     /// - Throws: what is wrong with the body. Pieces given out before stay as they are.
     @discardableResult
     package func feed(
         _ input: UnsafeRawBufferPointer, into sink: (UnsafeRawBufferPointer) -> Bool
+    ) throws(InflateError) -> Bool {
+        precondition(!isHeld, "resume comes first")
+        return try run(input, sink)
+    }
+
+    /// Goes on after a sink wanted no more, with another or the same.
+    ///
+    /// - Returns, Throws: as `feed` does.
+    @discardableResult
+    package func resume(
+        into sink: (UnsafeRawBufferPointer) -> Bool
+    ) throws(InflateError) -> Bool {
+        guard isHeld else { return true }
+        isHeld = false
+        let input = left.take()
+        return try input.withUnsafeBytes { input throws(InflateError) in
+            if input.isEmpty, case .started = phase {
+                // What zlib has taken may still have more to give out.
+                return try step(input, sink) != nil
+            }
+            return try run(input, sink)
+        }
+    }
+
+    private func run(
+        _ input: UnsafeRawBufferPointer, _ sink: (UnsafeRawBufferPointer) -> Bool
     ) throws(InflateError) -> Bool {
         var rest = input[...]
         do throws(InflateError) {
@@ -145,7 +175,7 @@ package final class Inflater {
                         phase = .over
                     }
                 case .started:
-                    guard let left = try decode(UnsafeRawBufferPointer(rebasing: rest), sink) else {
+                    guard let left = try step(UnsafeRawBufferPointer(rebasing: rest), sink) else {
                         return false
                     }
                     rest = rest.suffix(left)
@@ -188,17 +218,31 @@ package final class Inflater {
         held byte: UInt8, _ sink: (UnsafeRawBufferPointer) -> Bool
     ) throws(InflateError) -> Bool {
         try withUnsafeBytes(of: byte) { input throws(InflateError) in
-            try decode(input, sink) != nil
+            try step(input, sink) != nil
         }
+    }
+
+    /// Decodes, and keeps what is left where the sink wants no more; `nil` then, else how many
+    /// bytes were not used.
+    private func step(
+        _ input: UnsafeRawBufferPointer, _ sink: (UnsafeRawBufferPointer) -> Bool
+    ) throws(InflateError) -> Int? {
+        let (unused, goesOn) = try decode(input, sink)
+        guard !goesOn else { return unused }
+        isHeld = true
+        guard left.append(UnsafeRawBufferPointer(rebasing: input.suffix(unused))) else {
+            throw .noMemory
+        }
+        return nil
     }
 
     /// Decodes until the input is used up or the compressed data are complete.
     ///
-    /// - Returns: how many bytes at the end of the input were not used, or `nil` if the sink did
-    ///   not want more.
+    /// - Returns: how many bytes at the end of the input were not used, and whether the sink wants
+    ///   more.
     private func decode(
         _ input: UnsafeRawBufferPointer, _ sink: (UnsafeRawBufferPointer) -> Bool
-    ) throws(InflateError) -> Int? {
+    ) throws(InflateError) -> (unused: Int, goesOn: Bool) {
         var used = 0
         while true {
             let piece = min(input.count - used, 1 << 30)  // zlib counts in 32 bits
@@ -213,16 +257,17 @@ package final class Inflater {
             used += taken
             bytesIn += taken
             bytesOut += made
+            if result == Z_STREAM_END {
+                phase = coding == .gzip ? .between(isHalfway: false) : .over
+            }
             if made > 0, !sink(UnsafeRawBufferPointer(start: buffer.memory, count: made)) {
-                return nil
+                return (input.count - used, false)
             }
             switch result {
-            case Z_STREAM_END:
-                phase = coding == .gzip ? .between(isHalfway: false) : .over
-                return input.count - used
+            case Z_STREAM_END: return (input.count - used, true)
             case Z_OK, Z_BUF_ERROR:
                 // A full buffer may hide more; anything else waits for input.
-                if used == input.count, made < InflateBuffer.capacity { return 0 }
+                if used == input.count, made < InflateBuffer.capacity { return (0, true) }
                 if taken == 0, made == 0 { throw .corrupt("it does not go on") }
             case Z_NEED_DICT: throw .corrupt("it needs a dictionary")
             case Z_MEM_ERROR: throw .noMemory

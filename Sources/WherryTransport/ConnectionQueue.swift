@@ -4,27 +4,104 @@
 import WherrySystem
 
 /// Counts the running exchanges of each origin, and keeps the others in order of submission.
+///
+/// An exchange over HTTP/1 holds a connection, which counts for its host and for all; one over
+/// HTTP/2 is a stream, which counts for its host only. Which it is shows when its answer begins:
+/// until then it counts as the last answer of its origin did.
 struct ConnectionQueue {
-    /// One origin's line. Exchanges keep theirs, so that leaving costs no search.
+    /// What is known of one origin. Exchanges keep theirs, so that leaving costs no search.
     final class Place {
-        var running = 0
-        /// Speaks HTTP/2: its exchanges are streams of one connection.
-        var isMultiplexed = false
+        let origin: Origin
+        /// Its last answers came over HTTP/2.
+        fileprivate(set) var isMultiplexed = false
         /// Has answered in HTTP/1: whatever comes between two answers belongs to none.
-        var isSerial = false
-        var waiting: [Exchange] = []
+        fileprivate(set) var isSerial = false
+        fileprivate var connections = 0
+        fileprivate var streams = 0
+        /// For those that go by what the origin speaks, and for those that want a connection.
+        fileprivate let free = Line()
+        fileprivate let bound = Line()
+
+        fileprivate init(origin: Origin) {
+            self.origin = origin
+            free.place = self
+            bound.place = self
+        }
+
+        fileprivate var isEmpty: Bool {
+            connections == 0 && streams == 0 && free.waiting.isEmpty && bound.waiting.isEmpty
+                && paused == 0
+        }
+        /// How many wait paused.
+        fileprivate var paused = 0
+    }
+
+    /// Those of one origin that wait, and may go when their turn comes.
+    final class Line {
+        fileprivate unowned(unsafe) var place: Place!
+        fileprivate var waiting = IndexedHeap<BySubmission>()
+        /// Its place among the lines that have room.
+        fileprivate var readyPlace = -1
+        fileprivate var order: Int { waiting.first?.order ?? .max }
+    }
+
+    /// An exchange that waits.
+    final class Ticket {
+        let exchange: Exchange
+        fileprivate let order: Int
+        fileprivate let place: Place
+        fileprivate let line: Line
+        fileprivate var linePlace = -1
+        fileprivate var deadlinePlace = -1
+
+        fileprivate init(_ exchange: Exchange, _ order: Int, _ place: Place, _ line: Line) {
+            self.exchange = exchange
+            self.order = order
+            self.place = place
+            self.line = line
+        }
+    }
+
+    fileprivate enum BySubmission: HeapOrder {
+        static func precedes(_ a: Ticket, _ b: Ticket) -> Bool { a.order < b.order }
+        static func place(of ticket: Ticket) -> Int { ticket.linePlace }
+        static func setPlace(of ticket: Ticket, _ place: Int) { ticket.linePlace = place }
+    }
+
+    fileprivate enum ByDeadline: HeapOrder {
+        static func precedes(_ a: Ticket, _ b: Ticket) -> Bool {
+            a.exchange.request.deadline < b.exchange.request.deadline
+        }
+        static func place(of ticket: Ticket) -> Int { ticket.deadlinePlace }
+        static func setPlace(of ticket: Ticket, _ place: Int) { ticket.deadlinePlace = place }
+    }
+
+    fileprivate enum ByFirst: HeapOrder {
+        static func precedes(_ a: Line, _ b: Line) -> Bool { a.order < b.order }
+        static func place(of line: Line) -> Int { line.readyPlace }
+        static func setPlace(of line: Line, _ place: Int) { line.readyPlace = place }
     }
 
     private(set) var perHost: Int
     private(set) var total: Int
-    private var running = 0
+    /// Of all origins; streams are not among them.
+    private var connections = 0
     private var waitingCount = 0
     private var submissions = 0
     private var places: [Origin: Place] = [:]
     /// The place that was asked for last.
-    private var recent: (origin: Origin, place: Place)?
+    private var recent: Place?
+    /// Where so many places are known, the empty ones are dropped.
+    private var placeLimit = Self.keptPlaces
+    /// Lines whose host has room: for a connection if there is one in all, and for a stream.
+    private var connectionLines = IndexedHeap<ByFirst>()
+    private var streamLines = IndexedHeap<ByFirst>()
+    private var deadlines = IndexedHeap<ByDeadline>()
+    private var pausedTickets: [ObjectIdentifier: Ticket] = [:]
+
     /// Streams that one HTTP/2 connection is asked to carry.
     private static let streams = 100
+    private static let keptPlaces = 1_024
 
     init(perHost: Int, total: Int) {
         self.perHost = max(1, perHost)
@@ -32,109 +109,220 @@ struct ConnectionQueue {
     }
 
     var isEmpty: Bool { waitingCount == 0 }
+    /// For tests: how many origins are remembered.
+    var placeCount: Int { places.count }
 
     mutating func setLimits(perHost: Int, total: Int) {
         self.perHost = max(1, perHost)
         self.total = max(1, total)
+        for place in places.values { settle(place) }
     }
+
+    // MARK: Coming and going
 
     /// Counts the exchange as running, or puts it at the end of its origin's line.
     mutating func admit(_ exchange: Exchange) -> Bool {
         let place = place(of: exchange.request.url.origin)
+        let line = Self.isBound(exchange) ? place.bound : place.free
         exchange.state.place = place
         // Paused ones give way to those behind them.
-        guard hasRoom(place), !exchange.state.isPaused,
-            place.waiting.allSatisfy({ $0.state.isPaused })
-        else {
-            submissions += 1
-            exchange.state.order = submissions
-            place.waiting.append(exchange)
-            waitingCount += 1
-            return false
+        if !exchange.state.isPaused, line.waiting.isEmpty, hasRoom(line),
+            isStream(line) || connections < total
+        {
+            count(exchange, line)
+            return true
         }
-        place.running += 1
-        running += 1
-        return true
+        submissions += 1
+        let ticket = Ticket(exchange, submissions, place, line)
+        exchange.state.ticket = ticket
+        waitingCount += 1
+        if exchange.request.deadline != .never { deadlines.insert(ticket) }
+        if exchange.state.isPaused {
+            pausedTickets[ObjectIdentifier(ticket)] = ticket
+            place.paused += 1
+        } else {
+            line.waiting.insert(ticket)
+            settle(line)
+        }
+        return false
     }
 
-    /// An exchange ended; `httpVersion` is that of its answer, or 0.
-    mutating func leave(_ exchange: Exchange, httpVersion: Int32) {
+    /// A running exchange ended.
+    mutating func leave(_ exchange: Exchange) {
         guard let place = exchange.state.place else { return }
         exchange.state.place = nil
-        place.running -= 1
-        running -= 1
-        if httpVersion == 20 { place.isMultiplexed = true }
-        if httpVersion == 10 || httpVersion == 11 { place.isSerial = true }
-        if place.running == 0 && place.waiting.isEmpty && !place.isMultiplexed && places.count > 64
-        {
-            places[exchange.request.url.origin] = nil
-            recent = nil
-        }
+        uncount(exchange, place)
+        settle(place)
+        if places.count > placeLimit { dropEmptyPlaces() }
+    }
+
+    /// The answer of a running exchange has begun, in HTTP/2 or not.
+    ///
+    /// - Returns: whether others may start now.
+    mutating func note(_ exchange: Exchange, isMultiplexed: Bool) -> Bool {
+        guard let place = exchange.state.place else { return false }
+        if !isMultiplexed { place.isSerial = true }
+        // Who asked for a connection has one, and says nothing of what the host would have spoken.
+        guard !Self.isBound(exchange),
+            exchange.state.isStream != isMultiplexed || place.isMultiplexed != isMultiplexed
+        else { return false }
+        uncount(exchange, place)
+        // Its line goes from one heap to the other.
+        withdraw(place.free)
+        place.isMultiplexed = isMultiplexed
+        count(exchange, place.free)
+        settle(place)
+        return waitingCount > 0
     }
 
     /// The one that waits longest of those that may start, counted as running.
     mutating func next() -> Exchange? {
         guard waitingCount > 0 else { return nil }
-        var found: (exchange: Exchange, index: Int)?
-        for place in places.values where !place.waiting.isEmpty && hasRoom(place) {
-            guard let index = place.waiting.firstIndex(where: { !$0.state.isPaused }) else {
-                continue
-            }
-            let exchange = place.waiting[index]
-            if found == nil || exchange.state.order < found!.exchange.state.order {
-                found = (exchange, index)
-            }
+        var line = streamLines.first
+        if connections < total, let other = connectionLines.first,
+            other.order < line?.order ?? .max
+        {
+            line = other
         }
-        guard let found else { return nil }
-        found.exchange.state.place?.waiting.remove(at: found.index)
-        found.exchange.state.place?.running += 1
-        running += 1
-        waitingCount -= 1
-        return found.exchange
+        guard let line, let ticket = line.waiting.first else { return nil }
+        forget(ticket)
+        count(ticket.exchange, line)
+        settle(ticket.place)
+        return ticket.exchange
     }
 
+    // MARK: Those that wait
+
+    /// Takes an exchange that waits out of the line.
     mutating func remove(_ exchange: Exchange) {
-        guard let place = exchange.state.place,
-            let index = place.waiting.firstIndex(where: { $0 === exchange })
-        else { return }
-        place.waiting.remove(at: index)
+        guard let ticket = exchange.state.ticket else { return }
+        forget(ticket)
         exchange.state.place = nil
-        waitingCount -= 1
+        settle(ticket.line)
     }
 
+    /// A waiting exchange was paused, and others pass it; or goes on, and has its old turn again.
+    mutating func pauseChanged(_ exchange: Exchange) {
+        guard let ticket = exchange.state.ticket else { return }
+        let isAside = pausedTickets[ObjectIdentifier(ticket)] != nil
+        guard isAside != exchange.state.isPaused else { return }
+        if isAside {
+            pausedTickets[ObjectIdentifier(ticket)] = nil
+            ticket.place.paused -= 1
+            ticket.line.waiting.insert(ticket)
+        } else {
+            ticket.line.waiting.remove(ticket)
+            pausedTickets[ObjectIdentifier(ticket)] = ticket
+            ticket.place.paused += 1
+        }
+        settle(ticket.line)
+    }
+
+    /// All that wait, in order of submission.
     mutating func removeAll() -> [Exchange] {
-        let all = places.values.flatMap { $0.waiting }
-        for place in places.values { place.waiting = [] }
-        waitingCount = 0
-        return all
+        var tickets = Array(pausedTickets.values)
+        for place in places.values {
+            tickets += place.free.waiting.members + place.bound.waiting.members
+        }
+        tickets.sort { $0.order < $1.order }
+        for ticket in tickets { remove(ticket.exchange) }
+        return tickets.map { $0.exchange }
     }
 
     /// Those whose time is over, taken out of the line.
     mutating func expired(at now: Instant) -> [Exchange] {
-        guard waitingCount > 0 else { return [] }
-        let late = places.values.flatMap { place in
-            place.waiting.filter { $0.request.deadline <= now }
+        var late: [Exchange] = []
+        while let exchange = deadlines.first?.exchange, exchange.request.deadline <= now {
+            remove(exchange)
+            late.append(exchange)
         }
-        for exchange in late { remove(exchange) }
         return late
     }
 
-    var nextDeadline: Instant {
-        guard waitingCount > 0 else { return .never }
-        return places.values.lazy.flatMap { $0.waiting }.map { $0.request.deadline }.min() ?? .never
+    var nextDeadline: Instant { deadlines.first?.exchange.request.deadline ?? .never }
+
+    private mutating func forget(_ ticket: Ticket) {
+        ticket.exchange.state.ticket = nil
+        waitingCount -= 1
+        deadlines.remove(ticket)
+        ticket.line.waiting.remove(ticket)
+        if pausedTickets.removeValue(forKey: ObjectIdentifier(ticket)) != nil {
+            ticket.place.paused -= 1
+        }
     }
 
+    // MARK: Counting
+
+    /// Wants a connection, whatever its host speaks.
+    private static func isBound(_ exchange: Exchange) -> Bool {
+        exchange.request.httpVersion == 11 || exchange.request.ownConnection
+    }
+
+    private func isStream(_ line: Line) -> Bool {
+        line === line.place.free && line.place.isMultiplexed
+    }
+
+    /// Whether its host has room for one more.
+    private func hasRoom(_ line: Line) -> Bool {
+        isStream(line) ? line.place.streams < Self.streams : line.place.connections < perHost
+    }
+
+    private mutating func count(_ exchange: Exchange, _ line: Line) {
+        exchange.state.isStream = isStream(line)
+        if exchange.state.isStream {
+            line.place.streams += 1
+        } else {
+            line.place.connections += 1
+            connections += 1
+        }
+    }
+
+    private mutating func uncount(_ exchange: Exchange, _ place: Place) {
+        if exchange.state.isStream {
+            place.streams -= 1
+        } else {
+            place.connections -= 1
+            connections -= 1
+        }
+    }
+
+    private mutating func settle(_ place: Place) {
+        settle(place.free)
+        settle(place.bound)
+    }
+
+    /// Puts a line where it belongs, after anything about it has changed.
+    private mutating func settle(_ line: Line) {
+        if line.waiting.isEmpty || !hasRoom(line) { return withdraw(line) }
+        if isStream(line) {
+            if line.readyPlace < 0 { streamLines.insert(line) } else { streamLines.update(line) }
+        } else if line.readyPlace < 0 {
+            connectionLines.insert(line)
+        } else {
+            connectionLines.update(line)
+        }
+    }
+
+    /// Takes a line out of the ready ones. Before it changes between streams and connections, too.
+    private mutating func withdraw(_ line: Line) {
+        guard line.readyPlace >= 0 else { return }
+        if isStream(line) { streamLines.remove(line) } else { connectionLines.remove(line) }
+    }
+
+    // MARK: Places
+
     private mutating func place(of origin: Origin) -> Place {
-        if let recent, recent.origin === origin { return recent.place }
-        let place = places[origin] ?? Place()
+        if let recent, recent.origin === origin { return recent }
+        let place = places[origin] ?? Place(origin: origin)
         places[origin] = place
-        recent = (origin, place)
+        recent = place
         return place
     }
 
-    private func hasRoom(_ place: Place) -> Bool {
-        place.isMultiplexed
-            ? place.running < Self.streams
-            : place.running < perHost && running < total
+    private mutating func dropEmptyPlaces() {
+        places = places.filter { !$0.value.isEmpty }
+        if recent?.isEmpty == true { recent = nil }
+        // So that many busy ones are not looked through again and again.
+        placeLimit = max(Self.keptPlaces, 2 * places.count)
     }
 }

@@ -12,10 +12,7 @@ extension CurlEasy {
     func receiveHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         guard let carried, let bytes, count > 0 else { return 0 }
         // Called ten times for a small answer, so without a reference counted.
-        carried._withUnsafeGuaranteedRef { exchange in
-            exchange.state.lastActivity = loop.now
-            exchange.state.isAnswered = true
-        }
+        carried._withUnsafeGuaranteedRef { $0.state.lastActivity = loop.now }
         switch head.add(UnsafeRawBufferPointer(start: bytes, count: count)) {
         case .goesOn: return count
         case .isComplete: return completeHead(carried.takeUnretainedValue()) ? count : 0
@@ -27,36 +24,31 @@ extension CurlEasy {
     }
 
     private func completeHead(_ exchange: Exchange) -> Bool {
-        let length = self.head.length
+        let status = self.head.status
+        // What a length tells then is the length of what another answer would bring.
+        let hasNoBody = status == 204 || status == 304 || exchange.request.method == "HEAD"
+        let length = hasNoBody ? nil : self.head.length
         if let length, !self.head.isChunked { exchange.setExpected(length) }
-        exchange.state.hasLength = length != nil || self.head.isChunked
+        exchange.state.hasLength = length != nil || self.head.isChunked || hasNoBody
         guard let head = self.head.makeHead() else {
             return fail(exchange, .noMemory, "No memory for the head of the answer")
         }
+        loop.noteAnswer(of: exchange, isMultiplexed: self.head.version == 20)
+        noteGivenBody(exchange)
         exchange.state.head = head
         exchange.state.stallStart = loop.now
-        loop.noteDeadline(of: exchange)
         exchange.state.disposition = exchange.receiver.exchange(exchange, didReceive: head)
-        if exchange.request.decoding == .gzip && exchange.request.method != "HEAD" {
-            switch self.head.coding {
-            case .gzip: exchange.state.decoder = Inflater(.gzip)
-            case .deflate: exchange.state.decoder = Inflater(.deflate)
-            case .identity, .other: break
-            }
-        }
+        loop.noteDeadline(of: exchange)
+        chooseDecoding(exchange)
         switch exchange.state.disposition {
         case .abort(let error):
             exchange.state.failure = error
             return false
         case .collect(let limit):
-            if let length, exchange.state.decoder == nil {
-                if length > limit && exchange.request.method != "HEAD" {
-                    return tooLarge(exchange, limit)
-                }
-                if exchange.request.method != "HEAD" {
-                    guard exchange.state.collected.reserve(Int(length)) else {
-                        return fail(exchange, .noMemory, "No memory for \(length) bytes of body")
-                    }
+            if let length, exchange.state.decoding == .none {
+                if length > limit { return tooLarge(exchange, limit) }
+                guard exchange.state.collected.reserve(Int(length)) else {
+                    return fail(exchange, .noMemory, "No memory for \(length) bytes of body")
                 }
             }
         case .deliver(let offset, let eager):
@@ -65,6 +57,30 @@ extension CurlEasy {
         case .discard: break
         }
         return true
+    }
+
+    /// Who undoes the coding of the body that follows.
+    private func chooseDecoding(_ exchange: Exchange) {
+        guard exchange.request.decoding != .identity, !exchange.isDiscarding else { return }
+        let isAll = exchange.request.decoding == .all
+        switch head.coding {
+        case .identity: return
+        case .gzip: exchange.state.decoder = Inflater(.gzip, buffer: loop.inflateBuffer)
+        case .deflate: exchange.state.decoder = Inflater(.deflate, buffer: loop.inflateBuffer)
+        case .brotli where isAll, .zstd where isAll:
+            exchange.state.decoding = .curl
+            return decodeByCurl(true)
+        case .brotli, .zstd, .other:
+            exchange.state.decoding = .impossible
+            return
+        }
+        exchange.state.decoding = .ours
+    }
+
+    /// Of a body that libcurl was given whole, it alone knows how much it has sent.
+    func noteGivenBody(_ exchange: Exchange) {
+        guard case .bytes = exchange.request.body, isGivenWhole else { return }
+        exchange.setSent(offset(CURLINFO_SIZE_UPLOAD_T))
     }
 
     // MARK: The body
@@ -77,44 +93,81 @@ extension CurlEasy {
             _ = fail(exchange, .badProtocol, "A body came before the head of the answer")
             return 0
         }
-        if case .deliver(_, let eager) = exchange.state.disposition,
-            eager || exchange.state.piece.count + count >= exchange.state.pieceCapacity,
-            !exchange.mayDeliver()
-        {
+        if exchange.state.decoder?.isHeld == true || isFull(exchange, count) {
             exchange.state.holdsReceiving = true
             return Int(CCURL_WRITE_PAUSE)
         }
         exchange.state.lastActivity = loop.now
         let input = UnsafeRawBufferPointer(start: bytes, count: count)
-        if exchange.state.decoder != nil {
-            exchange.addReceived(0, wire: count)
-            guard decode(input, exchange) else { return 0 }
-        } else {
+        switch exchange.state.decoding {
+        case .none:
             exchange.addReceived(count, wire: count)
             guard store(input, exchange) else { return 0 }
+        case .ours:
+            exchange.addReceived(0, wire: count)
+            guard decode(input, exchange) else { return 0 }
+        case .curl:
+            exchange.addReceived(count, wire: 0)
+            exchange.setReceivedOnWire(offset(CURLINFO_SIZE_DOWNLOAD_T))
+            // What it reads at once it counts when that is decoded.
+            guard checkRatio(exchange, slack: Self.bufferSize(exchange.request)),
+                store(input, exchange)
+            else { return 0 }
+        case .impossible:
+            let coding = exchange.state.head?.values("content-encoding").joined(separator: ", ")
+            _ = fail(
+                exchange, .badEncoding,
+                "The body has a content coding that cannot be undone: \"\(coding ?? "")\"")
+            return 0
         }
         if exchange.request.wantsProgress { reportProgress(exchange) }
         return count
     }
 
-    private func decode(_ input: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
+    /// Whether so many bytes more would have to be handed over to a receiver that has its fill.
+    private func isFull(_ exchange: Exchange, _ count: Int) -> Bool {
+        guard case .deliver(_, let eager) = exchange.state.disposition,
+            eager || exchange.state.piece.count + count >= exchange.state.pieceCapacity
+        else { return false }
+        return !exchange.mayDeliver()
+    }
+
+    /// A bomb is told by its ratio once it is no longer small (SEC-R2).
+    private func checkRatio(_ exchange: Exchange, slack: Int = 0) -> Bool {
+        guard exchange.received > 1 << 20,
+            exchange.received / 1000 > exchange.receivedOnWire + Int64(slack)
+        else { return true }
+        return fail(
+            exchange, .tooLarge, "The body decodes to more than 1,000 times its size on the wire")
+    }
+
+    private func decode(_ input: UnsafeRawBufferPointer?, _ exchange: Exchange) -> Bool {
+        guard let decoder = exchange.state.decoder else { return true }
+        func take(_ output: UnsafeRawBufferPointer) -> Bool {
+            exchange.addReceived(output.count, wire: 0)
+            guard checkRatio(exchange), store(output, exchange) else { return false }
+            // A little input may become a lot, so the receiver is asked again for each 64 KiB.
+            return !isFull(exchange, InflateBuffer.capacity)
+        }
         do {
-            try exchange.state.decoder?.feed(input) { output in
-                exchange.addReceived(output.count, wire: 0)
-                // A bomb is told by its ratio once it is no longer small (SEC-R2).
-                if exchange.received > 1 << 20
-                    && exchange.received / 1000 > exchange.receivedOnWire
-                {
-                    return self.fail(
-                        exchange, .tooLarge,
-                        "The body decodes to more than 1,000 times its size on the wire")
-                }
-                return self.store(output, exchange)
+            if let input {
+                try decoder.feed(input, into: take)
+            } else {
+                try decoder.resume(into: take)
             }
+            if decoder.isHeld { exchange.state.holdsReceiving = true }
             return exchange.state.failure == nil
         } catch {
             return fail(exchange, .badEncoding, "The body's content coding is damaged: \(error.message)")
         }
+    }
+
+    /// Goes on with what was decoded but not handed over, as far as the receiver takes it.
+    ///
+    /// - Returns: `false` if the exchange has failed.
+    func resumeDecoding(_ exchange: Exchange) -> Bool {
+        guard exchange.state.decoder?.isHeld == true else { return true }
+        return decode(nil, exchange)
     }
 
     private func store(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
@@ -126,10 +179,16 @@ extension CurlEasy {
             }
         case .deliver(_, let eager):
             return storePiece(bytes, eager: eager, exchange)
-        case .discard, .abort: break
+        case .discard:
+            // More than this is not worth the connection, which is then cut.
+            return exchange.receivedOnWire <= Self.discarded
+        case .abort: break
         }
         return true
     }
+
+    /// How much of a redirect's page is read.
+    private static let discarded = 65_536
 
     private func storePiece(
         _ bytes: UnsafeRawBufferPointer, eager: Bool, _ exchange: Exchange
@@ -204,10 +263,25 @@ extension CurlEasy {
             }
         }
         exchange.state.bodyOffset += count
+        if isLast(count, exchange) {
+            exchange.state.isSent = true
+            exchange.state.lastActivity = loop.now
+            loop.noteDeadline(of: exchange)
+        }
         exchange.setSent(Int64(exchange.state.bodyOffset))
         exchange.state.lastActivity = loop.now
         if exchange.request.wantsProgress { reportProgress(exchange) }
         return count
+    }
+
+    /// Whether these bytes of the body are the last ones.
+    private func isLast(_ count: Int, _ exchange: Exchange) -> Bool {
+        switch exchange.request.body {
+        case .none: true
+        case .bytes(let bytes): exchange.state.bodyOffset == bytes.count
+        case .source(let source):
+            count == 0 || source.length == Int64(exchange.state.bodyOffset)
+        }
     }
 
     /// libcurl starts the body over: a reused connection had died.
@@ -217,6 +291,7 @@ extension CurlEasy {
             return Int32(CCURL_SEEK_FAIL)
         }
         exchange.state.bodyOffset = 0
+        exchange.state.isSent = false
         exchange.setSent(0)
         return Int32(CCURL_SEEK_OK)
     }

@@ -15,10 +15,28 @@ extension CurlEasy {
                 .headerTooLarge, "A line in the head of the answer of \(host) is too long",
                 curlCode: Int32(code.rawValue))
         }
-        let (kind, what) = classify(code, detail)
+        let (kind, what) = isBroken(code, detail)
+            ? (.reset, "The connection broke with") : classify(code, detail)
         let osCode = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
         return TransportError(
             kind, "\(what) \(host): \(detail)", curlCode: Int32(code.rawValue), osCode: osCode)
+    }
+
+    /// Codes that libcurl has for faults of the protocol, when it was the connection that broke.
+    private func isBroken(_ code: CURLcode, _ detail: String) -> Bool {
+        let hasHead = exchange?.state.head != nil
+        switch code {
+        // A stream was reset; where its head was wrong, another try brings the same.
+        case CURLE_HTTP2_STREAM: return hasHead || !detail.contains("PROTOCOL_ERROR")
+        // The framing of a connection that had worked so far.
+        case CURLE_HTTP2: return hasHead || long(CURLINFO_NUM_CONNECTS) == 0
+        // What is said when the socket failed or ended, and OpenSSL has nothing to add.
+        case CURLE_SSL_CONNECT_ERROR:
+            return ["Recv failure", "Send failure", "OpenSSL SSL_connect:"].contains {
+                detail.hasPrefix($0)
+            } || detail.contains("unexpected eof")
+        default: return false
+        }
     }
 
     private func classify(
@@ -47,7 +65,8 @@ extension CurlEasy {
         case CURLE_URL_MALFORMAT: return (.badURL, "The URL cannot be used for")
         case CURLE_OUT_OF_MEMORY: return (.noMemory, "No memory for the transfer with")
         case CURLE_SEND_FAIL_REWIND:
-            return (.bodySource, "The body cannot be sent again to")
+            // A connection that was used before had died.
+            return (.reset, "The connection broke, and the body cannot be sent again, with")
         case CURLE_FILESIZE_EXCEEDED:
             return (.tooLarge, "The answer is too large from")
         default: return (.internal, "libcurl failed with")
@@ -56,10 +75,11 @@ extension CurlEasy {
 
     /// OpenSSL's words for what is wrong with a certificate.
     private func certificateKind(_ detail: String) -> TransportError.Kind {
-        if detail.contains("expired") || detail.contains("not yet valid") { return .expired }
+        // First the one whose words have the host's name in them.
         if detail.contains("does not match") || detail.contains("no alternative certificate") {
             return .wrongName
         }
+        if detail.contains("expired") || detail.contains("not yet valid") { return .expired }
         return .untrusted
     }
 }

@@ -26,6 +26,7 @@ extension CurlEasy {
 
     /// Frames of HTTP/2 come at any time, and name the answer they belong to.
     private func isSerial(_ exchange: Exchange) -> Bool {
+        if exchange.request.httpVersion == 11 { return true }
         guard let place = exchange.state.place, !place.isMultiplexed else { return false }
         // What a connection over TLS speaks is agreed on in its handshake.
         return exchange.request.url.origin.isSecure

@@ -13,6 +13,8 @@ final class CurlEasy {
     /// The options that differ from one exchange to the next, as they were set last.
     private struct Settled {
         var url = ""
+        /// libcurl undoes content codings.
+        var decodes: Bool?
         var headers: HeaderList?
         var connectTimeout: Int64 = -1
         var sharesByHandshake: Bool?
@@ -20,6 +22,16 @@ final class CurlEasy {
         var decoding: ContentDecoding?
         /// GET without a body, as after a reset.
         var isGet = true
+        /// Has a large buffer for sending.
+        var isUpload = false
+    }
+
+    /// Where a handle is on its way through libcurl.
+    private enum Run {
+        /// Not given to libcurl, or not taken.
+        case none
+        /// Given to it in this turn of the loop, which has yet to look at it.
+        case added(turn: Int)
     }
 
     let handle: UnsafeMutableRawPointer
@@ -34,6 +46,8 @@ final class CurlEasy {
     @exclusivity(unchecked) private var isPlain = true
     @exclusivity(unchecked) private var settled = Settled()
     @exclusivity(unchecked) private var lastAddress = ""
+    @exclusivity(unchecked) private var run = Run.none
+    private let forkGeneration = ForkGuard.current
 
     init?(loop: CurlLoop) {
         guard let handle = curl_easy_init() else { return nil }
@@ -45,6 +59,8 @@ final class CurlEasy {
     }
 
     deinit {
+        // In a forked child, libcurl would say goodbye on connections that are its parent's.
+        guard ForkGuard.current == forkGeneration else { return }
         curl_easy_cleanup(handle)
         errorText.deallocate()
     }
@@ -131,7 +147,11 @@ final class CurlEasy {
             isPlain = true
         }
         carried = Unmanaged.passUnretained(exchange)
+        run = .none
         errorText[0] = 0
+        guard !exchange.request.headers.isIncomplete else {
+            return TransportError(.noMemory, "No memory for the fields of the request")
+        }
         head.start(limit: exchange.request.maxHeaderBytes)
         var code = prepareUsual(exchange.request)
         prepareRare(exchange.request, isFresh: exchange.state.staleCount >= CurlEasy.maxStale)
@@ -176,9 +196,21 @@ final class CurlEasy {
             // libcurl writes the field, which costs less than one of the list; and undoes the
             // codings only where we do not.
             ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, request.decoding.fieldValue)
-            set(CURLOPT_HTTP_CONTENT_DECODING, request.decoding == .all ? 1 : 0)
         }
+        decodeByCurl(false)
         return CURLE_OK
+    }
+
+    /// Whether libcurl undoes the coding of a body. It may still be told when the head is there.
+    func decodeByCurl(_ decodes: Bool) {
+        guard settled.decodes != decodes else { return }
+        settled.decodes = decodes
+        set(CURLOPT_HTTP_CONTENT_DECODING, decodes ? 1 : 0)
+    }
+
+    /// The size of the pieces in which libcurl reads.
+    static func bufferSize(_ request: borrowing ExchangeRequest) -> Int {
+        request.isBulk ? 524_288 : 16_384
     }
 
     /// Byte for byte: to Swift the two forms of an accented letter are equal.
@@ -203,7 +235,7 @@ final class CurlEasy {
         }
         if request.isBulk {
             isPlain = false
-            set(CURLOPT_BUFFERSIZE, 512 * 1024)
+            set(CURLOPT_BUFFERSIZE, Self.bufferSize(request))
         }
         if request.ownConnection || isFresh {
             isPlain = false
@@ -263,7 +295,17 @@ final class CurlEasy {
         ccurl_set_text(handle, CURLOPT_POSTFIELDS, nil)
         set(CURLOPT_UPLOAD, 1)
         ccurl_set_offset(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(length ?? -1))
+        settled.isUpload = true
         set(CURLOPT_UPLOAD_BUFFERSIZE, 1 << 20)
+    }
+
+    /// The body is not asked for piece by piece: libcurl was given the whole of it.
+    var isGivenWhole: Bool {
+        switch exchange?.request.body {
+        case .bytes(let bytes): bytes.count <= CurlEasy.smallBody
+        case .source: false
+        case .some(.none), nil: true
+        }
     }
 
     /// Bodies up to this size go to libcurl as they are; larger ones are read piece by piece, so
@@ -271,7 +313,25 @@ final class CurlEasy {
     static let smallBody = 65_536
 
     /// Lets go of the exchange, so that the handle may be used again.
-    func detach() { carried = nil }
+    func detach() {
+        carried = nil
+        // libcurl frees the buffer of an upload only when its size changes.
+        guard settled.isUpload else { return }
+        settled.isUpload = false
+        set(CURLOPT_UPLOAD_BUFFERSIZE, CurlEasy.smallBody)
+    }
+
+    /// Gives the handle to libcurl, which looks at it the next time it is called.
+    func add() -> CURLMcode {
+        let code = curl_multi_add_handle(loop.multi, handle)
+        if code == CURLM_OK { run = .added(turn: loop.curlCalls) }
+        return code
+    }
+
+    /// Whether libcurl has begun with it; before that, it tells of the exchange before.
+    var hasRun: Bool {
+        if case .added(let turn) = run { turn != loop.curlCalls } else { false }
+    }
 
     private func set(_ option: CURLoption, _ value: Int) {
         ccurl_set_long(handle, option, value)
@@ -310,7 +370,7 @@ final class CurlEasy {
         return metrics
     }
 
-    private func offset(_ info: CURLINFO) -> Int64 {
+    func offset(_ info: CURLINFO) -> Int64 {
         var value: curl_off_t = 0
         return ccurl_get_offset(handle, info, &value) == CURLE_OK ? Int64(value) : 0
     }

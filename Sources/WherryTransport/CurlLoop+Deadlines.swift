@@ -24,7 +24,9 @@ extension CurlLoop {
         }
         for exchange in active {
             if let error = exchange.overdue(at: now) {
-                finish(exchange, error: error)
+                // Nobody waits for the body of a redirect.
+                let isEnough = exchange.isDiscarding && error.kind != .totalTimeout
+                finish(exchange, error: isEnough ? nil : error)
             } else {
                 tellOwedProgress(exchange)
                 noteDeadline(of: exchange)

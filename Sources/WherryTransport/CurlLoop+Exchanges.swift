@@ -47,7 +47,7 @@ extension CurlLoop {
     func submit(_ exchange: Exchange) {
         guard exchange.state.phase == .idle else { return }
         exchange.state.submitted = now
-        guard !isRefusing else { return finishUnstarted(exchange, Self.closedError) }
+        if let refusal { return finishUnstarted(exchange, refusal) }
         guard queue.admit(exchange) else {
             exchange.state.phase = .waiting
             nextSweep = min(nextSweep, exchange.request.deadline)
@@ -59,12 +59,12 @@ extension CurlLoop {
     func begin(_ exchange: Exchange) {
         exchange.state.phase = .active
         exchange.state.index = active.count
+        exchange.state.started = now
         active.append(exchange)
         guard let easy = pool.popLast() ?? CurlEasy(loop: self) else {
             return finish(exchange, error: TransportError(.noMemory, "No memory for a request"))
         }
         exchange.state.easy = easy
-        exchange.state.started = now
         exchange.state.lastActivity = now
         exchange.state.stallStart = now
         exchange.receiver.exchangeDidStart(exchange)
@@ -73,7 +73,8 @@ extension CurlLoop {
     }
 
     private func addHandle(of exchange: Exchange, _ easy: CurlEasy) {
-        let code = curl_multi_add_handle(multi, easy.handle)
+        exchange.state.isSent = easy.isGivenWhole
+        let code = easy.add()
         guard code == CURLM_OK else {
             let text = String(cString: curl_multi_strerror(code))
             return finish(
@@ -83,7 +84,17 @@ extension CurlLoop {
     }
 
     func startWaiting() {
+        // One that fails at once would otherwise start the next from inside of itself.
+        guard !isStarting else { return }
+        isStarting = true
         while let exchange = queue.next() { begin(exchange) }
+        isStarting = false
+    }
+
+    /// An answer has begun: from its version it is known what else its host may carry. Called by
+    /// libcurl, which cannot be given more at that moment.
+    func noteAnswer(of exchange: Exchange, isMultiplexed: Bool) {
+        if queue.note(exchange, isMultiplexed: isMultiplexed) { hasNewRoom = true }
     }
 
     func setPaused(_ exchange: Exchange, _ paused: Bool) {
@@ -93,7 +104,9 @@ extension CurlLoop {
         case .active:
             if paused { flush(exchange) }
             applyHolds(exchange)
-        case .waiting: if !paused { startWaiting() }
+        case .waiting:
+            queue.pauseChanged(exchange)
+            if !paused { startWaiting() }
         case .idle, .finished: break
         }
     }
@@ -101,6 +114,15 @@ extension CurlLoop {
     /// Tells libcurl which directions stand still.
     func applyHolds(_ exchange: Exchange) {
         guard let easy = exchange.state.easy else { return }
+        if !exchange.state.isPaused && !exchange.state.holdsReceiving {
+            guard easy.resumeDecoding(exchange) else {
+                return finish(exchange, error: exchange.state.failure)
+            }
+        }
+        if let result = exchange.state.curlResult {
+            if exchange.state.decoder?.isHeld != true { end(exchange, CURLcode(UInt32(result))) }
+            return
+        }
         var mask = CURLPAUSE_CONT
         if exchange.state.isPaused || exchange.state.holdsReceiving { mask |= CURLPAUSE_RECV }
         if exchange.state.isPaused || exchange.state.holdsSending { mask |= CURLPAUSE_SEND }
@@ -127,11 +149,12 @@ extension CurlLoop {
                 restart(exchange, easy)
                 continue
             }
-            var error = exchange.state.failure ?? (code == CURLE_OK ? nil : easy.error(code))
-            if error == nil && exchange.state.head == nil {
-                error = TransportError(.badProtocol, "The connection ended without an answer")
+            if exchange.state.decoder?.isHeld == true, exchange.state.failure == nil {
+                // The rest is handed over first, when the receiver has room for it.
+                exchange.state.curlResult = Int32(code.rawValue)
+                continue
             }
-            finish(exchange, error: error)
+            end(exchange, code)
         }
     }
 
@@ -142,6 +165,18 @@ extension CurlLoop {
         curl_multi_remove_handle(multi, easy.handle)
         if let error = easy.prepare(exchange) { return finish(exchange, error: error) }
         addHandle(of: exchange, easy)
+    }
+
+    /// libcurl is through with an exchange, and so are we.
+    private func end(_ exchange: Exchange, _ code: CURLcode) {
+        guard let easy = exchange.state.easy else { return }
+        var error = exchange.state.failure
+        // Whatever became of a body that nobody wants: its head has come.
+        if error == nil, code != CURLE_OK, !exchange.isDiscarding { error = easy.error(code) }
+        if error == nil && exchange.state.head == nil {
+            error = TransportError(.badProtocol, "The connection ended without an answer")
+        }
+        finish(exchange, error: error)
     }
 
     /// Hands over the eager pieces that gathered while the sockets were drained.
@@ -173,17 +208,22 @@ extension CurlLoop {
         }
         var result = ExchangeResult()
         result.error = error
+        result.metrics.queued = exchange.state.started.since(exchange.state.submitted) / 1000
+        queue.leave(exchange)
         if let easy = exchange.state.easy {
-            result.metrics = easy.metrics()
-            result.metrics.queued =
-                exchange.state.started.since(exchange.state.submitted) / 1000
-            queue.leave(exchange, httpVersion: result.metrics.httpVersion)
+            if easy.hasRun {
+                let queued = result.metrics.queued
+                result.metrics = easy.metrics()
+                result.metrics.queued = queued
+                easy.noteGivenBody(exchange)
+                if exchange.state.decoding == .curl {
+                    exchange.setReceivedOnWire(easy.offset(CURLINFO_SIZE_DOWNLOAD_T))
+                }
+            }
             curl_multi_remove_handle(multi, easy.handle)
             easy.detach()
             exchange.state.easy = nil
             if pool.count < 256 { pool.append(easy) }
-        } else {
-            queue.leave(exchange, httpVersion: 0)
         }
         complete(exchange, &result)
         startWaiting()
@@ -202,7 +242,6 @@ extension CurlLoop {
         if let head = result.head, result.error == nil {
             result.isLengthUnverified = exchange.request.url.origin.isSecure
                 && head.httpVersion < 20 && !exchange.state.hasLength
-                && exchange.receivedOnWire > 0
         }
         exchange.state.decoder = nil
         exchange.receiver.exchange(exchange, didFinish: result)

@@ -27,6 +27,9 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
 
     enum Driver { case nobody, thread, caller }
 
+    /// Who is woken for a message: whoever turns the loop, or only one who does so already.
+    enum Wake { case anybody, driver, nobody }
+
     private struct Mailbox {
         var messages: [Message] = []
         var driver = Driver.nobody
@@ -78,7 +81,14 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) private var curlDeadline = Instant.never
     /// No deadline of an exchange lies before this.
     @exclusivity(unchecked) var nextSweep = Instant.never
-    @exclusivity(unchecked) var isRefusing = false
+    /// Why nothing is started any more.
+    @exclusivity(unchecked) var refusal: TransportError?
+    @exclusivity(unchecked) var isStarting = false
+    /// Some that wait may start since an answer came.
+    @exclusivity(unchecked) var hasNewRoom = false
+    /// Counts the calls in which libcurl looks at the handles it was given.
+    @exclusivity(unchecked) private(set) var curlCalls = 0
+    let inflateBuffer = InflateBuffer()
 
     static let isReady: Bool = ccurl_global_init() == CURLE_OK
 
@@ -134,6 +144,9 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     }
 
     deinit {
+        // What a forked child has is its parent's: libcurl would say goodbye on shared connections,
+        // and the thread is not there.
+        guard ForkGuard.current == forkGeneration else { return }
         tearDown()
         // Closed from inside, the thread has been waited for by nobody.
         if let thread = mailbox.withLock({ $0.thread }) {
@@ -160,8 +173,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
 
     /// Leaves a message and sees to it that somebody reads it.
     ///
-    /// - Parameter wake: `false` if the caller is about to `drive`.
-    func post(_ message: Message, wake: Bool = true) {
+    /// - Parameter wake: `nobody` if the caller is about to `drive`.
+    func post(_ message: Message, wake: Wake = .anybody) {
         if isDrivenHere {
             inner.append(message)
             return
@@ -174,9 +187,10 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
                 return TransportError(.shutDown, "The client was closed")
             }
             mailbox.messages.append(message)
-            guard wake, !self.wake(&mailbox) else { return nil }
+            if wake == .nobody || (wake == .driver && mailbox.driver == .nobody) { return nil }
+            guard !self.wake(&mailbox) else { return nil }
             mailbox.messages.removeLast()
-            return TransportError(.noMemory, "No thread could be started for the transfer")
+            return Self.noThreadError
         }
         if let refusal, case .start(let exchange) = message {
             var result = ExchangeResult()
@@ -207,13 +221,17 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
 
     /// Lets the loop's own thread turn it from now on; starts that thread if there is none.
     private func handToThread(_ mailbox: inout Mailbox) -> Bool {
-        if mailbox.thread == nil {
-            mailbox.thread = try? NativeThread(name: "wherry-network") { [self] in runThread() }
-        }
-        guard mailbox.thread != nil else { return false }
+        guard canHandToThread(&mailbox) else { return false }
         mailbox.driver = .thread
         self.mailbox.notify()
         return true
+    }
+
+    private func canHandToThread(_ mailbox: inout Mailbox) -> Bool {
+        if mailbox.thread == nil {
+            mailbox.thread = try? NativeThread(name: "wherry-network") { [self] in runThread() }
+        }
+        return mailbox.thread != nil
     }
 
     var isDrivenHere: Bool {
@@ -240,15 +258,44 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             turn(until: limit, unless: isDone)
         }
         if mailbox.withLock({ $0.isClosing }) { shutDown() }
-        drivingThread.store(0, ordering: .relaxed)
-        mailbox.update { mailbox in
-            mailbox.driver = .nobody
-            if !mailbox.isClosed && (hasWork || !mailbox.messages.isEmpty) {
-                _ = handToThread(&mailbox)
-            }
-        }
+        while !letGo() { giveUp() }
         return true
     }
+
+    /// The driver's last step: the thread goes on with what is left. `false` if there is none, and
+    /// none can be had.
+    private func letGo() -> Bool {
+        mailbox.update { mailbox in
+            let isLeft = !mailbox.isClosed && (hasWork || !mailbox.messages.isEmpty)
+            if isLeft && !canHandToThread(&mailbox) { return false }
+            drivingThread.store(0, ordering: .relaxed)
+            mailbox.driver = .nobody
+            return isLeft ? handToThread(&mailbox) : true
+        }
+    }
+
+    /// Ends everything: there is nobody who could go on with it.
+    private func giveUp() {
+        refusal = Self.noThreadError
+        defer { refusal = nil }
+        let messages = mailbox.withLock { mailbox in
+            let messages = mailbox.messages
+            mailbox.messages = []
+            return messages
+        }
+        read(messages)
+        for exchange in queue.removeAll() { finishUnstarted(exchange, Self.noThreadError) }
+        while let exchange = active.last { finish(exchange, error: Self.noThreadError) }
+        // What was to happen later happens now, and finds the same.
+        let due = timers
+        timers = []
+        for timer in due { timer.body() }
+        readInner()
+        tellListeners()
+    }
+
+    private static let noThreadError = TransportError(
+        .noMemory, "No thread could be started for the transfer")
 
     /// Cancels everything, gives back every descriptor and ends the thread.
     ///
@@ -325,7 +372,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
 
     /// The driver's last deed. All receivers have heard and all is given back when others see it.
     private func shutDown() {
-        isRefusing = true
+        refusal = Self.closedError
         while true {
             let messages = mailbox.withLock { mailbox in
                 let messages = mailbox.messages
@@ -387,6 +434,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             if events & UInt32(CLINUX_WRITE) != 0 { mask |= CURL_CSELECT_OUT }
             if events & UInt32(CLINUX_HANGUP) != 0 { mask |= CURL_CSELECT_ERR }
             var running: Int32 = 0
+            curlCalls &+= 1
             curl_multi_socket_action(multi, socket, mask, &running)
         }
         settle()
@@ -417,9 +465,14 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             if curlDeadline != .never && SystemClock.shared.now() >= curlDeadline {
                 curlDeadline = .never
                 var running: Int32 = 0
+                curlCalls &+= 1
                 curl_multi_socket_action(multi, CCURL_TIMEOUT_SOCKET, 0, &running)
             }
             harvest()
+            if hasNewRoom {
+                hasNewRoom = false
+                startWaiting()
+            }
             flush()
             if now >= nextSweep { sweep() }
             tellListeners()

@@ -21,7 +21,7 @@ package final class CurlTransport: Transport, ExchangeCarrier {
 
     package func start(_ exchange: Exchange, wake: Bool) {
         exchange.carrier = self
-        loop.post(.start(exchange), wake: wake)
+        loop.post(.start(exchange), wake: wake ? .anybody : .nobody)
     }
 
     package func cancel(_ exchange: Exchange) { loop.post(.cancel(exchange)) }
@@ -43,7 +43,8 @@ package final class CurlTransport: Transport, ExchangeCarrier {
     }
 
     package func setConnectionLimits(perHost: Int, total: Int) {
-        loop.post(.limits(perHost: perHost, total: total), wake: false)
+        // Whoever turns the loop lets more start at once; for this alone nobody begins to.
+        loop.post(.limits(perHost: perHost, total: total), wake: .driver)
     }
 
     package func close() { loop.close() }

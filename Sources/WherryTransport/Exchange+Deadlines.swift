@@ -4,21 +4,39 @@
 import WherrySystem
 
 extension Exchange {
+    /// How long the page of a redirect may take: its end is waited for only to keep the connection.
+    static let discardTime = Int64.milliseconds(1_000)
+
+    /// The head has come, and nobody wants the body.
+    var isDiscarding: Bool {
+        if state.head != nil, case .discard = state.disposition { true } else { false }
+    }
+
     /// The nearest deadline of an exchange that is carried out, and the error if it is reached. For
     /// the thread of its transport.
+    ///
+    /// Silence is counted from the beginning, the wait for an answer from when the request is sent.
+    /// Where the low-speed rule looks after the body, as in downloads, that wait is the only limit
+    /// before it: their servers may be slow to begin.
     var nearestDeadline: (time: Instant, kind: TransportError.Kind) {
         var nearest = (time: request.deadline, kind: TransportError.Kind.totalTimeout)
         guard !state.isPaused, !state.holdsReceiving else { return nearest }
         let timeouts = request.timeouts
-        if timeouts.idle > 0 && !state.holdsSending {
+        let isAwaited = state.isSent && state.head == nil && timeouts.firstByte > 0
+        if timeouts.idle > 0 && !state.holdsSending && !(isAwaited && timeouts.stallWindow > 0) {
             let time = state.lastActivity.advanced(by: timeouts.idle)
             if time < nearest.time { nearest = (time, .idleTimeout) }
         }
-        if timeouts.firstByte > 0 && !state.isAnswered && !state.holdsSending {
+        // An interim answer (1xx) is a sign of life, and no answer.
+        if isAwaited {
             let time = state.lastActivity.advanced(by: timeouts.firstByte)
             if time < nearest.time { nearest = (time, .firstByteTimeout) }
         }
-        if timeouts.stallWindow > 0 && state.head != nil {
+        if isDiscarding {
+            let time = state.stallStart.advanced(by: Self.discardTime)
+            if time < nearest.time { nearest = (time, .idleTimeout) }
+        }
+        if timeouts.stallWindow > 0 && state.head != nil && !isDiscarding {
             let time = state.stallStart.advanced(by: timeouts.stallWindow)
             if time < nearest.time { nearest = (time, .stalled) }
         }

@@ -83,7 +83,8 @@ package enum BodyDisposition: Sendable {
     /// drained; others when they are full, at the end, and as soon as more comes for one that was
     /// begun a second ago.
     case deliver(offset: Int64, eager: Bool)
-    /// Read and thrown away: a redirect's page.
+    /// Thrown away: a redirect's page. A little of it is read, so that the connection may be kept;
+    /// then the exchange ends without an error, whatever became of the rest.
     case discard
     /// The exchange fails now.
     case abort(TransportError)
@@ -189,6 +190,7 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
         receivedCount.store(received &+ Int64(count), ordering: .relaxed)
         wireCount.store(receivedOnWire &+ Int64(wire), ordering: .relaxed)
     }
+    func setReceivedOnWire(_ count: Int64) { wireCount.store(count, ordering: .relaxed) }
     func setSent(_ count: Int64) { sentCount.store(count, ordering: .relaxed) }
     func setExpected(_ count: Int64) { expected.store(count, ordering: .relaxed) }
 

@@ -11,10 +11,12 @@ struct ExchangeState: ~Copyable {
     var phase = Phase.idle
     /// Its place among the active ones.
     var index = 0
-    /// Its place in the order of those that wait for a connection.
-    var order = 0
     var easy: CurlEasy?
     var place: ConnectionQueue.Place?
+    /// Its turn, while it waits for a connection.
+    var ticket: ConnectionQueue.Ticket?
+    /// Counts as a stream of a connection that others share.
+    var isStream = false
     var isPaused = false
     /// libcurl was told to hold the stream in that direction.
     var holdsReceiving = false
@@ -29,9 +31,10 @@ struct ExchangeState: ~Copyable {
     /// Something moved since progress was last told.
     var owesProgress = false
 
+    /// The request is on its way to the last byte: what is awaited now is the answer.
+    var isSent = false
+
     // The answer.
-    /// Its first line has come.
-    var isAnswered = false
     /// The end of the body can be told from a cut of the connection.
     var hasLength = false
     var head: ResponseHead?
@@ -39,6 +42,10 @@ struct ExchangeState: ~Copyable {
     // The body.
     var disposition = BodyDisposition.discard
     var decoder: Inflater?
+    /// Who undoes the coding of the body, and whether anybody can.
+    var decoding = BodyDecoding.none
+    /// libcurl is through with it, and this was its result, while decoded bytes wait to be taken.
+    var curlResult: Int32?
     var collected = ByteBuffer()
     var piece = ByteBuffer()
     var pieceCapacity = 0
@@ -53,4 +60,16 @@ struct ExchangeState: ~Copyable {
     var staleCount = 0
     /// Why the exchange was broken off from inside a callback.
     var failure: TransportError?
+}
+
+/// What becomes of the content coding of a body.
+enum BodyDecoding {
+    /// Left as it is, or there is none.
+    case none
+    /// Undone by our own stage.
+    case ours
+    /// Undone by libcurl, which gives out decoded bytes.
+    case curl
+    /// Nobody can undo it, and it was to be undone.
+    case impossible
 }

@@ -147,13 +147,14 @@ package struct HTTPURL: Hashable, Sendable {
         return offset
     }
 
-    /// A text that should be a URL, for a sentence: without its query, user name and password.
+    /// A text that should be a URL, for a sentence: without its query, fragment, user name and
+    /// password.
     package static func redacted(_ url: String) -> String {
-        var text = url
-        if let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) {
-            text = String(text[..<mark]) + "?..."
-        }
-        guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
+        let bytes = url.utf8
+        let mark = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        let text = url[..<(mark ?? url.endIndex)]
+        let tail = mark.map { String(url[$0...$0]) + "..." } ?? ""
+        guard bytes.contains(UInt8(ascii: "@")) else { return text + tail }
         // Read by hand: what is redacted may be no URL at all.
         let slash = UInt8(ascii: "/")
         var authority = text.startIndex
@@ -163,10 +164,11 @@ package struct HTTPURL: Hashable, Sendable {
             authority = text.utf8[first...].firstIndex { $0 != slash } ?? text.endIndex
         }
         let end = text.utf8[authority...].firstIndex(of: slash) ?? text.endIndex
-        guard let at = text.utf8[authority..<end].lastIndex(of: UInt8(ascii: "@")) else {
-            return text
+        if let at = text.utf8[authority..<end].lastIndex(of: UInt8(ascii: "@")) {
+            return text[..<authority] + "..." + text[at...] + tail
         }
-        return String(text[..<authority]) + "..." + String(text[at...])
+        // The mark may stand in a password, and what is before it be the first half.
+        return (end == text.endIndex && !tail.isEmpty ? text[..<authority] + "..." : text) + tail
     }
 
     // MARK: curl_url

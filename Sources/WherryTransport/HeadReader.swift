@@ -54,8 +54,7 @@ struct HeadReader: ~Copyable {
 
     /// The final head, once it is complete; `nil` if there is no memory for it.
     func makeHead() -> ResponseHead? {
-        let fields = Bytes(copying: block.bytes)
-        guard fields.count == block.count else { return nil }
+        guard let fields = Bytes(copyingIfPossible: block.bytes) else { return nil }
         return ResponseHead(status: status, httpVersion: version, block: fields)
     }
 
@@ -152,12 +151,7 @@ struct HeadReader: ~Copyable {
             }
             length = number
         } else if let value = Self.value(of: line, "content-encoding") {
-            switch String(decoding: value, as: UTF8.self).lowercased() {
-            case "gzip", "x-gzip": coding = .gzip
-            case "deflate": coding = .deflate
-            case "", "identity": coding = .identity
-            default: coding = .other
-            }
+            coding.add(value)
         } else if Self.value(of: line, "transfer-encoding") != nil {
             isChunked = true
         }
@@ -201,7 +195,31 @@ struct HeadReader: ~Copyable {
     }
 }
 
-/// A content coding as the answer names it.
+/// The content coding as the lines of an answer name it.
 enum ContentCoding {
-    case identity, gzip, deflate, other
+    case identity, gzip, deflate
+    case brotli, zstd
+    /// Unknown, or several one over the other.
+    case other
+
+    /// Adds the codings of one more line to those of the lines before.
+    mutating func add(_ value: UnsafeRawBufferPointer) {
+        for member in value.split(separator: 0x2C) {
+            let name = String(decoding: member, as: UTF8.self)
+                .split { $0 == " " || $0 == "\t" }.joined().lowercased()
+            if name.isEmpty || name == "identity" { continue }
+            guard case .identity = self else {
+                self = .other
+                return
+            }
+            self =
+                switch name {
+                case "gzip", "x-gzip": .gzip
+                case "deflate": .deflate
+                case "br": .brotli
+                case "zstd": .zstd
+                default: .other
+                }
+        }
+    }
 }

@@ -13,6 +13,8 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
     private let block: UnsafeMutableRawPointer?
     private let rest: HeaderList?
     let head: UnsafeMutablePointer<curl_slist>?
+    /// There was no memory for all of the fields: not to be sent.
+    package let isIncomplete: Bool
 
     /// - Parameters:
     ///   - fields: in the order of sending. An empty value is sent as an empty field; a `nil`
@@ -23,6 +25,7 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
         guard !fields.isEmpty else {
             block = nil
             head = rest?.head
+            isIncomplete = rest?.isIncomplete ?? false
             return
         }
         var text = 0
@@ -32,9 +35,11 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
         let nodes = fields.count * MemoryLayout<curl_slist>.stride
         guard let memory = malloc(nodes + text) else {
             block = nil
-            head = rest?.head
+            head = nil
+            isIncomplete = true
             return
         }
+        isIncomplete = rest?.isIncomplete ?? false
         block = memory
         let list = memory.bindMemory(to: curl_slist.self, capacity: fields.count)
         var cursor = memory + nodes

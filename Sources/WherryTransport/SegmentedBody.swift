@@ -330,12 +330,12 @@ package final class SegmentedBody: BodySource {
             guard try file.status().size == size, count == wanted else {
                 return .failure(
                     TransportError(
-                        .bodySource, "The file \(file.path) changed its size while it was sent"))
+                        .fileChanged, "The file \(file.path) changed its size while it was sent"))
             }
             return .success(count)
         } catch {
             return .failure(
-                TransportError(.bodySource, error.description, osCode: error.code))
+                TransportError(.fileError, error.description, osCode: error.code))
         }
     }
 }

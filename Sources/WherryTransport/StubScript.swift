@@ -142,7 +142,9 @@ final class StubScript: Sendable {
     /// then sees that time, and waits each time until it has happened.
     func advance(by nanoseconds: Int64) {
         clock.advance(by: 0)
-        let end = clock.now().advanced(by: max(0, nanoseconds))
+        // A clock never comes to `never` itself.
+        let last = Instant(nanoseconds: Instant.never.nanoseconds - 1)
+        let end = min(clock.now().advanced(by: max(0, nanoseconds)), last)
         while true {
             let transports = state.withLock { $0.transports.compactMap { $0.transport } }
             var next = Instant.never

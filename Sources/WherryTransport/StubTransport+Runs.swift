@@ -119,6 +119,7 @@ extension StubTransport {
 
     private func sent(_ run: StubRun) {
         run.exchange.state.lastActivity = now
+        run.exchange.state.isSent = true
         run.stage = .waiting(until: now.advanced(by: run.outcome.delay))
     }
 
@@ -132,8 +133,7 @@ extension StubTransport {
         let head = ResponseHead(status: run.outcome.status, block: Bytes(run.outcome.head))
         touch(exchange)
         exchange.state.head = head
-        exchange.state.isAnswered = true
-        if let length = head.contentLength { exchange.setExpected(length) }
+        if let length = head.contentLength, hasBody(run) { exchange.setExpected(length) }
         run.stage = .answering(offset: 0)
         exchange.state.disposition = exchange.receiver.exchange(exchange, didReceive: head)
         switch exchange.state.disposition {
@@ -211,7 +211,7 @@ extension StubTransport {
         guard exchange.state.phase == .active else { return }
         exchange.state.phase = .finished
         runs.removeAll { $0 === run }
-        queue.leave(exchange, httpVersion: 0)
+        queue.leave(exchange)
         if case .sending = run.stage, exchange.sent > 0 {
             script.setBody(run.body.take(), length: exchange.sent, ofRequest: run.number)
         }

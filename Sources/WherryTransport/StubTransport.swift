@@ -245,7 +245,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
             let delay = due == .never ? nil : clock.realDelay(for: due.since(clock.now()))
             // A real delay that is over is no reason to wait; neither is anything left inside.
             if let delay, delay <= 0 { continue }
-            if due <= clock.now() { continue }
+            if due != .never && due <= clock.now() { continue }
             let messages = mailbox.wait(timeout: delay) { mailbox -> [Message]? in
                 if mailbox.messages.isEmpty && !mailbox.isClosing {
                     if !mailbox.isIdle || mailbox.nextDue != due {
@@ -372,7 +372,9 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         guard exchange.state.isPaused != paused else { return }
         exchange.state.isPaused = paused
         touch(exchange)
-        if exchange.state.phase == .waiting && !paused { startWaiting() }
+        guard exchange.state.phase == .waiting else { return }
+        queue.pauseChanged(exchange)
+        if !paused { startWaiting() }
     }
 
     /// Begins its spans of silence anew.

@@ -7,8 +7,12 @@ import WherrySystem
 package protocol Transport: AnyObject, Sendable {
     /// The clock that deadlines and metrics are counted on.
     var clock: any Clock { get }
-    /// Starts an exchange; its receiver hears of everything else, of refusal too, and never
-    /// before this returns unless called on the transport's own thread.
+    /// Starts an exchange; its receiver hears of everything else.
+    ///
+    /// Of a refusal (the transport is closed, belongs to the parent of this process, or can have no
+    /// thread) the receiver hears `didFinish`, and nothing else, before this returns: call it with
+    /// no lock held. Everything else is told on the transport's thread, and so after this where it
+    /// is called there.
     ///
     /// - Parameter wake: `false` if the caller is about to `drive`.
     func start(_ exchange: Exchange, wake: Bool)

@@ -24,6 +24,10 @@ package struct TransportError: Error, Sendable {
         case wrongName = "wrong_name"
         case tls
         case bodySource = "body_source"
+        /// A file changed its size while it was sent.
+        case fileChanged = "file_changed"
+        /// A file could not be read while it was sent; `osCode` says why.
+        case fileError = "file_error"
         case refused
         case cancelled
         case noMemory = "no_memory"

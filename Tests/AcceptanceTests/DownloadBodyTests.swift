@@ -113,6 +113,28 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         #expect(end.outcome.response?.metrics.retries == 3)
     }
 
+    @Test(
+        "D13 over HTTP/2 a stream that is reset is mended: DR15",
+        .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
+    func streamReset() async throws {
+        let nginx = try NginxServer.shared
+        let bench = try DownloadBench()
+        let client = try makeClient {
+            $0.clock = bench.clock
+            $0.caFile = nginx.ca
+        }
+        let path = bench.url("cut=400000&times=2").split(separator: "/", maxSplits: 2)[2]
+        let end = try await client.run(
+            nginx.tlsURL("/via/\(bench.scope.server.port)/\(path)"),
+            to: bench.folder.file("a.bin"), clock: bench.clock)
+        #expect(end.error == nil)
+        #expect(try bench.contents() == Contents.v1)
+        #expect(end.outcome.response?.metrics.httpVersion == 20)
+        let waits = end.watcher.states.filter { $0.state == .waiting }
+        #expect(waits.map(\.reason) == ["connection_reset", "connection_reset"])
+        #expect(end.restarts == [])
+    }
+
     @Test("D13 a refusal when it goes on is waited out: DC-B18")
     func refusalOnResume() async throws {
         let bench = try DownloadBench()

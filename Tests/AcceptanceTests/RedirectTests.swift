@@ -131,6 +131,20 @@ import WherryCore
         #expect(answer.values("Authorization") == [])
     }
 
+    @Test(
+        "R19 the page of a redirect is not waited for, nor has it to be whole",
+        arguments: [
+            #"["send", "\r\n"], ["bytes", 50000000], ["keep"]"#,
+            #"["send", "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello"], ["fin"]"#,
+            #"["send", "Content-Length: 500\r\n\r\nhello"], ["fin"]"#,
+        ])
+    func page(rest: String) async throws {
+        let head = #"["send", "HTTP/1.1 302 Found\r\nLocation: \#(scope.url("/echo"))\r\n"]"#
+        try scope.script("page", #"[{"raw": [\#(head), \#(rest)]}]"#)
+        let response = try await client.get("s/page")
+        #expect(response.status == 200 && response.redirects.count == 1)
+    }
+
     @Test("R19 what a request said of its body goes when a redirect takes the body away")
     func bodyFields() async throws {
         var request = Request(

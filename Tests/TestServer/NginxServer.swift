@@ -7,7 +7,7 @@ import Foundation
 ///
 /// Routes: `/ok` (JSON), `/protocol`, `/connection`, static files `1k.bin`, `64k.bin`, `1m.bin`,
 /// `16m.bin` (the bytes of `TestPattern` with seed 1) and `hello.txt`, the same under `/limited/`
-/// (2 MB/s for each connection) and `/packed/` (gzip). It ends with `stop`, `deinit` or the process.
+/// (2 MB/s for each connection) and `/packed/` (gzip); `/via/PORT/` hands on to another server. It ends with `stop`, `deinit` or the process.
 public final class NginxServer: Sendable {
     private struct Announcement: Decodable {
         let port, tlsPort: Int?

@@ -195,7 +195,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
             #expect(truncate(path, newSize) == 0)
 
             let error = #expect(throws: TransportError.self) { try puller.readAll(body) }
-            #expect(error?.kind == .bodySource)
+            #expect(error?.kind == .fileChanged)
             #expect(error?.message.contains(path) == true)
         }
         workers.close()

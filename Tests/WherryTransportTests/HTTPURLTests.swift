@@ -47,6 +47,44 @@ import Testing
     }
 
     @Test(
+        "What a sentence shows of a URL has no secret in it",
+        arguments: [
+            ("https://h/a", "https://h/a"),
+            ("https://h/a?token=secret", "https://h/a?..."),
+            ("https://h/a#secret", "https://h/a#..."),
+            ("https://h/a#secret?x", "https://h/a#..."),
+            ("https://u:secret@h:99999/a", "https://...@h:99999/a"),
+            ("https://u:se@cret@h/", "https://...@h/"),
+            ("https://u:secret?b@h/", "https://...?..."),
+            ("https://u:secret#b@h/", "https://...#..."),
+            ("u:secret@h/a", "...@h/a"),
+            ("//u:secret@h/a", "//...@h/a"),
+            ("/a/b@c", "/a/b@c"),
+            ("https://h/a?mail=a@b", "https://h/a?..."),
+            ("", ""),
+        ])
+    func redacted(text: String, shown: String) {
+        #expect(HTTPURL.redacted(text) == shown)
+    }
+
+    @Test(
+        "No refusal of a URL shows a secret",
+        arguments: [
+            "https://u:secret@h:99999/", "https://u:secret@h/\\", "https://u:secret@/", "ftp://u:secret@h/",
+            "https://u:secret@h/", "u:secret@h/a b", "https://h:99999/#secret", "https://[h/?secret",
+            "/a?secret", "http://h:x/?secret#secret",
+        ])
+    func refusals(text: String) {
+        do throws(HTTPURL.Invalid) {
+            _ = try HTTPURL(text)
+            Issue.record("\(text) was taken")
+        } catch {
+            #expect(!error.message.contains("secret"), "\(error.message)")
+            #expect(!error.message.isEmpty)
+        }
+    }
+
+    @Test(
         "What is no URL of the same origin does not take the short way",
         arguments: [
             "http://127.0.0.1:8081/a", "http://127.0.0.1:80800/a", "https://127.0.0.1:8080/a",

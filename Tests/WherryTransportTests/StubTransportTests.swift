@@ -191,6 +191,25 @@ import WherrySystem
         }
     }
 
+    @Test func `time may be moved to its end, and goes on to be told`() throws {
+        try withStub { stub in
+            stub.addAnswer(url: "*")
+            stub.setDelay(milliseconds: 60_000)
+            let call = try Call("GET", "http://a.test/").start(on: stub)
+            settle(stub)
+            stub.advance(milliseconds: .max)
+            #expect(try call.result().error == nil)
+            // Who has no deadline is not late at the end of time either.
+            stub.advance(milliseconds: .max)
+            stub.addAnswer(url: "http://b.test/")
+            let late = try Call("GET", "http://b.test/")
+            let held = try Call("GET", "http://a.test/")
+            for each in [held, late] { each.start(on: stub) }
+            settle(stub)
+            #expect(!held.receiver.isFinished)
+        }
+    }
+
     @Test func `while paused nothing moves and silence is not counted`() throws {
         try withStub { stub in
             stub.addAnswer(url: "*", body: Bytes("x"))

@@ -75,8 +75,7 @@ func buffer(
 /// A copy of the caller's bytes.
 func bytes(_ pointer: UnsafeRawPointer?, _ count: Int) throws(WherryError) -> Bytes {
     let source = try buffer(pointer, count)
-    let copy = Bytes(copying: source)
-    guard copy.count == count else {
+    guard let copy = Bytes(copyingIfPossible: source) else {
         throw WherryError(.noMemory, "There is no memory for \(count) bytes")
     }
     return copy

@@ -61,7 +61,8 @@ package final class ClientSettings: Sendable {
         do {
             let url = try HTTPURL(text)
             if url.query != nil {
-                throw WherryError(.badURL, "The base URL \"\(text)\" has a query")
+                throw WherryError(
+                    .badURL, "The base URL \"\(HTTPURL.redacted(text))\" has a query")
             }
             return url.text.utf8.last == 0x2F ? url : try HTTPURL(url.text + "/")
         } catch let error as WherryError {

@@ -139,7 +139,10 @@ extension WherryError {
         case .expired: reason = .certificateExpired
         case .wrongName: reason = .wrongName
         case .tls: reason = .tls
-        case .bodySource: reason = .fileChanged
+        case .fileChanged: reason = .fileChanged
+        case .fileError: reason = Self.reason(ofErrno: error.osCode)
+        // No caller makes a source of his own.
+        case .bodySource: reason = .internal
         case .refused: reason = .refused
         case .cancelled: reason = .cancelled
         case .noMemory: reason = .noMemory
@@ -158,7 +161,14 @@ extension WherryError {
 extension WherryError {
     /// The public form of a failed system call.
     package init(_ error: SystemError) {
-        let reason: ErrorReason = switch error.code {
+        self.init(
+            Fields(
+                reason: Self.reason(ofErrno: error.code), message: error.description,
+                osCode: error.code))
+    }
+
+    private static func reason(ofErrno code: Int32) -> ErrorReason {
+        switch code {
         case ENOENT: .noFile
         case EACCES, EPERM: .noPermission
         case EROFS: .readOnly
@@ -169,6 +179,5 @@ extension WherryError {
         case ENOMEM: .noMemory
         default: .io
         }
-        self.init(Fields(reason: reason, message: error.description, osCode: error.code))
     }
 }

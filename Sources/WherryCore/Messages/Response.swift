@@ -111,7 +111,7 @@ public struct Response: Sendable {
             return try JSON.parse(body: body)
         } catch {
             throw WherryError(
-                .badJSONBody, "The answer of \(url) is not JSON: \(error.message)"
+                .badJSONBody, "The answer of \(HTTPURL.redacted(url)) is not JSON: \(error.message)"
             ).with {
                 $0.httpStatus = status
                 $0.response = self

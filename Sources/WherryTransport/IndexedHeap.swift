@@ -1,0 +1,87 @@
+// Wherry: a heap whose members know their place in it.
+// SPDX-License-Identifier: Apache-2.0
+
+/// How the members of a heap are put in order, and where each keeps its place.
+protocol HeapOrder {
+    associatedtype Element: AnyObject
+    static func precedes(_ a: Element, _ b: Element) -> Bool
+    /// The place of a member, -1 outside of the heap. Touched by the heap alone.
+    static func place(of element: Element) -> Int
+    static func setPlace(of element: Element, _ place: Int)
+}
+
+/// Gives out the first of its members, and lets go of any other, at a cost that grows with the
+/// logarithm of their number.
+struct IndexedHeap<Order: HeapOrder> {
+    private(set) var members: [Order.Element] = []
+
+    var isEmpty: Bool { members.isEmpty }
+    var first: Order.Element? { members.first }
+
+    func contains(_ element: Order.Element) -> Bool { Order.place(of: element) >= 0 }
+
+    mutating func insert(_ element: Order.Element) {
+        Order.setPlace(of: element, members.count)
+        members.append(element)
+        rise(members.count - 1)
+    }
+
+    /// Does nothing with what is not in the heap.
+    mutating func remove(_ element: Order.Element) {
+        let place = Order.place(of: element)
+        guard place >= 0 else { return }
+        Order.setPlace(of: element, -1)
+        let last = members.removeLast()
+        guard last !== element else { return }
+        members[place] = last
+        Order.setPlace(of: last, place)
+        update(last)
+    }
+
+    /// Puts a member right whose order has changed.
+    mutating func update(_ element: Order.Element) {
+        rise(Order.place(of: element))
+        sink(Order.place(of: element))
+    }
+
+    /// Gives out all of them, in no order.
+    mutating func removeAll() -> [Order.Element] {
+        let all = members
+        for element in all { Order.setPlace(of: element, -1) }
+        members = []
+        return all
+    }
+
+    private mutating func rise(_ start: Int) {
+        var index = start
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard Order.precedes(members[index], members[parent]) else { return }
+            exchange(index, parent)
+            index = parent
+        }
+    }
+
+    private mutating func sink(_ start: Int) {
+        var index = start
+        while true {
+            var least = index
+            let child = 2 * index + 1
+            if child < members.count, Order.precedes(members[child], members[least]) {
+                least = child
+            }
+            if child + 1 < members.count, Order.precedes(members[child + 1], members[least]) {
+                least = child + 1
+            }
+            guard least != index else { return }
+            exchange(index, least)
+            index = least
+        }
+    }
+
+    private mutating func exchange(_ a: Int, _ b: Int) {
+        members.swapAt(a, b)
+        Order.setPlace(of: members[a], a)
+        Order.setPlace(of: members[b], b)
+    }
+}
