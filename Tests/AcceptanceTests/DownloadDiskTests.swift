@@ -113,8 +113,8 @@ private enum Strace {
         #expect(kept >= 400_000 && kept < Int64(Contents.size))
         let bytes = try Data(contentsOf: URL(fileURLWithPath: part))
         #expect(bytes.prefix(Int(kept)) == Contents.v1.prefix(Int(kept)))
-        // Space is seen to before the server is asked, and not again: it does not come by asking.
-        #expect(try bench.scope.requests().count == 2)
+        // Space is seen to while the server is asked, and not again: it does not come by asking.
+        #expect((2...3).contains(try bench.scope.requests().count))
 
         try FileManager.default.removeItem(atPath: disk.path + "/filler")
         let end = try await load(url)
