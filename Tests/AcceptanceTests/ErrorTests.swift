@@ -242,8 +242,9 @@ import WherrySystem
         case .certificateExpired: return try await secure(.expired)
         case .wrongName: return try await secure(.wrongName)
         default:
-            // A server that speaks no TLS.
-            return await sent("https" + scope.url("/echo").dropFirst("http".count))
+            let listener = try Listener()
+            listener.speakPlainly()
+            return await sent("https://127.0.0.1:\(listener.port)/")
         }
     }
 
@@ -382,13 +383,15 @@ private final class Listener {
         }
     }
 
-    /// Takes one connection, reads a little and ends it.
-    func hangUp() {
+    /// Takes one connection and answers its TLS handshake with plain HTTP.
+    func speakPlainly() {
         let listener = sockets[0]
         Thread.detachNewThread {
             let connection = accept(listener, nil, nil)
-            var bytes = [UInt8](repeating: 0, count: 5)
+            var bytes = [UInt8](repeating: 0, count: 16_384)
             _ = recv(connection, &bytes, bytes.count, 0)
+            let answer = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
+            _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
             close(connection)
         }
     }
