@@ -30,10 +30,3 @@ extension Directory {
         }
     }
 }
-
-extension File {
-    /// Whether a file can be opened for reading; the error says why not.
-    package static func checkReadable(_ path: String) throws(SystemError) {
-        _ = try open(path, [.read, .following])
-    }
-}

@@ -243,3 +243,10 @@ package final class File: Sendable {
         if failure != 0 { throw SystemError(failure, "set the time of", path: path) }
     }
 }
+
+extension File {
+    /// Whether a file can be opened for reading; the error says why not.
+    package static func checkReadable(_ path: String) throws(SystemError) {
+        _ = try open(path, [.read, .following])
+    }
+}

@@ -1,4 +1,4 @@
-// Wherry: the process's environment, name and standard error.
+// Wherry: the process's environment and name.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
@@ -22,14 +22,4 @@ package enum ProgramName {
         let name = buffer[..<count].split(separator: 0x2F).last ?? []
         return name.isEmpty ? "wherry" : String(decoding: name, as: UTF8.self)
     }()
-}
-
-package enum StandardError {
-    /// Writes text in one call, so that lines of several threads do not mix.
-    package static func write(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes in
-            while Glibc.write(2, bytes.baseAddress, bytes.count) < 0 && errno == EINTR {}
-        }
-    }
 }

@@ -186,8 +186,7 @@ package enum RequestPlanner {
     ///     (RFC 9110 section 15.4).
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
-        options: OptionTable, extra: [Headers.Field] = [], crossOrigin: Bool = false,
-        lostBody: Bool = false
+        extra: [Headers.Field] = [], crossOrigin: Bool = false, lostBody: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
         for field in request.headers.fields {

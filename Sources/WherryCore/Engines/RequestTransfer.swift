@@ -201,7 +201,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 let hasBody = if case .none = state.body.body { false } else { true }
                 let headers = try RequestPlanner.fields(
                     of: state.edited ?? request, contentType: state.body.contentType, hasBody: hasBody,
-                    settings: settings, options: options, crossOrigin: state.isCrossOrigin,
+                    settings: settings, crossOrigin: state.isCrossOrigin,
                     lostBody: state.lostBody)
                 var exchange = RequestPlanner.exchange(
                     method: state.method, url: state.url, headers: headers,

@@ -57,10 +57,8 @@ extension DownloadTransfer {
             for name in ["Range", "If-Range"] where !fields.contains(where: { $0.name == name }) {
                 extra.append(Headers.Field(name: name, value: nil))
             }
-            var plain = options
-            plain[.compressed] = settings.options[.compressed]
             let headers = try RequestPlanner.fields(
-                of: asked, contentType: nil, hasBody: false, settings: settings, options: plain,
+                of: asked, contentType: nil, hasBody: false, settings: settings,
                 extra: extra, crossOrigin: hop.isCrossOrigin)
             var exchange = RequestPlanner.exchange(
                 method: method, url: hop.url, headers: headers, body: .none, settings: settings,

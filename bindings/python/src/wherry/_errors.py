@@ -108,7 +108,11 @@ def _restore(
 
 
 class ArgumentError(WherryError, ValueError, status=-1):
-    """A value was wrong; nothing was sent."""
+    """A value was wrong; nothing was sent.
+
+    ``bad_header`` is also the answer to a field that only the library writes: Host, Connection,
+    Content-Length, Expect and Transfer-Encoding.
+    """
 
 
 class StateError(WherryError, RuntimeError, status=-2):
