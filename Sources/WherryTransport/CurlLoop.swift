@@ -30,7 +30,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// Who is woken for a message: whoever turns the loop, or only one who does so already.
     enum Wake { case anybody, driver, nobody }
 
-    private struct Mailbox {
+    struct Mailbox {
         var messages: [Message] = []
         var driver = Driver.nobody
         var thread: NativeThread?
@@ -49,10 +49,10 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     let clock: any Clock
     let proxy: String?
     let systemRoots: Bool
-    private let mailbox = Monitor(Mailbox())
+    let mailbox = Monitor(Mailbox())
     /// Signalled with the mailbox locked; everything else with it is the driver's.
-    private var waker: EventFD?
-    private let wakerDescriptor: Int32
+    var waker: EventFD?
+    let wakerDescriptor: Int32
     private let forkGeneration = ForkGuard.current
     /// The thread that turns the loop now, so that calls from inside it are told apart.
     private let drivingThread = Atomic<UInt>(0)
@@ -64,7 +64,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     let share: UnsafeMutableRawPointer
     let sockets: SocketTable
     @exclusivity(unchecked) var now: Instant
-    @exclusivity(unchecked) private var sawClosing = false
+    @exclusivity(unchecked) var sawClosing = false
     @exclusivity(unchecked) private var isTornDown = false
     @exclusivity(unchecked) var eager: [Exchange] = []
     @exclusivity(unchecked) var active: [Exchange] = []
@@ -72,13 +72,13 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) var queue: ConnectionQueue
     @exclusivity(unchecked) var timers: [(time: Instant, body: @Sendable () -> Void)] = []
     /// The messages being read; its memory and the mailbox's change places.
-    @exclusivity(unchecked) private var taken: [Message] = []
+    @exclusivity(unchecked) var taken: [Message] = []
     /// Who waits for the end of this turn.
-    @exclusivity(unchecked) private var listeners: [any TurnListener] = []
+    @exclusivity(unchecked) var listeners: [any TurnListener] = []
     /// Messages that arose inside the loop itself.
-    @exclusivity(unchecked) private var inner: [Message] = []
+    @exclusivity(unchecked) var inner: [Message] = []
     /// When libcurl wants to be called, in real time.
-    @exclusivity(unchecked) private var curlDeadline = Instant.never
+    @exclusivity(unchecked) var curlDeadline = Instant.never
     /// No deadline of an exchange lies before this.
     @exclusivity(unchecked) var nextSweep = Instant.never
     /// Why nothing is started any more.
@@ -87,7 +87,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// Some that wait may start since an answer came.
     @exclusivity(unchecked) var hasNewRoom = false
     /// Counts the calls in which libcurl looks at the handles it was given.
-    @exclusivity(unchecked) private(set) var curlCalls = 0
+    @exclusivity(unchecked) var curlCalls = 0
     let inflateBuffer = InflateBuffer()
 
     static let isReady: Bool = ccurl_global_init() == CURLE_OK
@@ -404,124 +404,4 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     }
 
     static let closedError = TransportError(.cancelled, "The client was closed")
-
-    // MARK: Turning
-
-    private var hasWork: Bool {
-        !active.isEmpty || !queue.isEmpty || !timers.isEmpty || !inner.isEmpty
-    }
-
-    /// Reads the mailbox, waits for sockets or time, and carries out what is due.
-    ///
-    /// - Parameter isDone: asked before the wait: an answer may have come while it was sent.
-    private func turn(until limit: Instant, unless isDone: () -> Bool = { false }) {
-        now = clock.now()
-        readMail()
-        settle()
-        guard !isDone(), let timeout = sleep(until: limit) else { return }
-        let count = sockets.wait(timeout: timeout)
-        // Not before: what arrives after a long sleep is activity of now.
-        now = clock.now()
-        // Before the sockets: what a pause came before is not read.
-        readMail()
-        sockets.forEachReady(count) { socket, events in
-            if socket == wakerDescriptor {
-                waker?.clear()
-                return
-            }
-            var mask: Int32 = 0
-            if events & UInt32(CLINUX_READ) != 0 { mask |= CURL_CSELECT_IN }
-            if events & UInt32(CLINUX_WRITE) != 0 { mask |= CURL_CSELECT_OUT }
-            if events & UInt32(CLINUX_HANGUP) != 0 { mask |= CURL_CSELECT_ERR }
-            var running: Int32 = 0
-            curlCalls &+= 1
-            curl_multi_socket_action(multi, socket, mask, &running)
-        }
-        settle()
-    }
-
-    private func readMail() {
-        mailbox.withLock { mailbox in
-            mailbox.isAsleep = false
-            sawClosing = mailbox.isClosing
-            swap(&mailbox.messages, &taken)
-        }
-        guard !taken.isEmpty else { return }
-        read(taken)
-        taken.removeAll(keepingCapacity: true)
-    }
-
-    private func readInner() {
-        guard !inner.isEmpty else { return }
-        let messages = inner
-        inner.removeAll(keepingCapacity: true)
-        read(messages)
-    }
-
-    /// Timeouts of libcurl, ended transfers, pieces to hand over, deadlines: until nothing is due.
-    private func settle() {
-        repeat {
-            readInner()
-            if curlDeadline != .never && SystemClock.shared.now() >= curlDeadline {
-                curlDeadline = .never
-                var running: Int32 = 0
-                curlCalls &+= 1
-                curl_multi_socket_action(multi, CCURL_TIMEOUT_SOCKET, 0, &running)
-            }
-            harvest()
-            if hasNewRoom {
-                hasNewRoom = false
-                startWaiting()
-            }
-            flush()
-            if now >= nextSweep { sweep() }
-            tellListeners()
-        } while !inner.isEmpty
-    }
-
-    /// Tells somebody when everything that this turn brings about has been told. `false` on a
-    /// thread that does not turn the loop.
-    func atEndOfTurn(_ listener: any TurnListener) -> Bool {
-        guard isDrivenHere else { return false }
-        listeners.append(listener)
-        return true
-    }
-
-    private func tellListeners() {
-        guard !listeners.isEmpty else { return }
-        var index = 0
-        while index < listeners.count {
-            listeners[index].turnDidEnd()
-            index += 1
-        }
-        listeners.removeAll(keepingCapacity: true)
-    }
-
-    /// How long to wait, in milliseconds; `nil` if there is something to do at once.
-    private func sleep(until limit: Instant) -> Int32? {
-        var nanoseconds: Int64? = nil
-        func atMost(_ span: Int64) { nanoseconds = min(nanoseconds ?? .max, max(0, span)) }
-        if curlDeadline != .never || limit != .never {
-            let real = SystemClock.shared.now()
-            if curlDeadline != .never { atMost(curlDeadline.since(real)) }
-            if limit != .never { atMost(limit.since(real)) }
-        }
-        if nextSweep != .never, let real = clock.realDelay(for: nextSweep.since(now)) {
-            atMost(real)
-        }
-        guard nanoseconds != 0 else { return 0 }
-        let mayRest = !hasWork
-        let mustRead = mailbox.withLock { mailbox -> Bool in
-            if !mailbox.messages.isEmpty || mailbox.isClosing
-                || (mayRest && mailbox.driver == .thread)
-            {
-                return true
-            }
-            mailbox.isAsleep = true
-            return false
-        }
-        if mustRead { return nil }
-        guard let nanoseconds else { return -1 }
-        return Int32((min(nanoseconds, .milliseconds(3_600_000)) + 999_999) / 1_000_000)
-    }
 }

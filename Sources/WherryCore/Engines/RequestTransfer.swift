@@ -9,7 +9,7 @@ import WherryTransport
 package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Sendable {
     // `hops` under its lock; the calls of the exchange come one at a time.
 
-    private struct State {
+    struct State {
         /// The request as a decision changed it.
         var edited: Request?
         var method: String
@@ -37,11 +37,11 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var last = Progress()
     }
 
-    private struct WeakDecision {
+    struct WeakDecision {
         weak var decision: Decision?
     }
 
-    private let hops: Lock<State>
+    let hops: Lock<State>
     /// The body that the caller writes, if it is a streamed one.
     package let stream: StreamedBody?
 
@@ -106,7 +106,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     /// Puts the question before an attempt, where it is wanted.
-    private func ask() {
+    func ask() {
         guard decisions.contains(.adapt) else { return send(wake: true) }
         let request = hops.withLock { $0.edited } ?? request
         put(.adapt(request)) { [self] answer in
@@ -120,7 +120,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     package var decisions: DecisionSet { request.decisions ?? settings.values.decisions }
 
-    private func put(
+    func put(
         _ kind: Decision.Kind, _ handler: @escaping @Sendable (Decision.Answer) -> Void
     ) {
         become(.waiting, quiet: true)
@@ -140,17 +140,17 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         emit(.decision(decision))
     }
 
-    private func resume(_ body: () -> Void) {
+    func resume(_ body: () -> Void) {
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
         body()
     }
 
-    private func refuse(_ message: String) {
+    func refuse(_ message: String) {
         end(TransferOutcome(error: WherryError(.refused, message)))
     }
 
     /// Takes over an edited request.
-    private func adapt(_ edited: Request) {
+    func adapt(_ edited: Request) {
         do {
             let method = edited.effectiveMethod
             try RequestPlanner.check(method: method, body: edited.body)
@@ -195,7 +195,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     /// Starts the exchange of the present hop.
     ///
     /// - Parameter wake: `false` where the caller is about to drive the transport itself.
-    private func send(wake: Bool) {
+    func send(wake: Bool) {
         do {
             let exchange = try hops.withLock { state throws(WherryError) -> Exchange in
                 let hasBody = if case .none = state.body.body { false } else { true }
@@ -297,182 +297,16 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         return progress
     }
 
-    // MARK: After an answer
-
-    private func step(after head: ResponseHead) -> RedirectRules.Step {
-        guard RedirectRules.redirects(head.status) else { return .answer }
-        let state = hops.withLock { state in
-            let hasBody = if case .none = state.body.body { false } else { true }
-            return (
-                state.method, state.url, state.redirects.count, state.body.isReplayable, hasBody,
-                state.origin
-            )
-        }
-        return RedirectRules.step(
-            head: head, method: state.0, url: state.1, origin: state.5, hops: state.2,
-            limit: options[.maxRedirects], hasBody: state.4, bodyIsReplayable: state.3,
-            mayCrossWithBody: options[.keepAuthAcrossHosts] == 1)
-    }
-
-    package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
-        if let error = result.error {
-            if fallsBack(after: error) { return }
-            let response = result.head.map { self.response($0, result.body, result) }
-            var failure = isCancelled && error.kind == .cancelled
-                ? Self.cancelledError : WherryError(error)
-            if let response {
-                failure = failure.with {
-                    $0.httpStatus = response.status
-                    $0.response = response
-                }
-            }
-            return end(TransferOutcome(response: response, error: failure))
-        }
-        guard let head = result.head else {
-            return end(
-                TransferOutcome(error: WherryError(.badProtocol, "The answer has no head")))
-        }
-        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-        switch step(after: head) {
-        case .answer: judge(head, result)
-        case .fail(let error):
-            let response = response(head, result.body, result)
-            end(
-                TransferOutcome(
-                    response: response,
-                    error: error.with {
-                        $0.httpStatus = head.status
-                        $0.response = response
-                    }))
-        case .follow(let hop):
-            guard decisions.contains(.redirect) else { return follow(hop, from: head, result.metrics) }
-            put(.redirect(response(head, result.body, result), target: hop.url.text)) {
-                [self] answer in
-                switch answer {
-                case .follow(false): judge(head, result)
-                case .refuse(let message): refuse(message)
-                case .standard, .adapted, .follow: resume { self.follow(hop, from: head, result.metrics) }
-                }
-            }
-        }
-    }
-
-    /// Goes on with the next of the request's bases where the one before could not be reached, so
-    /// that nothing of the request has gone out (C4).
-    private func fallsBack(after error: TransportError) -> Bool {
-        guard [.resolve, .connect, .connectTimeout].contains(error.kind), !isCancelled else {
-            return false
-        }
-        do throws(WherryError) {
-            let goesOn = try hops.withLock { state throws(WherryError) -> Bool in
-                var next = state.edited ?? request
-                guard next.bases.count > 1, state.redirects.isEmpty else { return false }
-                next.bases.removeFirst()
-                state.url = try RequestPlanner.url(
-                    of: next, method: state.method, settings: settings, options: options)
-                state.origin = state.url.origin
-                state.edited = next
-                return true
-            }
-            guard goesOn else { return false }
-        } catch {
-            end(TransferOutcome(error: error))
-            return true
-        }
-        ask()
-        return true
-    }
-
-    private func follow(
-        _ hop: RedirectRules.Hop, from head: ResponseHead, _ metrics: ExchangeMetrics
-    ) {
-        let canReplay = hops.withLock { state -> Bool in
-            state.wire.sent += metrics.sent
-            state.wire.received += metrics.received
-            state.redirects.append(.init(url: state.url.text, status: head.status))
-            state.url = hop.url
-            state.method = hop.method
-            state.isCrossOrigin = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0
-            if decisions.contains(.adapt) {
-                state.edited = Self.redirected(state.edited ?? request, hop)
-            }
-            guard hop.keepsBody else {
-                if case .none = state.body.body {} else { state.lostBody = true }
-                state.body = PreparedBody()
-                return true
-            }
-            if case .source(let source) = state.body.body { return source.rewind() }
-            return true
-        }
-        guard canReplay else {
-            return end(
-                TransferOutcome(
-                    error: WherryError(
-                        .redirectRefused, "The body of the request cannot be sent again")))
-        }
-        if decisions.contains(.adapt) { ask() } else { send(wake: true) }
-    }
-
-    /// A request as it goes on to the target of a redirect, to be shown and edited again. Its
-    /// parameters were in the URL or the body before.
-    private static func redirected(_ request: Request, _ hop: RedirectRules.Hop) -> Request {
-        var request = request
-        request.url = hop.url.text
-        request.base = nil
-        request.method = hop.method
-        request.query = []
-        request.parameters = [:]
-        if !hop.keepsBody { request.body = .none }
-        return request
-    }
-
-    private func judge(_ head: ResponseHead, _ result: ExchangeResult) {
-        let response = response(head, result.body, result)
-        if options[.jsonOnly] == 0,
-            ResponseRules.accepts(head.status, request: request, options: options)
-        {
-            return end(TransferOutcome(response: response))
-        }
-        // To read much JSON takes long: everybody else's bytes wait for this thread.
-        guard options[.jsonOnly] == 1, response.body.count > Self.quickJSON else {
-            return end(verdict(response))
-        }
-        client.workers.submit { [self] in endFromWorker(verdict(response)) }
-    }
-
-    /// Bytes of JSON that are read at once.
-    private static let quickJSON = 16_384
-
-    private func verdict(_ response: Response) -> TransferOutcome {
-        TransferOutcome(
-            response: response,
-            error: ResponseRules.error(
-                response, method: method, request: request, options: options))
-    }
-
-    private func response(
-        _ head: ResponseHead, _ body: Bytes, _ result: ExchangeResult
-    ) -> Response {
-        hops.withLock { state in
-            var metrics = result.metrics
-            metrics.sent += state.wire.sent
-            metrics.received += state.wire.received
-            return Response(
-                head: head, body: body, url: state.url.text, redirects: state.redirects,
-                metrics: metrics, isLengthUnverified: result.isLengthUnverified)
-        }
-    }
-
     // MARK: Ending
 
     /// The end, on a thread that is not the transport's: a caller who waits for it may be asleep in
     /// the transport, and is woken.
-    private func endFromWorker(_ outcome: TransferOutcome) {
+    func endFromWorker(_ outcome: TransferOutcome) {
         end(outcome)
         client.transport.schedule(at: started) {}
     }
 
-    private func end(_ outcome: TransferOutcome) {
+    func end(_ outcome: TransferOutcome) {
         var outcome = outcome
         if wantsProgress, outcome.error == nil, let exchange = hops.withLock({ $0.exchange }) {
             exchangeDidProgress(exchange)

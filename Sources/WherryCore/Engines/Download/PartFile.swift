@@ -38,30 +38,30 @@ package final class PartFile {
         }
     }
 
-    package private(set) var target: DownloadTarget
+    package var target: DownloadTarget
     package let id: DownloadID
     /// The path of the part.
     package var path: String { target.directory.path(of: names.part) }
     /// What is in the part, of the present generation.
-    package private(set) var written = ByteRanges()
+    package var written = ByteRanges()
     /// Seconds since 1970 the finished file is to carry; `nil` for when it was written.
     package var modificationTime: Int64?
 
-    private let names: PartNames
-    private let file: File
-    private let inode: UInt64
-    private let owner: [UInt8]
-    private var identity: Identity
-    private var facts = DownloadFacts()
-    private var journal: JournalFile?
+    let names: PartNames
+    let file: File
+    let inode: UInt64
+    let owner: [UInt8]
+    var identity: Identity
+    var facts = DownloadFacts()
+    var journal: JournalFile?
     /// What the journal says.
-    private var claimed = ByteRanges()
-    private let canLock: Bool
+    var claimed = ByteRanges()
+    let canLock: Bool
     private let isNamedByAnswer: Bool
     /// Another process has taken the files over, or this one has let go of them: hands off.
     private var isGone = false
 
-    private init(
+    init(
         target: DownloadTarget, id: DownloadID, names: PartNames, file: File, inode: UInt64,
         owner: [UInt8], identity: Identity, canLock: Bool
     ) {
@@ -74,128 +74,6 @@ package final class PartFile {
         self.identity = identity
         self.canLock = canLock
         isNamedByAnswer = target.name == nil
-    }
-
-    // MARK: Opening
-
-    /// Opens or makes the part of a target and locks it.
-    ///
-    /// - Parameter trustsLocks: `nil` to ask the file system. Where its locks are known to lie, the
-    ///   part gets a name of its own and no journal: no other run can go on with it (DR24).
-    /// - Throws: `busy` if another download holds it, and what the file system says.
-    package static func open(
-        _ target: DownloadTarget, _ identity: Identity, trustsLocks: Bool? = nil
-    ) throws(DownloadError) -> Found {
-        var target = target
-        while true {
-            do throws(DownloadError) {
-                return try openOnce(target, identity, trustsLocks: trustsLocks)
-            } catch {
-                // Somebody else is busy with "name (1)": "name (2)" will do.
-                guard error.reason == .busy, try target.takeNextNumber() else { throw error }
-            }
-        }
-    }
-
-    private static func openOnce(
-        _ target: DownloadTarget, _ identity: Identity, trustsLocks: Bool?
-    ) throws(DownloadError) -> Found {
-        let directory = target.directory
-        let id =
-            target.name == nil
-            ? DownloadID(
-                session: identity.session, target: target.identity,
-                url: Hex.encode(identity.identity.whole))
-            : DownloadID(session: identity.session, target: target.identity)
-        return try DownloadError.naming {
-            () throws(SystemError) -> Result<Found, DownloadError> in
-            let canLock =
-                if let trustsLocks { trustsLocks } else { try directory.locksAreReliable() }
-            let digits = canLock ? id.short : try SystemRandom.hex(byteCount: 4)
-            let names = PartNames(name: target.stem, digits: digits)
-            guard let file = try lockedFile(names.part, in: directory) else {
-                return .failure(busy(names, in: directory, identity))
-            }
-            let part = PartFile(
-                target: target, id: id, names: names, file: file,
-                inode: try file.status().inode, owner: try SystemRandom.bytes(16),
-                identity: identity, canLock: canLock)
-            return .success(try part.readJournal())
-        }.get()
-    }
-
-    /// The file under the name, made if missing, with its lock; `nil` if another one holds it.
-    static func lockedFile(_ name: String, in directory: Directory)
-        throws(SystemError) -> File?
-    {
-        // Each turn loses a race against a file that comes or goes; nobody wins so many.
-        for _ in 0..<16 {
-            let file: File
-            do throws(SystemError) {
-                file = try File.open(
-                    name, [.read, .write, .create, .exclusive], in: directory)
-            } catch {
-                guard error.code == EEXIST else { throw error }
-                guard let there = try directory.status(of: name) else { continue }
-                guard there.isPlainAndOurs else {
-                    // Not ours to write to; only the name in our way goes.
-                    try directory.remove(name)
-                    continue
-                }
-                do throws(SystemError) {
-                    file = try File.open(name, [.read, .write], in: directory)
-                } catch {
-                    guard error.code == ENOENT || error.code == ELOOP else { throw error }
-                    continue
-                }
-            }
-            let status = try file.status()
-            guard status.kind == .regular, status.isOurs else { continue }
-            guard try file.lock() else { return nil }
-            // Its owner may have given it its final name, or removed it, before we had the lock.
-            guard let there = try directory.status(of: name), there.isSameFile(as: status),
-                there.isPlainAndOurs
-            else { continue }
-            return file
-        }
-        throw SystemError(EBUSY, "lock", path: directory.path(of: name))
-    }
-
-    private static func busy(
-        _ names: PartNames, in directory: Directory, _ identity: Identity
-    ) -> DownloadError {
-        var error = DownloadError(
-            .busy, "Another download is writing \(directory.path(of: names.part))")
-        if let journal = try? JournalFile.open(names.journal, in: directory, isReadOnly: true),
-            let record = try? journal.read()
-        {
-            error.isSameURL = record.identity == identity.identity
-        }
-        return error
-    }
-
-    /// What the journal says of the part; takes it over if it is right.
-    private func readJournal() throws(SystemError) -> Found {
-        let journal: JournalFile
-        var record: JournalRecord
-        do throws(Journal.Defect) {
-            guard canLock, let there = try JournalFile.open(names.journal, in: target.directory)
-            else { return Found(part: self, record: nil, defect: nil) }
-            journal = there
-            record = try there.read()
-            guard record.id == id, record.inode == inode else { throw .mismatch }
-        } catch {
-            return Found(part: self, record: nil, defect: error)
-        }
-        // Claims beyond the end are of bytes that were lost (DR22).
-        record.ranges.clip(to: try file.status().size)
-        record.owner = owner
-        try journal.write(record, isDurable: identity.durability != .none)
-        self.journal = journal
-        facts = record.facts
-        written = record.ranges
-        claimed = record.ranges
-        return Found(part: self, record: record, defect: nil)
     }
 
     // MARK: A generation
@@ -468,7 +346,7 @@ package final class PartFile {
 
     // MARK: Pieces
 
-    private var isDurable: Bool { identity.durability != .none }
+    var isDurable: Bool { identity.durability != .none }
 
     private func removeJournal() throws(SystemError) {
         if let journal {
@@ -479,7 +357,7 @@ package final class PartFile {
         journal = nil
     }
 
-    private func record() throws(SystemError) -> JournalRecord {
+    func record() throws(SystemError) -> JournalRecord {
         JournalRecord(
             id: id, owner: owner, inode: inode, partSize: try file.status().size,
             identity: identity.identity, url: identity.shownURL,

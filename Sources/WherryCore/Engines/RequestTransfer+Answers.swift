@@ -1,0 +1,171 @@
+// Wherry: what becomes of an answer: the next hop, a success or an error.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension RequestTransfer {
+    func step(after head: ResponseHead) -> RedirectRules.Step {
+        guard RedirectRules.redirects(head.status) else { return .answer }
+        let state = hops.withLock { state in
+            let hasBody = if case .none = state.body.body { false } else { true }
+            return (
+                state.method, state.url, state.redirects.count, state.body.isReplayable, hasBody,
+                state.origin
+            )
+        }
+        return RedirectRules.step(
+            head: head, method: state.0, url: state.1, origin: state.5, hops: state.2,
+            limit: options[.maxRedirects], hasBody: state.4, bodyIsReplayable: state.3,
+            mayCrossWithBody: options[.keepAuthAcrossHosts] == 1)
+    }
+
+    package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
+        if let error = result.error {
+            if fallsBack(after: error) { return }
+            let response = result.head.map { self.response($0, result.body, result) }
+            var failure = isCancelled && error.kind == .cancelled
+                ? Self.cancelledError : WherryError(error)
+            if let response {
+                failure = failure.with {
+                    $0.httpStatus = response.status
+                    $0.response = response
+                }
+            }
+            return end(TransferOutcome(response: response, error: failure))
+        }
+        guard let head = result.head else {
+            return end(
+                TransferOutcome(error: WherryError(.badProtocol, "The answer has no head")))
+        }
+        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+        switch step(after: head) {
+        case .answer: judge(head, result)
+        case .fail(let error):
+            let response = response(head, result.body, result)
+            end(
+                TransferOutcome(
+                    response: response,
+                    error: error.with {
+                        $0.httpStatus = head.status
+                        $0.response = response
+                    }))
+        case .follow(let hop):
+            guard decisions.contains(.redirect) else { return follow(hop, from: head, result.metrics) }
+            put(.redirect(response(head, result.body, result), target: hop.url.text)) {
+                [self] answer in
+                switch answer {
+                case .follow(false): judge(head, result)
+                case .refuse(let message): refuse(message)
+                case .standard, .adapted, .follow: resume { self.follow(hop, from: head, result.metrics) }
+                }
+            }
+        }
+    }
+
+    /// Goes on with the next of the request's bases where the one before could not be reached, so
+    /// that nothing of the request has gone out (C4).
+    private func fallsBack(after error: TransportError) -> Bool {
+        guard [.resolve, .connect, .connectTimeout].contains(error.kind), !isCancelled else {
+            return false
+        }
+        do throws(WherryError) {
+            let goesOn = try hops.withLock { state throws(WherryError) -> Bool in
+                var next = state.edited ?? request
+                guard next.bases.count > 1, state.redirects.isEmpty else { return false }
+                next.bases.removeFirst()
+                state.url = try RequestPlanner.url(
+                    of: next, method: state.method, settings: settings, options: options)
+                state.origin = state.url.origin
+                state.edited = next
+                return true
+            }
+            guard goesOn else { return false }
+        } catch {
+            end(TransferOutcome(error: error))
+            return true
+        }
+        ask()
+        return true
+    }
+
+    func follow(
+        _ hop: RedirectRules.Hop, from head: ResponseHead, _ metrics: ExchangeMetrics
+    ) {
+        let canReplay = hops.withLock { state -> Bool in
+            state.wire.sent += metrics.sent
+            state.wire.received += metrics.received
+            state.redirects.append(.init(url: state.url.text, status: head.status))
+            state.url = hop.url
+            state.method = hop.method
+            state.isCrossOrigin = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0
+            if decisions.contains(.adapt) {
+                state.edited = Self.redirected(state.edited ?? request, hop)
+            }
+            guard hop.keepsBody else {
+                if case .none = state.body.body {} else { state.lostBody = true }
+                state.body = PreparedBody()
+                return true
+            }
+            if case .source(let source) = state.body.body { return source.rewind() }
+            return true
+        }
+        guard canReplay else {
+            return end(
+                TransferOutcome(
+                    error: WherryError(
+                        .redirectRefused, "The body of the request cannot be sent again")))
+        }
+        if decisions.contains(.adapt) { ask() } else { send(wake: true) }
+    }
+
+    /// A request as it goes on to the target of a redirect, to be shown and edited again. Its
+    /// parameters were in the URL or the body before.
+    private static func redirected(_ request: Request, _ hop: RedirectRules.Hop) -> Request {
+        var request = request
+        request.url = hop.url.text
+        request.base = nil
+        request.method = hop.method
+        request.query = []
+        request.parameters = [:]
+        if !hop.keepsBody { request.body = .none }
+        return request
+    }
+
+    private func judge(_ head: ResponseHead, _ result: ExchangeResult) {
+        let response = response(head, result.body, result)
+        if options[.jsonOnly] == 0,
+            ResponseRules.accepts(head.status, request: request, options: options)
+        {
+            return end(TransferOutcome(response: response))
+        }
+        // To read much JSON takes long: everybody else's bytes wait for this thread.
+        guard options[.jsonOnly] == 1, response.body.count > Self.quickJSON else {
+            return end(verdict(response))
+        }
+        client.workers.submit { [self] in endFromWorker(verdict(response)) }
+    }
+
+    /// Bytes of JSON that are read at once.
+    private static let quickJSON = 16_384
+
+    private func verdict(_ response: Response) -> TransferOutcome {
+        TransferOutcome(
+            response: response,
+            error: ResponseRules.error(
+                response, method: method, request: request, options: options))
+    }
+
+    func response(
+        _ head: ResponseHead, _ body: Bytes, _ result: ExchangeResult
+    ) -> Response {
+        hops.withLock { state in
+            var metrics = result.metrics
+            metrics.sent += state.wire.sent
+            metrics.received += state.wire.received
+            return Response(
+                head: head, body: body, url: state.url.text, redirects: state.redirects,
+                metrics: metrics, isLengthUnverified: result.isLengthUnverified)
+        }
+    }
+}
