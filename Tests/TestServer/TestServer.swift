@@ -168,7 +168,7 @@ extension TestServer {
         /// `condition` is a query of `/_wait`, such as `requests=3`, `ended=2`, `received=1000`,
         /// `open_most=0`. Throws after `timeout` seconds.
         @discardableResult
-        public func wait(_ condition: String, timeout: Int = 30) async throws -> ServerStats {
+        public func wait(_ condition: String, timeout: Int = 120) async throws -> ServerStats {
             try await withCheckedThrowingContinuation { continuation in
                 Thread.detachNewThread {
                     let result = Result { try waitBlocking(condition, timeout: timeout) }
@@ -179,7 +179,7 @@ extension TestServer {
 
         /// Waits as `wait` does, on the calling thread.
         @discardableResult
-        public func waitBlocking(_ condition: String, timeout: Int = 30) throws -> ServerStats {
+        public func waitBlocking(_ condition: String, timeout: Int = 120) throws -> ServerStats {
             try server.control(
                 ServerStats.self, "/_wait", key: key, query: "\(condition)&timeout=\(timeout)")
         }
