@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import asyncio
 import base64
 import pickle
 import resource
-from typing import List
+from typing import Any, List
 
 import pytest
 from conftest import Server
@@ -13,7 +14,7 @@ from conftest import Server
 import wherry
 
 
-@pytest.mark.parametrize("status", [199 + 1, 204, 299, 300, 404, 500])
+@pytest.mark.parametrize("status", [200, 204, 299, 300, 304, 404, 500])
 def test_R10_every_status_is_an_answer_and_raise_for_status_judges(
     server: Server, client: wherry.Client, status: int
 ) -> None:
@@ -27,22 +28,104 @@ def test_R10_every_status_is_an_answer_and_raise_for_status_judges(
             answer.raise_for_status()
 
 
-def test_R11_json_is_judged_only_where_it_was_asked_for(
-    server: Server, client: wherry.Client
-) -> None:
-    url = server.url("/json", type="application/octet-stream")
+def test_R10_an_interim_199_is_no_answer(server: Server, client: wherry.Client) -> None:
+    assert client.get(server.url("/status/199", then=200)).status_code == 200
+    head = "HTTP/1.1 199 Wait\r\nX-A: 1\r\n\r\n"
+    client.post(server.url("/_script"), json={"only": [{"raw": [["send", head], ["fin"]]}]})
 
-    assert client.get(url).json()["code"] == 0
-    told = client.get(url, json_only=True)
-    assert told._error is not None and told._error.reason == "content_type"
-    assert told.json()["code"] == 0
+    with pytest.raises(wherry.NetworkError):
+        client.get(server.url("/s/only"))
+
+
+def test_R10_an_accepted_status_is_no_refusal(server: Server, client: wherry.Client) -> None:
+    gone = server.url("/status/404")
+
+    accepted = client.get(gone, accept_status=[404, 410])
+    assert accepted.ok and accepted.raise_for_status() is accepted
+    assert accepted.status_code == 404 and not accepted.is_success
+    assert client.get(gone, accept_status=range(400, 500)).raise_for_status().ok
+    with client.stream("GET", gone, accept_status=(404,)) as streamed:
+        assert streamed.ok and streamed.raise_for_status() is streamed
+    for refused in (client.get(gone), client.get(gone, accept_status=[410])):
+        assert not refused.ok
+        with pytest.raises(wherry.HTTPStatusError):
+            refused.raise_for_status()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/json", "text/json", "text/javascript", "text/html", "text/plain",
+        "text/xml", "application/xml", "application/problem+json; charset=utf-8",
+    ],
+)  # fmt: skip
+def test_R11_json_under_its_usual_types_passes(
+    server: Server, client: wherry.Client, kind: str
+) -> None:
+    url = server.url("/json", type=kind, value='{"a":1}')
+
+    assert client.get(url, json_only=True).json() == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "reason"),
+    [
+        ("application/octet-stream", '{"a":1}', "content_type"),
+        ("image/png", '{"a":1}', "content_type"),
+        ("application/json", "{", "bad_json_body"),
+        ("text/html", "<html>", "bad_json_body"),
+    ],
+)
+def test_R11_what_is_no_json_is_an_error_with_the_body_where_json_was_asked_for(
+    server: Server, client: wherry.Client, kind: str, body: str, reason: str
+) -> None:
+    url = server.url("/status/200", type=kind, body=body)
+    assert client.get(url).raise_for_status().text == body
+
+    with wherry.Client(json_only=True) as strict:
+        for asking, wants in ((client, True), (strict, None)):
+            json_only: Any = wants
+            with pytest.raises(wherry.HTTPStatusError) as caught:
+                asking.get(url, json_only=json_only)
+            assert caught.value.reason == reason
+            assert caught.value.http_status == 200
+            assert caught.value.response is not None
+            assert caught.value.response.status_code == 200
+            assert caught.value.response.text == body
+            assert caught.value.response.headers["content-type"] == kind
+        assert strict.get(url, json_only=False).text == body
+
+
+def test_R11_a_refusal_has_the_type_error_beneath(server: Server, client: wherry.Client) -> None:
+    url = server.url("/status/500", type="application/octet-stream", body="oops")
+
+    answer = client.get(url, json_only=True)
+
+    with pytest.raises(wherry.HTTPStatusError) as caught:
+        answer.raise_for_status()
+    assert caught.value.reason == "http_status"
+    assert caught.value.underlying is not None
+    assert caught.value.underlying.reason == "content_type"
+    assert caught.value.response is answer and answer.text == "oops"
 
 
 def test_R12_json_of_empty_bodies_is_none(server: Server, client: wherry.Client) -> None:
-    assert client.get(server.url("/empty")).json() is None
-    assert client.get(server.url("/space")).json() is None
+    for path in ("/status/204", "/empty", "/space"):
+        assert client.get(server.url(path)).json() is None
+        assert client.get(server.url(path), json_only=True).json() is None
     with pytest.raises(wherry.DecodeError):
         client.get(server.url("/text/hello")).json()
+
+
+def test_R12_null_members_stay_or_go(server: Server, client: wherry.Client) -> None:
+    text = '{"a":null,"b":[null,{"c":null,"d":1}],"e":{"f":null}}'
+    answer = client.get(server.url("/json", value=text))
+
+    assert answer.json() == {"a": None, "b": [None, {"c": None, "d": 1}], "e": {"f": None}}
+    assert answer.json(drop_nulls=True) == {"b": [None, {"d": 1}], "e": {}}
+    assert client.get(server.url("/json", value='{"a":null}')).json(drop_nulls=True) == {}
+    assert answer.json(drop_nulls=True, object_pairs_hook=list)[0][0] == "b"
+    assert answer.json(drop_nulls=True, object_hook=len) == 2
 
 
 def test_R14_an_answer_has_all_its_parts(server: Server, client: wherry.Client) -> None:
@@ -57,6 +140,87 @@ def test_R14_an_answer_has_all_its_parts(server: Server, client: wherry.Client) 
     assert answer.elapsed.total_seconds() > 0
     assert not answer.from_cache and answer.history == ()
     assert repr(answer) == "<Response [200]>"
+
+
+def test_R14_metrics_tell_where_the_time_went(server: Server, client: wherry.Client) -> None:
+    assert client.get(server.url("/json")).metrics is None
+    length = len(client.get(server.url("/bytes/1000")).content)
+
+    answer = client.get(
+        server.url("/redirect-to", url=server.url("/bytes/1000", disposition="inline; filename=a.b")),
+        metrics=True,
+    )
+
+    told = answer.metrics
+    assert told is not None and length == 1000
+    assert (told.http_version, told.redirects, told.retries) == ("1.1", 1, 0)
+    assert told.is_reused and told.connect == 0.0 and told.tls == 0.0
+    assert told.remote_address == "127.0.0.1" and told.suggested_name == "a.b"
+    assert told.sent_bytes > 0 and told.received_bytes > 1000
+    assert 0.0 < told.first_byte <= told.total
+    assert min(told.queued, told.lookup) >= 0.0
+    with wherry.Client() as fresh:
+        first = fresh.get(server.url("/bytes/1000"), metrics=True).metrics
+        assert first is not None and not first.is_reused and first.connect > 0.0
+        assert first.suggested_name == "1000"
+
+
+def test_R14_every_way_of_asking_has_metrics(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    with client.stream("GET", server.url("/bytes/5000"), metrics=True) as streamed:
+        streamed.read()
+    with client.start_download(
+        server.url("/bytes/5000"), tmp_path / "file", metrics=True
+    ) as handle:
+        handle.wait()
+    with pytest.raises(wherry.NetworkError) as cut:
+        client.get(server.url("/bytes/5000", cut=3000), metrics=True)
+
+    async def main() -> wherry.Response:
+        async with wherry.AsyncClient() as other:
+            return await other.get(server.url("/bytes/5000"), metrics=True)
+
+    assert handle.response is not None and cut.value.response is not None
+    for answer, least in (
+        (streamed, 5000), (handle.response, 5000), (asyncio.run(main()), 5000),
+        (cut.value.response, 3000),
+    ):  # fmt: skip
+        assert answer.metrics is not None
+        assert answer.metrics.http_version == "1.1"
+        assert answer.metrics.received_bytes > least
+
+
+def test_R27_the_callers_own_object_comes_back(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    mine = object()
+    answer = client.get(server.url("/status/404"), context=mine)
+    assert answer.context is mine
+    assert client.get(server.url("/json")).context is None
+    with pytest.raises(wherry.HTTPStatusError) as refused:
+        answer.raise_for_status()
+    with pytest.raises(wherry.NetworkError) as cut:
+        client.get(server.url("/bytes/100", cut=50), context=mine)
+    assert refused.value.context is mine and cut.value.context is mine
+    with client.stream("GET", server.url("/json"), context=mine) as streamed:
+        assert streamed.context is mine
+    with client.start_download(server.url("/status/404"), tmp_path / "a", context=mine) as handle:
+        assert handle.context is mine
+        with pytest.raises(wherry.HTTPStatusError) as failed:
+            handle.wait()
+    assert failed.value.context is mine
+
+    async def main() -> List[Any]:
+        async with wherry.AsyncClient() as other:
+            urls = [server.url("/json"), server.url("/bytes/100", cut=50)]
+            ends = await asyncio.gather(
+                *[other.get(url, context=number) for number, url in enumerate(urls)],
+                return_exceptions=True,
+            )
+            return [getattr(end, "context") for end in ends]
+
+    assert asyncio.run(main()) == [0, 1]
 
 
 def test_R14_a_field_that_is_not_utf8_is_latin1(server: Server, client: wherry.Client) -> None:

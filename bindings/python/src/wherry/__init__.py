@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         TimeoutError, TLSError, WherryError,
     )  # fmt: skip
     from ._headers import Headers
+    from ._metrics import Metrics
     from ._mock import MockRequest, MockTransport
     from ._options import Basic, Bearer, Compression, Timeout
     from ._progress import Partial, Progress, TransferInfo
@@ -42,6 +43,7 @@ _HOMES = {
     " ForkedError HTTPStatusError ImageError InternalError LimitError NetworkError StateError"
     " TimeoutError TLSError WherryError",
     "_headers": "Headers",
+    "_metrics": "Metrics",
     "_mock": "MockRequest MockTransport",
     "_options": "Basic Bearer Compression Timeout",
     "_progress": "Partial Progress TransferInfo",
@@ -53,9 +55,9 @@ __all__ = [
     "ArgumentError", "AsyncClient", "AsyncDownload", "Basic", "Bearer", "BusyError",
     "CancelledError", "Client", "Compression", "DecodeError", "Download", "FailedImage",
     "FileError", "ForkedError", "HTTPStatusError", "Headers", "ImageError", "InternalError",
-    "LimitError", "MockRequest", "MockTransport", "NetworkError", "Partial", "Progress",
-    "Response", "StateError", "TLSError", "Timeout", "TimeoutError", "TransferInfo",
-    "WherryError", "client", "delete", "discard_partial", "download", "get", "head",
+    "LimitError", "Metrics", "MockRequest", "MockTransport", "NetworkError", "Partial",
+    "Progress", "Response", "StateError", "TLSError", "Timeout", "TimeoutError",
+    "TransferInfo", "WherryError", "client", "delete", "discard_partial", "download", "get", "head",
     "partial_ratio", "partials", "patch", "post", "put", "request", "restart", "stream", "upload",
 ]  # fmt: skip
 

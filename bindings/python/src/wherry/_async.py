@@ -122,10 +122,10 @@ class Pump:
         seconds: float,
         draft: Optional[Draft],
     ) -> None:
-        response = Response(url=url, tag=None if draft is None else draft.tag)
+        response = Response(url=url) if draft is None else draft.answer()
         response._seconds = seconds
         try:
-            settle(response, record, draft is not None and draft.has_images)
+            settle(response, record, draft)
         except Exception as error:
             future.set_exception(error)
         else:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Text = Union[str, bytes]
 
 __all__ = [
-    "ANSWER", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check", "copy_text",
-    "error_at", "failed_images", "freed", "last_error", "lib", "made", "progress_of", "scratch",
+    "ANSWER", "METRICS", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check",
+    "copy_text", "error_at", "failed_images", "filled", "freed", "last_error", "lib", "made", "progress_of", "scratch",
     "rows", "text", "text_at", "transfer_rows", "partial_rows",
 ]  # fmt: skip
 
@@ -36,6 +36,8 @@ RECORD = struct.Struct("=QQQQiiqiIQQQQqqQ")
 ANSWER = struct.Struct("=8xQQ8xii8xiIQQQQ24x")
 #: wherry_progress behind its size.
 PROGRESS = struct.Struct("=Q6q2i")
+#: wherry_metrics behind its size.
+METRICS = struct.Struct("=Q8q4i")
 TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
 IMAGE_ROW = struct.Struct("=Q3Q2q2i")
 PARTIAL_ROW = struct.Struct("=Q3Q2qd")
@@ -258,12 +260,17 @@ def failed_images(handle: int) -> Tuple[FailedImage, ...]:
     return tuple(found)
 
 
-def progress_of(function: Any, handle: Any, *arguments: Any) -> Tuple[int, ...]:
+def filled(layout: struct.Struct, function: Any, *arguments: Any) -> Tuple[int, ...]:
+    """Calls a function that fills a struct; what stands behind its size."""
+    memory = ctypes.create_string_buffer(layout.size)
+    struct.pack_into("=Q", memory, 0, layout.size)
+    check(function(*arguments, ctypes.addressof(memory)))
+    return layout.unpack(memory.raw)[1:]
+
+
+def progress_of(function: Any, *arguments: Any) -> Tuple[int, ...]:
     """Calls a progress getter: done, expected, resumed at, wire, speed, remaining, generation."""
-    memory = ctypes.create_string_buffer(PROGRESS.size)
-    struct.pack_into("=Q", memory, 0, PROGRESS.size)
-    check(function(handle, *arguments, ctypes.addressof(memory)))
-    return PROGRESS.unpack(memory.raw)[1:8]
+    return filled(PROGRESS, function, *arguments)[:7]
 
 
 def copy_text(function: Any, *arguments: Any) -> str:

@@ -160,11 +160,11 @@ class Client(BaseClient["Response"]):
         event, _, _, status, code, flags, body, size, head, length = answer
         try:
             if draft is not None:
-                response = Response(url=url, tag=draft.tag)
-                settle(response, place.record.at(), draft.has_images)
+                response = draft.answer()
+                settle(response, place.record.at(), draft)
             elif status or flags or self._url_depends:
                 response = Response(url=url)
-                settle(response, place.record.at(), False)
+                settle(response, place.record.at(), None)
             else:  # What `settle` does with a plain success.
                 response = Response(code, bytes_at(head, length), bytes_at(body, size), url)
             response._seconds = perf_counter() - started

@@ -102,6 +102,11 @@ class BaseDownload:
         return self._exchange.done
 
     @property
+    def context(self) -> Any:
+        """What the caller gave it as ``context=``."""
+        return self._exchange.response.context
+
+    @property
     def response(self) -> Optional[Response]:
         """The answer's status and fields, once it is done."""
         return self._exchange.response if self._exchange.done else None

@@ -89,6 +89,8 @@ class WherryError(Exception):
         self.failed_images: Tuple[FailedImage, ...] = details.get("failed_images", ())
         #: The answer, where one came.
         self.response: Optional[Response] = details.get("response")
+        #: What the caller gave the request as ``context=``.
+        self.context: Any = details.get("context")
         #: The failure beneath this one, or None.
         self.underlying: Optional[WherryError] = details.get("underlying")
 

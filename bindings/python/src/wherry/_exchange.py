@@ -8,10 +8,11 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._bridge import (
-    Cell, Records, bytes_at, error_at, failed_images, freed, last_error, lib, made, progress_of,
-    text_at,
+    METRICS, Cell, Records, bytes_at, error_at, failed_images, filled, freed, last_error, lib, made,
+    progress_of, text_at,
 )  # fmt: skip
 from ._errors import TimeoutError, WherryError
+from ._metrics import Metrics
 from ._progress import Progress
 from ._response import Response
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 #: A wait is never longer, so that Ctrl-C is answered.
 SLICE_MS = 100
-#: Refusals that leave a whole answer: it is returned, and the caller judges it, as in requests.
-JUDGED = frozenset(("http_status", "content_type", "bad_json_body"))
-
 
 def head_of(response: Response, record: Record) -> None:
     """Fills in status, fields and URL from a HEAD or DONE record."""
@@ -55,38 +53,49 @@ def redirects(lent: int) -> Any:
     return tuple(found)
 
 
-def settle(response: Response, record: Record, has_images: bool) -> None:
-    """Fills a response from its DONE record, or raises what went wrong."""
+def filled_in(response: Response, record: Record, draft: Optional[Draft]) -> None:
+    """Fills in all that a DONE record tells of an answer."""
+    head_of(response, record)
+    if record[10]:
+        response._body = bytes_at(record[9], record[10])
+    if draft is not None and draft.wants_metrics:
+        lent = lib.wherry_event_response(record[1])
+        response.metrics = Metrics(
+            filled(METRICS, lib.wherry_response_metrics, lent),
+            lib.wherry_response_remote_address(lent), lib.wherry_response_suggested_name(lent),
+        )  # fmt: skip
+
+
+def settle(response: Response, record: Record, draft: Optional[Draft]) -> None:
+    """Fills a response from its DONE record, or raises what went wrong.
+
+    An answer that was refused for its status alone is returned: the caller judges it, as in
+    requests.
+    """
     status = record[5]
-    if status == 0 or (status == codes.E_HTTP and text_at(record[15]) in JUDGED):
-        head_of(response, record)
-        count = record[10]
-        if count:
-            response._body = bytes_at(record[9], count)
+    if status == 0 or (status == codes.E_HTTP and text_at(record[15]) == "http_status"):
+        filled_in(response, record, draft)
         if status:
             error = lib.wherry_event_error(record[1])
             response._error = error_at(error)
-            if has_images:
+            if draft is not None and draft.has_images:
                 response.failed_images = failed_images(error)
         return
-    raise failure(record, has_images, response)
+    raise failure(record, response, draft)
 
 
-def failure(
-    record: Record, has_images: bool, response: Optional[Response] = None
-) -> WherryError:
+def failure(record: Record, response: Response, draft: Optional[Draft]) -> WherryError:
     """The error of a DONE record, with the answer if one came."""
     event = record[1]
     handle = lib.wherry_event_error(event)
     error = error_at(handle) if handle else last_error(record[5])
-    if has_images and handle:
-        error.failed_images = failed_images(handle)
+    if draft is not None:
+        error.context = draft.context
+        if draft.has_images and handle:
+            error.failed_images = failed_images(handle)
     if record[7]:
-        answer = response if response is not None else Response()
-        head_of(answer, record)
-        if record[10]:
-            answer._body = bytes_at(record[9], record[10])
-        error.response = answer
+        filled_in(response, record, draft)
+        error.response = response
         error.http_status = error.http_status or record[7]
     return error
 
@@ -96,11 +105,11 @@ class Exchange:
 
     __slots__ = (
         "response", "transfer", "done", "error", "path", "head", "on_progress", "_source",
-        "_has_images", "_is_download", "_started",
+        "_draft", "_is_download", "_started",
     )  # fmt: skip
 
     def __init__(self, draft: Draft, is_download: bool = False) -> None:
-        self.response = Response(url=draft.url, tag=draft.tag)
+        self.response = draft.answer()
         self.transfer = 0
         self.done = False
         self.head = False
@@ -109,7 +118,7 @@ class Exchange:
         self.path: Optional[str] = None
         self.on_progress: Optional[Callable[[Progress], object]] = draft.progress
         self._source: Optional[Source] = draft.source
-        self._has_images = draft.has_images
+        self._draft = draft
         self._is_download = is_download
         self._started = perf_counter()
 
@@ -158,11 +167,11 @@ class Exchange:
             return
         if self._is_download:
             if record[5]:
-                self.error = failure(record, False)
+                self.error = failure(record, self.response, self._draft)
                 return
             found = lib.wherry_event_text(record[1])
             self.path = None if found is None else found.decode()
-        settle(self.response, record, self._has_images)
+        settle(self.response, record, self._draft)
 
     def result(self) -> Response:
         """The answer, once it is done."""

@@ -9,12 +9,15 @@ from ._body import Path, Source, of_object, parts
 from ._bridge import check, lib, made, text
 from ._errors import ArgumentError
 from ._options import Timeout, credentials, flat, json_bytes, pairs, word
+from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, TypedDict
-    from typing import Union
+    from typing import (
+        Any, Callable, Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Tuple, TypedDict,
+        Union,
+    )  # fmt: skip
 
     from ._options import AuthLike, Compression, TimeoutLike
     from ._progress import Progress
@@ -36,6 +39,10 @@ if TYPE_CHECKING:
         max_redirects: int
         #: Your name for a group of transfers.
         tag: Optional[str]
+        #: Anything of yours. It comes back with the answer, the download, or the error.
+        context: Any
+        #: True: the answer has `Response.metrics`.
+        metrics: bool
         #: False leaves the client's default parameters out.
         default_parameters: bool
         #: A base URL of the client by its name; of several, the next one is tried when no
@@ -49,8 +56,10 @@ if TYPE_CHECKING:
         max_send_bytes_per_second: int
         max_receive_bytes_per_second: int
         keep_auth_across_hosts: bool
+        #: True: an answer that is no JSON, or does not say that it is, is an HTTPStatusError.
         json_only: bool
-        accept_status: Sequence[int]
+        #: Statuses that are no refusals to `Response.raise_for_status`, such as (404, 410).
+        accept_status: Iterable[int]
         max_retries: int
 
     class StreamOptions(CommonOptions, total=False):
@@ -71,7 +80,6 @@ if TYPE_CHECKING:
 
         #: Called with a Progress while bytes move.
         progress: Optional[Callable[[Progress], object]]
-
 
     class UploadOptions(CommonOptions, total=False):
         """The keywords of an upload of pictures."""
@@ -111,7 +119,10 @@ if TYPE_CHECKING:
 class Draft:
     """A native request being made, and what it needs while it runs."""
 
-    __slots__ = ("handle", "url", "source", "progress", "tag", "has_images", "_fields", "_files")
+    __slots__ = (
+        "handle", "url", "source", "progress", "tag", "context", "accepted", "has_images",
+        "wants_metrics",
+    )  # fmt: skip
 
     def __init__(self, method: Optional[str], url: str) -> None:
         name = METHODS.get(method)
@@ -121,7 +132,10 @@ class Draft:
         self.source: Optional[Source] = None
         self.progress: Optional[Callable[[Progress], object]] = None
         self.tag: Optional[str] = None
+        self.context: Any = None
+        self.accepted: FrozenSet[int] = frozenset()
         self.has_images = False
+        self.wants_metrics = False
         self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
 
     def apply(self, options: Mapping[str, Any]) -> Draft:
@@ -148,6 +162,15 @@ class Draft:
     def needs_events(self) -> bool:
         """Whether somebody has to read its events while it runs."""
         return self.source is not None or self.progress is not None
+
+    def answer(self) -> Response:
+        """The answer to it, still empty but for what the caller gave."""
+        response = Response(url=self.url, tag=self.tag)
+        if self.context is not None:
+            response.context = self.context
+        if self.accepted:
+            response._accepted = self.accepted
+        return response
 
     # Queries and fields
 
@@ -252,9 +275,16 @@ class Draft:
         self.progress = value
         self.option(codes.OPTION_WANT_PROGRESS, 0 if value is None else 1)
 
-    def accept_status(self, values: Sequence[int]) -> None:
-        for value in values:
+    def accept_status(self, values: Iterable[int]) -> None:
+        self.accepted = frozenset(values)
+        for value in self.accepted:
             check(lib.wherry_request_accept_status(self.handle, value))
+
+    def set_context(self, value: Any) -> None:
+        self.context = value
+
+    def set_metrics(self, value: bool) -> None:
+        self.wants_metrics = bool(value)
 
 
 def path_text(path: str) -> bytes:
@@ -324,6 +354,8 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "timeout": Draft.timeout,
     "max_redirects": _number(codes.OPTION_MAX_REDIRECTS),
     "tag": Draft.set_tag,
+    "context": Draft.set_context,
+    "metrics": Draft.set_metrics,
     "progress": Draft.set_progress,
     "accept_status": Draft.accept_status,
     "default_parameters": _number(codes.OPTION_DEFAULT_PARAMETERS),

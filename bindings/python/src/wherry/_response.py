@@ -10,9 +10,10 @@ from ._headers import Headers
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import timedelta
-    from typing import Any, Iterator, List, Optional, Tuple
+    from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
     from ._errors import FailedImage, WherryError
+    from ._metrics import Metrics
 
 
 class Response:
@@ -26,6 +27,11 @@ class Response:
     history: Tuple[Response, ...] = ()
     #: The pictures of an upload that did not get through.
     failed_images: Tuple[FailedImage, ...] = ()
+    #: What the caller gave the request as ``context=``.
+    context: Any = None
+    #: Times, bytes and the like, where the request had ``metrics=True``.
+    metrics: Optional[Metrics] = None
+    _accepted: FrozenSet[int] = frozenset()
     _error: Optional[WherryError] = None
     _headers: Optional[Headers] = None
     _encoding: Optional[str] = None
@@ -76,13 +82,19 @@ class Response:
         """The body as text; what its charset does not know becomes U+FFFD."""
         return self.content.decode(self.encoding, "replace")
 
-    def json(self, **options: Any) -> Any:
-        """The body as JSON; nothing or one space is None. DecodeError (a ValueError) else."""
+    def json(self, *, drop_nulls: bool = False, **options: Any) -> Any:
+        """The body as JSON; nothing or one space is None. DecodeError (a ValueError) else.
+
+        ``drop_nulls`` leaves out the members of objects that are null, at every depth. The others
+        are those of `json.loads`.
+        """
         import json
 
         body = self.content
         if not body or body == b" ":
             return None
+        if drop_nulls:
+            options["object_pairs_hook"] = without_nulls(options)
         try:
             return json.loads(body, **options)
         except (ValueError, RecursionError) as error:
@@ -103,8 +115,9 @@ class Response:
 
     @property
     def ok(self) -> bool:
-        """Whether `raise_for_status` would raise nothing: a status below 400."""
-        return self.status_code < 400
+        """Whether `raise_for_status` would raise nothing: a status below 400, or one of the
+        request's ``accept_status=``."""
+        return self.status_code < 400 or self.status_code in self._accepted
 
     @property
     def reason_phrase(self) -> str:
@@ -124,7 +137,7 @@ class Response:
         return timedelta(seconds=self._seconds)
 
     def raise_for_status(self) -> Response:
-        """Raises HTTPStatusError for 400 and above; returns itself otherwise."""
+        """Raises HTTPStatusError unless the answer is `ok`; returns itself otherwise."""
         if self.ok:
             return self
         cause = self._error
@@ -137,7 +150,8 @@ class Response:
             failed_images=self.failed_images,
             retryable=cause is not None and cause.retryable,
             retry_after=None if cause is None else cause.retry_after,
-            underlying=cause,
+            underlying=None if cause is None else cause.underlying,
+            context=self.context,
         )
 
     def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
@@ -172,6 +186,15 @@ def charset(content_type: str) -> Optional[str]:
             # Codecs such as hex or zlib are not charsets.
             return value if getattr(info, "_is_text_encoding", True) else None
     return None
+
+
+def without_nulls(options: Dict[str, Any]) -> Any:
+    """A hook of `json.loads` that makes objects without nulls, by the caller's own hook if any."""
+    make = options.pop("object_pairs_hook", None)
+    if make is None:
+        hook = options.pop("object_hook", None)
+        make = dict if hook is None else lambda members: hook(dict(members))
+    return lambda members: make([(name, value) for name, value in members if value is not None])
 
 
 class Pieces:

@@ -29,6 +29,8 @@ class StreamedResponse(Response):
         super().__init__(head.status_code, head._head, b"", head.url, head.tag)
         self.history = head.history
         self.from_cache = head.from_cache
+        self.context = head.context
+        self._accepted = head._accepted
         self._exchange = exchange
         self._is_read = False
         self._is_taken = False
@@ -48,6 +50,7 @@ class StreamedResponse(Response):
     def _end(self) -> None:
         """Raises what ended the stream early."""
         self._seconds = self._exchange.response._seconds
+        self.metrics = self._exchange.response.metrics
         self._exchange.result()
 
 
