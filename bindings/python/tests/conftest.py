@@ -28,6 +28,9 @@ for _name in list(os.environ):
 
 _keys = itertools.count(1)
 
+#: Seconds after which a wait counts as hanging: no test ends by it where all is well.
+PATIENCE = 120
+
 
 class Server:
     """The test server, seen from one test."""
@@ -45,7 +48,7 @@ class Server:
     def ask(self, path: str, **query: Any) -> Any:
         """One of the server's own routes."""
         url = self.base + path + "?" + urllib.parse.urlencode({"key": self.key, **query})
-        with urllib.request.urlopen(url, timeout=60) as answer:
+        with urllib.request.urlopen(url, timeout=PATIENCE + 60) as answer:
             return json.load(answer)
 
     def log(self) -> List[Dict[str, Any]]:
@@ -54,7 +57,7 @@ class Server:
 
     def wait(self, **counts: int) -> Dict[str, Any]:
         """Waits until the counts of this test have been reached."""
-        return dict(self.ask("/_wait", **counts))
+        return dict(self.ask("/_wait", timeout=PATIENCE, **counts))
 
     def open_gate(self, name: str) -> None:
         """Lets answers go on that wait at this gate."""
@@ -133,7 +136,29 @@ def run_python(code: str, env: Optional[Dict[str, str]] = None) -> subprocess.Co
     source = os.path.join(ROOT, "bindings", "python", "src")
     full = {**os.environ, "PYTHONPATH": source, **(env or {})}
     command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, env=full, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, env=full, capture_output=True, text=True, timeout=600)
+
+
+def most_memory(before: str, work: str) -> int:
+    """The bytes that `work` makes a program need at most, beyond what it has after `before`, which
+    makes its client.
+
+    A program of its own, as what a process has ever had counts for good.
+    """
+    code = f"""
+import wherry
+def kib(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(name))
+{before}
+resident = kib("VmRSS")
+{work}
+print(kib("VmHWM") - resident)
+client.close()
+"""
+    done = run_python(code)
+    assert done.stderr == ""
+    return int(done.stdout) << 10
 
 
 def body(told: Dict[str, Any]) -> bytes:

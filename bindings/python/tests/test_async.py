@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import os
 import threading
-from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, List, TypeVar
+from typing import (
+    Any, AsyncIterator, Awaitable, Callable, Coroutine, Dict, Iterator, List, TypeVar,
+)  # fmt: skip
 
 import pytest
-from conftest import Server
+from conftest import PATIENCE, Server
+from test_uploads import png
 
 import wherry
 from wherry import _async, _bridge
+from wherry import _codes as codes
 
 T = TypeVar("T")
+
+
+async def later(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """Calls what blocks in another thread."""
+    call = functools.partial(function, *arguments, **options)
+    return await asyncio.get_running_loop().run_in_executor(None, call)
+
+
+async def is_over(server: Server, client: wherry.AsyncClient, ended: int = 1) -> None:
+    """Waits, while the client is open, until nothing runs and the server has seen so many ends."""
+    assert not client.is_closed
+    wait = _bridge.lib.wherry_client_wait
+    assert await later(wait, client._handle, codes.MATCH_ALL, None, PATIENCE * 1000) == codes.OK
+    assert client.count() == 0
+    await later(server.wait, ended=ended)
 
 
 def run(body: Callable[[wherry.AsyncClient], Awaitable[T]], **settings: Any) -> T:
@@ -69,29 +89,65 @@ def test_R16_failures_are_raised_where_they_are_awaited(server: Server) -> None:
     run(body)
 
 
-def test_M11_cancelling_a_task_cancels_its_transfer(server: Server) -> None:
+def test_M11_cancelling_a_task_cancels_its_transfer_and_no_other(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
-        task = asyncio.ensure_future(client.get(server.url("/silent")))
-        other = asyncio.ensure_future(client.get(server.url("/delay/300")))
-        await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=2))
+        task = asyncio.ensure_future(client.get(server.url("/silent", seconds=3600)))
+        kept = server.url("/json", gate=server.gate())
+        other = asyncio.ensure_future(client.get(kept))
+        await later(server.wait, requests=2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        await later(server.wait, ended=1)
+        assert [info.url for info in client.transfers()] == [kept]
+        await later(server.open_gate, server.gate())
         assert (await other).ok
 
-    run(body)
-    server.wait(ended=2)
+    run(body, timeout=None)
+
+
+@pytest.mark.parametrize("kind", ["plain", "progress", "body", "upload", "stream", "download"])
+def test_M11_a_cancelled_task_leaves_no_transfer_of_any_kind(
+    server: Server, tmp_path: Any, kind: str
+) -> None:
+    url = server.url("/silent", seconds=3600)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"x"
+
+    async def streamed(client: wherry.AsyncClient) -> None:
+        async with client.stream("GET", url):
+            raise AssertionError("no answer comes")
+
+    async def body(client: wherry.AsyncClient) -> None:
+        ways: Dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
+            "plain": lambda: client.get(url),
+            "progress": lambda: client.get(url, progress=print),
+            "body": lambda: client.post(url, data=pieces()),
+            "upload": lambda: client.upload(url, png(4, 4)),
+            "stream": lambda: streamed(client),
+            "download": lambda: client.download(url, tmp_path / "file"),
+        }
+        task = asyncio.ensure_future(ways[kind]())
+        await later(server.wait, requests=1)
+        assert client.count() == 1
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await is_over(server, client)
+
+    run(body, timeout=None)
 
 
 def test_M11_wait_for_ends_the_transfer_too(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
-        task = asyncio.ensure_future(client.get(server.url("/silent")))
-        await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=1))
+        task = asyncio.ensure_future(client.get(server.url("/silent", seconds=3600)))
+        await later(server.wait, requests=1)
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(task, 0.05)
+        await is_over(server, client)
 
-    run(body)
-    server.wait(ended=1)
+    run(body, timeout=None)
 
 
 def test_M7_closing_cancels_what_is_in_flight(server: Server) -> None:
@@ -148,10 +204,13 @@ def test_R23_what_a_progress_function_raises_is_raised_and_cancels(server: Serve
 
     async def body(client: wherry.AsyncClient) -> None:
         with pytest.raises(ZeroDivisionError, match="enough"):
-            await client.get(server.url("/bytes/10000000", rate=1000000), progress=stop)
+            await client.get(
+                server.url("/bytes/1000000", hold=500000, gate=server.gate()), progress=stop
+            )
+        await is_over(server, client)
         assert (await client.get(server.url("/json"))).ok
 
-    run(body)
+    run(body, timeout=None)
 
 
 def test_R22_a_streamed_body_is_whole(server: Server) -> None:
@@ -189,14 +248,15 @@ def test_R22_a_slow_reader_holds_the_sender_back(server: Server) -> None:
 
 def test_R22_leaving_a_stream_ends_the_transfer(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
-        async with client.stream("GET", server.url("/bytes/100000000", rate=1000000)) as answer:
+        url = server.url("/bytes/1000000", hold=500000, gate=server.gate())
+        async with client.stream("GET", url) as answer:
             async for _ in answer.aiter_bytes():
                 break
+        await is_over(server, client)
         with pytest.raises(wherry.StateError):
             await answer.aread()
 
-    run(body)
-    server.wait(ended=1)
+    run(body, timeout=None)
 
 
 def test_R22_a_cut_stream_raises_where_it_was_cut(server: Server) -> None:

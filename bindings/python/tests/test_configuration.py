@@ -317,6 +317,17 @@ def test_an_unclosed_client_warns() -> None:
         del client
 
 
+def test_a_client_that_lives_to_the_end_of_the_program_ends_quietly(server: Server) -> None:
+    code = f"""
+import builtins, wherry
+builtins.kept = wherry.Client()
+kept.get({server.url('/json')!r})
+"""
+    done = run_python(code)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_R3_default_params_may_repeat_a_name(server: Server) -> None:
     with wherry.Client(params=[("a", 1), ("a", 2), ("b", [3, 4])]) as client:
         answer = client.get(server.url("/echo"))

@@ -197,7 +197,7 @@ def test_R16_a_cancelled_request_says_so(server: Server, client: wherry.Client) 
         server.wait(requests=1)
         assert client.cancel(tag="mine") == 1
         with pytest.raises(wherry.CancelledError):
-            waiting.result(20)
+            waiting.result(120)
 
 
 def test_R16_a_stranger_is_a_tls_error(tls_base: str, certificate: str) -> None:
@@ -280,7 +280,7 @@ def test_ctrl_c_answers_at_once_and_cancels(server: Server, client: wherry.Clien
     thread.join()
 
     server.wait(ended=1)
-    client.wait(timeout=20)
+    client.wait(timeout=120)
 
 
 @pytest.mark.parametrize("function", ["wherry_client_perform_for", "wherry_transfer_wait"])

@@ -374,9 +374,7 @@ class BaseClient(Generic[Answer]):
         if not self._handle:
             return
         if self._warns:
-            import warnings
-
-            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+            warn_unclosed(self)
         try:
             self._free()
         except (WherryError, TypeError, AttributeError):
@@ -396,6 +394,15 @@ class BaseClient(Generic[Answer]):
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         type(self).__init__(self, **state)
+
+
+def warn_unclosed(thing: object) -> None:
+    """Tells of something that nobody closed."""
+    try:
+        import warnings
+    except ImportError:  # The interpreter is ending, and imports nothing any more.
+        return
+    warnings.warn(f"unclosed {thing!r}", ResourceWarning, source=thing, stacklevel=3)
 
 
 def free_client(handle: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from . import _codes as codes
+from ._base import warn_unclosed
 from ._bridge import check, lib, made, partial_rows, progress_of, text
 from ._errors import ArgumentError
 from ._exchange import Channel, Exchange
@@ -181,9 +182,7 @@ class Download(BaseDownload):
         if channel is None or not channel.queue:
             return
         if not self._exchange.done:
-            import warnings
-
-            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+            warn_unclosed(self)
         self.close()
 
 
