@@ -145,10 +145,8 @@ def test_R14_metrics_tell_where_the_time_went(server: Server, client: wherry.Cli
     assert client.get(server.url("/json")).metrics is None
     length = len(client.get(server.url("/bytes/1000")).content)
 
-    answer = client.get(
-        server.url("/redirect-to", url=server.url("/bytes/1000", disposition="inline; filename=a.b")),
-        metrics=True,
-    )
+    target = server.url("/bytes/1000", disposition="inline; filename=a.b")
+    answer = client.get(server.url("/redirect-to", url=target), metrics=True)
 
     told = answer.metrics
     assert told is not None and length == 1000

@@ -266,8 +266,8 @@ def test_U12_a_file_part_is_read_while_it_is_sent(server: Server, tmp_path: Any)
 import pathlib
 client = wherry.Client()
 def post(path):
-    answer = client.post({server.url("/sink")!r}, data={{"a": "b"}}, files={{"f": pathlib.Path(path)}})
-    return answer.json()["bytes"]
+    files = {{"f": pathlib.Path(path)}}
+    return client.post({server.url("/sink")!r}, data={{"a": "b"}}, files=files).json()["bytes"]
 post(wherry.__file__)
 """
 

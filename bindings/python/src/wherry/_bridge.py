@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWER", "METRICS", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check",
-    "copy_text", "error_at", "failed_images", "filled", "freed", "last_error", "lib", "made", "progress_of", "scratch",
-    "rows", "text", "text_at", "transfer_rows", "partial_rows",
+    "copy_text", "error_at", "failed_images", "filled", "freed", "last_error", "lib", "made",
+    "progress_of", "scratch", "rows", "text", "text_at", "transfer_rows", "partial_rows",
 ]  # fmt: skip
 
 #: wherry_record, field by field, in the header's order.
