@@ -34,6 +34,21 @@ extension Request {
         }
     }
 
+    /// Makes a value the body as a property list, `application/x-plist`, in place of the body before.
+    ///
+    /// - Throws: `bad_parameters` for what a property list cannot say, such as a lone number.
+    public mutating func setPropertyList(
+        _ value: some Encodable, encoder: PropertyListEncoder = PropertyListEncoder()
+    ) throws(WherryError) {
+        do {
+            body = .bytes(Bytes(try encoder.encode(value)), contentType: "application/x-plist")
+        } catch {
+            throw WherryError(
+                .badParameters,
+                "A value cannot be encoded as a property list: \(Self.reason(of: error))")
+        }
+    }
+
     private static func reason(of error: any Error) -> String {
         guard case EncodingError.invalidValue(let value, let context) = error else {
             return "\(error)"

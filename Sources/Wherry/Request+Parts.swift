@@ -37,7 +37,8 @@ extension Request {
         set { imageNames = newValue?.rawValue }
     }
 
-    /// The type JPEG pictures are sent as; `nil` is "image/jpeg". Old servers want "image/jpg".
+    /// The type JPEG pictures are sent as; `nil` takes the client's, which is "image/jpeg". Old
+    /// servers want "image/jpg".
     public var jpegContentType: String? {
         get { jpegType }
         set { jpegType = newValue }
@@ -80,10 +81,10 @@ extension Request {
         case number = 2
     }
 
-    /// What a download does where its file exists already.
-    public var existingFile: ExistingFile {
-        get { value(of: .targetExists).flatMap { ExistingFile(rawValue: $0) } ?? .fail }
-        set { set(.targetExists, newValue.rawValue) }
+    /// What a download does where its file exists already; `nil` takes the client's.
+    public var existingFile: ExistingFile? {
+        get { value(of: .targetExists).flatMap { ExistingFile(rawValue: $0) } }
+        set { set(.targetExists, newValue?.rawValue) }
     }
 
     /// A download's path is a directory: the file's name is the server's or the URL's, cleaned.
@@ -92,21 +93,9 @@ extension Request {
         set { set(.targetIsDirectory, newValue ? 1 : 0) }
     }
 
-    /// A download makes the directories that its path needs. Off.
-    public var makesDirectories: Bool {
-        get { value(of: .makeDirectories) == 1 }
-        set { set(.makeDirectories, newValue ? 1 : 0) }
-    }
-
-    /// How often a download begins again after a failure that may pass: 5.
-    public var maxRetries: Int? {
-        get { value(of: .maxRetries).map { Int($0) } }
-        set {
-            if let newValue {
-                set(.maxRetries, Int64(newValue))
-            } else {
-                overrides.removeAll { $0.option == .maxRetries }
-            }
-        }
+    /// A download makes the directories that its path needs; `nil` takes the client's.
+    public var makesDirectories: Bool? {
+        get { value(of: .makeDirectories).map { $0 == 1 } }
+        set { set(.makeDirectories, newValue.map { $0 ? 1 : 0 }) }
     }
 }

@@ -447,6 +447,15 @@ import WherrySystem
                             try client.setMaxPerHost(1 + turn % 6)
                             try client.setBearerToken(turn % 2 == 0 ? "t\(turn)" : nil)
                             try client.setBaseURL(client.settings.text(.baseURL))
+                            try client.configure {
+                                $0.maxRedirects = turn % 10
+                                $0.connectTimeout = .seconds(600 + turn % 10)
+                                $0.firstByteTimeout = .seconds(600 + turn % 10)
+                                $0.maxBodyBytes = 1 << 20 + Int64(turn)
+                                $0.maxConnections = 1 + turn % 30
+                                $0.userAgent = "Agent/\(turn)"
+                                $0.contentCodings = turn % 2 == 0 ? .gzip : .all
+                            }
                             try client.setHeader("X-\(index)", nil)
                         }
                     }

@@ -185,7 +185,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         let bench = try DownloadBench()
         let watcher = DownloadWatcher()
         var request = Request(bench.scope.url("/silent?seconds=600"))
-        request.set(.maxRetries, 0)
+        request.maxRetries = 0
         request.idleTimeout = .zero
         request.firstByteTimeout = .seconds(30)
         let transfer = try bench.client.download(

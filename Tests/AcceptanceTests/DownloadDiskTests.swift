@@ -86,7 +86,7 @@ private enum Strace {
         let disk = try #require(SmallDisk())
         let path = disk.path + "/a.bin"
         func load(_ url: String) async throws -> DownloadEnd {
-            try await bench.client.run(url, to: path) { $0.set(.maxRetries, 5) }
+            try await bench.client.run(url, to: path) { $0.maxRetries = 5 }
         }
         // Without room for the whole not a byte is written, and the numbers are told.
         try disk.fill("filler", leaving: 100_000)
@@ -99,7 +99,7 @@ private enum Strace {
         try FileManager.default.removeItem(atPath: disk.path + "/filler")
 
         // 400,000 bytes come; then others take the space, as on a disk that cannot reserve it.
-        let cut = try await bench.client.run(url, to: path) { $0.set(.maxRetries, 0) }
+        let cut = try await bench.client.run(url, to: path) { $0.maxRetries = 0 }
         #expect(cut.reason == "truncated")
         let part = try #require(cut.error?.partialPath)
         #expect(truncate(part, 400_000) == 0)
@@ -162,7 +162,7 @@ private enum Strace {
         for (path, makes) in [("/a.bin", false), ("/x/a.bin", true)] {
             let error = await failure { () throws(WherryError) in
                 _ = try bench.client.begin(bench.url(), to: disk.path + path) {
-                    $0.set(.makeDirectories, makes ? 1 : 0)
+                    $0.makesDirectories = makes
                 }
             }
             #expect(error?.reason == "read_only" && error?.osCode == EROFS)
@@ -256,7 +256,7 @@ private enum Strace {
 
         let path = elsewhere + "/a.bin"
         let url = bench.url("cut=400000&times=1")
-        let cut = try await client.run(url, to: path) { $0.set(.maxRetries, 0) }
+        let cut = try await client.run(url, to: path) { $0.maxRetries = 0 }
         // Beside the target, so that its name is given by a rename and not by a copy.
         #expect(cut.error?.partialPath?.hasPrefix(elsewhere + "/.a.bin.") == true)
         let end = try await client.run(url, to: path)

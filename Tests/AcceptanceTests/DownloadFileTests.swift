@@ -52,11 +52,43 @@ import WherrySystem
         withExtendedLifetime(transfer) {}
     }
 
+    @Test("C2 one rule joins URLs of downloads")
+    func joins() async throws { try await proveJoinsOfDownloads() }
+
+    @Test("C3 a download may leave the base out, and then its URL is absolute")
+    func withoutBase() async throws {
+        let bench = try DownloadBench()
+        let client = try makeClient { $0.baseURL = "http://127.0.0.1:1/elsewhere/" }
+        var request = Request(bench.url())
+        request.ignoresBase = true
+        let file = try await client.download(request, to: bench.folder.file("a.bin")).value
+        #expect(try bench.contents() == Contents.v1)
+        #expect(file.response?.url == bench.url())
+        #expect(
+            try client.identifier(of: request) == Client { $0.proxy = "" }.identifier(of: request))
+        request.url = "bytes/10"
+        let relative = request
+        let error = await failure { () throws(WherryError) in
+            try client.download(relative, to: bench.folder.file("b.bin"))
+        }
+        #expect(error?.reason == "bad_url")
+        // What is left of one is found by its path, with the flag and without.
+        request.url = bench.url("cut=400000&seed=2")
+        request.maxRetries = 0
+        let cut = request
+        let broken = await failure { () throws(WherryError) in
+            try await client.download(cut, to: bench.folder.file("c.bin")).value
+        }
+        #expect(broken?.reason == "truncated")
+        #expect(client.partialRatio(of: bench.folder.file("c.bin")) == 0.37)
+        #expect(client.partialRatio(of: bench.folder.file("a.bin")) == 0)
+    }
+
     @Test("D3 another name is found where that is wanted")
     func numbering() async throws {
         let bench = try DownloadBench()
         for expected in ["a.bin", "a (1).bin", "a (2).bin"] {
-            let end = try await bench.run(bench.url()) { $0.set(.targetExists, 2) }
+            let end = try await bench.run(bench.url()) { $0.existingFile = .number }
             #expect(end.path == bench.folder.file(expected))
         }
         #expect(try bench.folder.names == ["a (1).bin", "a (2).bin", "a.bin"])
@@ -70,7 +102,7 @@ import WherrySystem
             _ = try bench.client.begin(bench.url(), to: path)
         }
         #expect(error?.reason == "no_file")
-        let end = try await bench.client.run(bench.url(), to: path) { $0.set(.makeDirectories, 1) }
+        let end = try await bench.client.run(bench.url(), to: path) { $0.makesDirectories = true }
         #expect(end.path == path)
         #expect(try bench.folder.contents("x/y/a.bin") == Contents.v1)
     }
@@ -312,7 +344,7 @@ import WherrySystem
         let field = ParameterEncoding.escaped(disposition)
         let end = try await bench.client.run(
             bench.url("disposition=" + field), to: bench.folder.path
-        ) { $0.set(.targetIsDirectory, 1) }
+        ) { $0.savesIntoDirectory = true }
         #expect(end.error == nil)
         #expect(end.path == bench.folder.file(name))
         #expect(try bench.folder.names == [name])
@@ -328,7 +360,7 @@ import WherrySystem
         try bench.scope.script("name", #"[{"raw": [["send_base64", "\#(bytes)"], ["fin"]]}]"#)
         let end = try await bench.client.run(
             bench.scope.url("/s/name"), to: bench.folder.path
-        ) { $0.set(.targetIsDirectory, 1) }
+        ) { $0.savesIntoDirectory = true }
         #expect(end.path == bench.folder.file("é.bin"))
         #expect(try bench.folder.contents("é.bin") == Data("ok".utf8))
     }
@@ -339,13 +371,13 @@ import WherrySystem
         try Data("mine".utf8).write(to: URL(fileURLWithPath: bench.folder.file("x.bin")))
         let url = bench.url("disposition=attachment%3B%20filename%3Dx.bin")
         let end = try await bench.client.run(url, to: bench.folder.path) {
-            $0.set(.targetIsDirectory, 1)
+            $0.savesIntoDirectory = true
         }
         #expect(end.reason == "exists")
         #expect(try bench.folder.names == ["x.bin"])
         let numbered = try await bench.client.run(url, to: bench.folder.path) {
-            $0.set(.targetIsDirectory, 1)
-            $0.set(.targetExists, 2)
+            $0.savesIntoDirectory = true
+            $0.existingFile = .number
         }
         #expect(numbered.path == bench.folder.file("x (1).bin"))
         #expect(try bench.folder.contents("x.bin") == Data("mine".utf8))

@@ -159,10 +159,10 @@ struct DownloadBench {
 
     /// Downloads to "a.bin"; waits for retries take no time.
     func run(
-        _ url: String, retries: Int64 = 5, _ change: (inout Request) -> Void = { _ in }
+        _ url: String, retries: Int = 5, _ change: (inout Request) -> Void = { _ in }
     ) async throws -> DownloadEnd {
         try await client.run(url, to: folder.file("a.bin"), clock: clock) { request in
-            request.set(.maxRetries, retries)
+            request.maxRetries = retries
             change(&request)
         }
     }

@@ -90,12 +90,12 @@ import WherrySystem
 
     /// How the download of this ends.
     private func loaded(
-        _ url: String, to name: String = "a.bin", retries: Int64 = 0, on other: Client? = nil,
+        _ url: String, to name: String = "a.bin", retries: Int = 0, on other: Client? = nil,
         _ change: (inout Request) -> Void = { _ in }
     ) async -> WherryError? {
         do {
             return try await (other ?? client).run(url, to: bench.folder.file(name), clock: clock) {
-                $0.set(.maxRetries, retries)
+                $0.maxRetries = retries
                 change(&$0)
             }.error
         } catch {
@@ -152,7 +152,10 @@ import WherrySystem
 
     private func provokeMisuse(_ reason: ErrorReason) async throws -> WherryError? {
         switch reason {
-        case .badOption: return await sent("echo") { $0.set(.maxPerHost, 3) }
+        case .badOption:
+            return await failure { () throws(WherryError) in
+                try client.configure { $0.proxy = "http://user:secret@127.0.0.1:1" }
+            }
         case .badValue:
             return await failure { () throws(WherryError) in try client.setMaxPerHost(-1) }
         case .badHeader: return await sent("echo") { $0.headers["X"] = "a\r\nEvil: secret" }
@@ -195,7 +198,7 @@ import WherrySystem
         case .stalled:
             var request = Request(bench.url("stall=400000&seconds=600"))
             request.idleTimeout = .zero
-            request.set(.maxRetries, 0)
+            request.maxRetries = 0
             let watcher = DownloadWatcher()
             let transfer = try client.download(
                 request, to: bench.folder.file("a.bin"), observer: watcher)
@@ -344,7 +347,7 @@ import WherrySystem
 }
 
 /// A socket that listens and speaks no protocol.
-private final class Listener {
+final class Listener {
     private var sockets: [Int32] = []
     let port: UInt16
 

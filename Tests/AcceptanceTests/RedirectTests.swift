@@ -92,7 +92,7 @@ import WherryCore
                 "redirect-to?status=\(hop.status)&url=\(escaped(target))", method: hop.method)
             request.headers = ["Authorization": "Bearer s", "Cookie": "a=b", "X-Secret": "s"]
             if hop.body == true { request.body = .json(Bytes(#"{"a":1}"#)) }
-            request.set(.keepAuthAcrossHosts, hop.keep == true ? 1 : 0)
+            request.keepsAuthAcrossHosts = hop.keep
             let sent = request
             let error = await failure { () throws(WherryError) in try await client.send(sent) }
             let seen = try server.requests(key: key)
@@ -170,6 +170,27 @@ import WherryCore
         #expect(echo.values("authorization") == ["Bearer token"])
         let tokens = try scope.requests().map { $0.header("authorization") }
         #expect(tokens == ["Bearer token", nil, "Bearer token"])
+    }
+
+    @Test("SEC-U3 credentials for a proxy that stand in a field stay behind as well")
+    func proxyCredentials() async throws {
+        let other = try TestServer()
+        defer { other.stop() }
+        for (server, host, stays) in [
+            (try TestServer.shared, "127.0.0.1", true), (try TestServer.shared, "localhost", false),
+            (other, "127.0.0.1", false),
+        ] {
+            let key = "proxy-\(host)-\(stays)-\(scope.key)"
+            let target = escaped(server.url("/@\(key)/echo", host: host))
+            for status in [302, 307] {
+                var request = Request("redirect-to?status=\(status)&url=\(target)", method: "GET")
+                request.headers = ["Proxy-Authorization": "Basic cDpw", "Authorization": "Basic YTph"]
+                _ = try await client.send(request)
+                let last = try #require(try server.requests(key: key).last)
+                #expect((last.header("proxy-authorization") != nil) == stays, "\(host) \(status)")
+                #expect((last.header("authorization") != nil) == stays, "\(host) \(status)")
+            }
+        }
     }
 
     @Test("SEC-U4 from https to http no redirect is followed")
@@ -269,23 +290,37 @@ import WherryCore
             requests["content type"] = request
             request.body = .multipart([.bytes("a", Bytes("x"), fileName: "f", contentType: text)])
             requests["part's type"] = request
+            request.body = .none
+            request.bearerToken = text
+            requests["token"] = request
+            request.bearerToken = nil
+            request.jpegContentType = text
+            requests["type of pictures"] = request
+            let picture = try Image.pixels([9, 9, 9], .rgb8, width: 1, height: 1)
+            request.body = .multipart([.image("p", picture)])
+            requests["type of a picture"] = request
             for (what, request) in requests {
                 let error = await failure { () throws(WherryError) in try await client.send(request)
                 }
                 #expect(error?.code == .argument, "byte \(byte) in the \(what)")
             }
             var broken: [String: Client.Configuration] = [:]
-            for what in ["agent", "token", "header", "base"] { broken[what] = base }
+            for what in ["agent", "token", "header", "base", "picture"] { broken[what] = base }
             broken["agent"]?.userAgent = text
             broken["token"]?.bearerToken = text
             broken["header"]?.headers = ["X": text]
             broken["base"]?.baseURL = "http://h/\(text)"
+            broken["picture"]?.jpegContentType = text
             for (what, configuration) in broken {
                 let error = await failure { () throws(WherryError) in try Client(configuration) }
                 #expect(error?.code == .argument, "byte \(byte) in the client's \(what)")
             }
             let live = await failure { () throws(WherryError) in try client.setBearerToken(text) }
             #expect(live?.code == .argument)
+            let changed = await failure { () throws(WherryError) in
+                try client.configure { $0.jpegContentType = text }
+            }
+            #expect(changed?.code == .argument)
         }
         #expect(server.requests.isEmpty)
     }

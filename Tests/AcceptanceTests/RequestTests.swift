@@ -202,6 +202,20 @@ import Wherry
         #expect(try await client.send(request).status == 404)
     }
 
+    @Test("R10 199 is no answer yet: what follows it is, and nothing is none")
+    func interimStatus() async throws {
+        let response = try await client.get("status/199?then=200&body=done")
+        #expect(response.status == 200 && response.text == "done")
+        let refusal = await failure { () throws(WherryError) in
+            try await client.get("status/199?then=404")
+        }
+        #expect(refusal?.httpStatus == 404)
+        try scope.script("alone", #"[{"raw": [["send", "HTTP/1.1 199 Wait\r\n\r\n"], ["fin"]]}]"#)
+        let error = await failure { () throws(WherryError) in try await client.get("s/alone") }
+        #expect(error?.code == .network && error?.httpStatus == 0, "\(String(describing: error))")
+        #expect(error?.response == nil)
+    }
+
     @Test("R11 JSON is demanded only where it was asked for")
     func contentTypes() async throws {
         func ask(_ type: String, _ body: String) async throws -> WherryError? {
@@ -212,14 +226,23 @@ import Wherry
         }
         for type in [
             "application/json", "text/json", "text/javascript", "application/json; charset=utf-8",
-            "application/problem+json", "APPLICATION/JSON",
+            "application/problem+json", "APPLICATION/JSON", "text/html", "text/plain", "text/xml",
+            "application/xml", "text/html; charset=utf-8",
         ] {
             #expect(try await ask(type, #"{"a":1}"#) == nil, "\(type)")
         }
         let binary = try await ask("application/octet-stream", "{}")
         #expect(binary?.reason == "content_type")
         #expect(binary?.response?.text == "{}")
-        #expect(try await ask("application/json", "{")?.reason == "bad_json_body")
+        for type in ["image/png", "application/octet-stream", "multipart/form-data", "nonsense"] {
+            #expect(try await ask(type, "{}")?.reason == "content_type", "\(type)")
+        }
+        // Under such a type the body must be JSON all the same.
+        for type in ["application/json", "text/html", "text/plain", "text/xml"] {
+            let broken = try await ask(type, "{")
+            #expect(broken?.reason == "bad_json_body" && broken?.code == .http, "\(type)")
+            #expect(broken?.response?.text == "{" && broken?.httpStatus == 200)
+        }
         // A missing type with nothing in it is fine, and so is any type where nobody asked.
         var empty = Request("status/204")
         empty.wantsJSON = true
@@ -231,7 +254,7 @@ import Wherry
     func largeJSON() async throws {
         var request = Request("echo", method: "POST")
         request.body = .bytes(Bytes(String(repeating: "a", count: 200_000)), contentType: nil)
-        request.set(.jsonOnly, 1)
+        request.wantsJSON = true
         #expect(try client.perform(request).body.count > 200_000)
         #expect(try await client.send(request).status == 200)
     }

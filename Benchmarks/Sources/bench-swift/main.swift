@@ -21,7 +21,7 @@ func openClient(_ inFlight: Int) throws -> Client {
     try Client {
         $0.proxy = ""
         // The same bytes on the wire as the other drivers.
-        $0.decodesContent = false
+        $0.contentCodings = .identity
         $0.maxPerHost = max(6, inFlight)
         $0.maxConnections = max(32, inFlight)
     }

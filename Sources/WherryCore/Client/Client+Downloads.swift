@@ -22,7 +22,7 @@ extension Client {
     ) throws(WherryError) -> Transfer {
         let settings = settings
         for value in request.overrides { try value.option.check(value.value, in: .request) }
-        for field in request.headers.fields { try Headers.check(field.name, field.value) }
+        try request.checkFields()
         var options = settings.options.overridden(by: request.overrides)
         options[.defaultParameters] = 0
         guard (request.method ?? "GET") == "GET" else {

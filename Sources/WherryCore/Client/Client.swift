@@ -77,9 +77,16 @@ public final class Client: Sendable {
     package func set(_ option: Option, _ value: Int64) throws(WherryError) {
         try option.check(value, in: .live)
         try update { values throws(WherryError) in values.options[option] = value }
-        if option == .debug { debugging.store(value == 1, ordering: .relaxed) }
-        if option == .maxPerHost || option == .maxConnections {
-            let options = settings.options
+        takeOver([option])
+    }
+
+    /// Tells what counts at once of options that were changed.
+    func takeOver(_ changed: [Option]) {
+        let options = settings.options
+        if changed.contains(.debug) {
+            debugging.store(options[.debug] == 1, ordering: .relaxed)
+        }
+        if changed.contains(.maxPerHost) || changed.contains(.maxConnections) {
             transport.setConnectionLimits(
                 perHost: Int(options[.maxPerHost]), total: Int(options[.maxConnections]))
         }
@@ -201,7 +208,7 @@ public final class Client: Sendable {
             of: request, method: method, settings: settings, options: options, near: near)
         if near?.origin !== url.origin { known.withLock { $0 = url } }
         for name in request.bases.dropFirst() { _ = try settings.base(named: name) }
-        for field in request.headers.fields { try Headers.check(field.name, field.value) }
+        try request.checkFields()
         var stream: StreamedBody?
         var body: PreparedBody?
         var kind = Transfer.Kind.request

@@ -97,11 +97,6 @@ extension Client {
             get { values.options[.stallSpeed] }
             set { values.options[.stallSpeed] = newValue }
         }
-        /// Asks for gzip and deflate, and undoes them. On.
-        public var decodesContent: Bool {
-            get { values.options[.compressed] != 0 }
-            set { values.options[.compressed] = newValue ? 1 : 0 }
-        }
         /// Trusts anybody: no certificate is checked, which standard error is told once in a process.
         /// Off; for tests only.
         public var isInsecure: Bool {

@@ -68,7 +68,7 @@ package enum RedirectRules {
             return .fail(
                 WherryError(
                     .redirectRefused,
-                    "\(url.origin.text) redirects the body of the request to another origin, \(target.origin.text); allow it with keepAuthAcrossHosts"))
+                    "\(url.origin.text) redirects the body of the request to another origin, \(target.origin.text); allow it with keep_auth_across_hosts (in Swift keepsAuthAcrossHosts)"))
         }
         return .follow(
             Hop(

@@ -195,6 +195,7 @@ package enum RequestPlanner {
         }
         func has(_ name: String) -> Bool { own.contains { Headers.areEqual($0.name, name) } }
         if let token = request.bearerToken, !has("Authorization") {
+            try TextOption.bearerToken.check(token, in: .request)
             own.append(("Authorization", "Bearer \(token)"))
         }
         if hasBody, !has("Content-Type"),

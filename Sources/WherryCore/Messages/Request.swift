@@ -42,6 +42,7 @@ public struct Request: Sendable {
         var expectedDigest: ExpectedDigest?
         var overrides: [OptionValue] = []
         var decisions: DecisionSet?
+        var userInfo: (any Sendable)?
     }
 
     private var content: CopyOnWrite<Fields>
@@ -94,6 +95,12 @@ public struct Request: Sendable {
         get { content.value.tag }
         _modify { yield &content.value.tag }
     }
+    /// Anything of the program's own, which comes back with the request: in its transfer, in lists
+    /// and in decisions. Wherry does not look at it. `nil` by default.
+    public var userInfo: (any Sendable)? {
+        get { content.value.userInfo }
+        _modify { yield &content.value.userInfo }
+    }
     /// Status codes that count as success beside the accepted range.
     public var acceptedStatus: [Int] {
         get { content.value.acceptedStatus }
@@ -109,7 +116,8 @@ public struct Request: Sendable {
         get { content.value.collectsRefusals }
         _modify { yield &content.value.collectsRefusals }
     }
-    package var bearerToken: String? {
+    /// Sent as `Authorization: Bearer`, under a field of that name; `nil` sends the client's.
+    public var bearerToken: String? {
         get { content.value.bearerToken }
         _modify { yield &content.value.bearerToken }
     }
@@ -233,6 +241,13 @@ public struct Request: Sendable {
         overrides.first { $0.option == option }?.value
     }
 
+    /// Checks what becomes a field (SEC-U1).
+    package func checkFields() throws(WherryError) {
+        for field in headers.fields { try Headers.check(field.name, field.value) }
+        if let bearerToken { try TextOption.bearerToken.check(bearerToken, in: .request) }
+        if let jpegType { try TextOption.jpegType.check(jpegType, in: .request) }
+    }
+
     /// The method, decided by R2 where none was given.
     package var effectiveMethod: String {
         if let method { return method }
@@ -315,10 +330,11 @@ extension Request {
         get { value(of: .defaultParameters) != 0 }
         set { set(.defaultParameters, newValue ? 1 : 0) }
     }
-    /// Another content type than JSON, or a body that is none, is an error.
-    public var wantsJSON: Bool {
-        get { value(of: .jsonOnly) == 1 }
-        set { set(.jsonOnly, newValue ? 1 : 0) }
+    /// Another content type than JSON, or a body that is none, is an error; `nil` takes the
+    /// client's word, which is no by default.
+    public var wantsJSON: Bool? {
+        get { value(of: .jsonOnly).map { $0 == 1 } }
+        set { set(.jsonOnly, newValue.map { $0 ? 1 : 0 }) }
     }
     /// The largest body collected in memory, decoded.
     public var maxBodyBytes: Int64? {
@@ -344,7 +360,8 @@ extension Request {
         set(option, value.map { $0.wholeMilliseconds })
     }
 
-    private mutating func set(_ option: Option, _ value: Int64?) {
+    /// `nil` takes the request's own value back, so that the client's counts.
+    package mutating func set(_ option: Option, _ value: Int64?) {
         if let value {
             set(option, value)
         } else {

@@ -74,6 +74,8 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     }
     /// The request's tag.
     public var tag: String? { request.tag }
+    /// What the program gave the request to carry.
+    public var userInfo: (any Sendable)? { request.userInfo }
     /// A download's destination.
     public var path: String? { nil }
     /// Where it stands now.

@@ -1,0 +1,76 @@
+// Wherry: the settings of one request in place of its client's.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherryCore
+
+/// Each is `nil` until it is set, and then the client's counts.
+extension Request {
+    /// Which statuses are a success; ``acceptedStatus`` adds to it.
+    public var acceptedStatusRange: ClosedRange<Int>? {
+        get {
+            guard let lower = value(of: .acceptStatusMin), let upper = value(of: .acceptStatusMax)
+            else { return nil }
+            return Int.range(lower, upper)
+        }
+        set {
+            set(.acceptStatusMin, newValue.map { Int64($0.lowerBound) })
+            set(.acceptStatusMax, newValue.map { Int64($0.upperBound) })
+        }
+    }
+    /// Whether credentials, every other field and the body go along where a redirect leads to
+    /// another scheme, host or port. Only for servers that trust each other.
+    public var keepsAuthAcrossHosts: Bool? {
+        get { value(of: .keepAuthAcrossHosts).map { $0 == 1 } }
+        set { set(.keepAuthAcrossHosts, newValue.map { $0 ? 1 : 0 }) }
+    }
+    /// Which codings of content are asked for and undone. Of no effect on downloads.
+    public var contentCodings: ContentCodings? {
+        get { value(of: .compressed).flatMap { ContentCodings(rawValue: $0) } }
+        set { set(.compressed, newValue?.rawValue) }
+    }
+    /// Which version of HTTP is spoken.
+    public var httpVersion: HTTPVersion? {
+        get { value(of: .httpVersion).flatMap { HTTPVersion(rawValue: $0) } }
+        set { set(.httpVersion, newValue?.rawValue) }
+    }
+    /// How arrays stand in the query or the form.
+    public var arrayStyle: ArrayStyle? {
+        get { value(of: .arrayStyle).flatMap { ArrayStyle(rawValue: $0) } }
+        set { set(.arrayStyle, newValue?.rawValue) }
+    }
+    /// The largest head of the answer, at most 300 KiB.
+    public var maxHeaderBytes: Int64? {
+        get { value(of: .maxHeaderBytes) }
+        set { set(.maxHeaderBytes, newValue) }
+    }
+    /// The most that is sent in a second; 0 is no limit.
+    public var maxSendBytesPerSecond: Int64? {
+        get { value(of: .maxSendSpeed) }
+        set { set(.maxSendSpeed, newValue) }
+    }
+    /// The most that is received in a second; 0 is no limit.
+    public var maxReceiveBytesPerSecond: Int64? {
+        get { value(of: .maxReceiveSpeed) }
+        set { set(.maxReceiveSpeed, newValue) }
+    }
+    /// How long a question waits for its answer before the rules decide; zero: not at all.
+    public var decisionTimeout: Duration? {
+        get { value(of: .decisionTimeout).map { .milliseconds($0) } }
+        set { set(.decisionTimeout, newValue?.wholeMilliseconds) }
+    }
+    /// How often a download begins again after a failure that may pass.
+    public var maxRetries: Int? {
+        get { value(of: .maxRetries).map { Int($0) } }
+        set { set(.maxRetries, newValue.map { Int64($0) }) }
+    }
+    /// A download that moves less than this over 10 s has stalled; 0 waits for the idle timeout.
+    public var stallBytesPerSecond: Int64? {
+        get { value(of: .stallSpeed) }
+        set { set(.stallSpeed, newValue) }
+    }
+    /// What a download waits for before it counts bytes as kept.
+    public var durability: Durability? {
+        get { value(of: .durability).flatMap { Durability(rawValue: $0) } }
+        set { set(.durability, newValue?.rawValue) }
+    }
+}

@@ -1,0 +1,42 @@
+// Wherry: the words that settings of clients and requests are made of.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Which codings of content an answer may have. All that is asked for is undone.
+public enum ContentCodings: Int64, Sendable, Hashable, CaseIterable {
+    /// None: the bytes as they are.
+    case identity = 0
+    /// gzip and deflate: the default.
+    case gzip = 1
+    /// br and zstd too, as far as the system's libcurl knows them.
+    case all = 2
+}
+
+/// Which version of HTTP is spoken.
+public enum HTTPVersion: Int64, Sendable, Hashable, CaseIterable {
+    /// 2 over TLS where the server offers it, else 1.1: the default.
+    case automatic = 0
+    /// 1.1 only.
+    case http1 = 11
+    /// 2 over TLS where the server offers it; a kept connection that speaks 1.1 is used as it is.
+    case http2 = 20
+}
+
+/// How arrays stand in queries and forms.
+public enum ArrayStyle: Int64, Sendable, Hashable, CaseIterable {
+    /// `a[]=1&a[]=2`: the default.
+    case brackets = 0
+    /// `a=1&a=2`.
+    case repeated = 1
+    /// `a[0]=1&a[1]=2`.
+    case indexed = 2
+}
+
+/// What a download waits for before it counts bytes as kept.
+public enum Durability: Int64, Sendable, Hashable, CaseIterable {
+    /// Nothing: a crash of the program costs nothing, one of the system may cost the partial.
+    case lazy = 0
+    /// The disk, at most once a second, and before the file gets its name: the default.
+    case checkpoints = 1
+    /// The disk after every 16 MiB too.
+    case full = 2
+}

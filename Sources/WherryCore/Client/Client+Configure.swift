@@ -1,0 +1,38 @@
+// Wherry: changing a client's settings while it works.
+// SPDX-License-Identifier: Apache-2.0
+
+extension Client {
+    /// Changes settings for transfers started afterwards; those under way keep theirs. Numbers of
+    /// connections and debugging count at once.
+    ///
+    ///     try client.configure { $0.maxRedirects = 0; $0.userAgent = "Demo/2" }
+    ///
+    /// What the closure leaves as it finds it is not touched, so that threads may change different
+    /// settings at the same time; header fields, parameters and bases count as one setting each.
+    ///
+    /// - Throws: `bad_option` for what only a new client can have: proxy, certificates, storage,
+    ///   `isInsecure` and a stub; else what making a client throws. Then nothing has changed.
+    public func configure(_ change: (inout Configuration) -> Void) throws(WherryError) {
+        let before = settings.values
+        var changed = Configuration()
+        changed.values = before
+        change(&changed)
+        let after = changed.values
+        guard changed.stub == nil else {
+            throw WherryError(.badOption, "Only a new client can be given a stub server")
+        }
+        let options = Option.allCases.filter { after.options[$0] != before.options[$0] }
+        for option in options { try option.check(after.options[option], in: .live) }
+        let texts = TextOption.allCases.filter { after.texts[$0] != before.texts[$0] }
+        for option in texts { try option.check(after.texts[option], in: .live) }
+        for field in after.headers.fields { try Headers.check(field.name, field.value) }
+        try update { values throws(WherryError) in
+            for option in options { values.options[option] = after.options[option] }
+            for option in texts { values.texts[option] = after.texts[option] }
+            if after.bases != before.bases { values.bases = after.bases }
+            if after.headers != before.headers { values.headers = after.headers }
+            if after.parameters != before.parameters { values.parameters = after.parameters }
+        }
+        takeOver(options)
+    }
+}
