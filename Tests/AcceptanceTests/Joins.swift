@@ -41,3 +41,32 @@ func proveJoins(with body: Request.Body) async throws {
         }
     }
 }
+
+/// Downloads by every case of the table.
+func proveJoinsOfDownloads() async throws {
+    let server = try TestServer.shared
+    let here = server.url("")
+    let there = server.url("", host: "localhost")
+    func fill(_ text: String) -> String {
+        text.replacingOccurrences(of: "{here}", with: here)
+            .replacingOccurrences(of: "{there}", with: there)
+    }
+    let folder = try TemporaryFolder()
+    for (index, join) in try scenarios("url-joins.json", of: Join.self).enumerated() {
+        let client = try makeClient { $0.baseURL = join.base.map(fill) }
+        let path = folder.file("\(index)")
+        let request = Request(fill(join.url))
+        if let reason = join.error {
+            let error = await failure { () throws(WherryError) in
+                try await client.download(request, to: path).value
+            }
+            #expect(error?.reason == reason, "\(join)")
+            continue
+        }
+        _ = try await client.download(request, to: path).value
+        let echo = try JSONDecoder().decode(Echo.self, from: try folder.contents("\(index)"))
+        #expect(echo.target == join.target, "\(join)")
+        let host = join.host == "there" ? there : here
+        #expect(echo.values("host") == [String(host.dropFirst(7))], "\(join)")
+    }
+}

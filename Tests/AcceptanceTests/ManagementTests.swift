@@ -63,6 +63,35 @@ import WherrySystem
         #expect(client.transfers().isEmpty)
     }
 
+    @Test("M2 downloads and uploads are listed with their kind, path and progress")
+    func listingOfAll() async throws {
+        let folder = try TemporaryFolder()
+        var up = Request("sink?stall=1&gate=go", method: "POST")
+        up.body = .multipart([.bytes("a", Bytes(TestPattern.bytes(count: 1000)))])
+        let upload = try client.start(up)
+        let download = try client.download(
+            "bytes/100000?hold=40000&gate=go", to: folder.file("a.bin"))
+        let plain = try client.start(Request("faulty-echo?gate=go", method: "DELETE"))
+        try await scope.wait("requests=3")
+        // The server's hold has been reached, and what it sent is here.
+        for await progress in download.progress where progress.completed >= 40_000 { break }
+        for await progress in upload.progress where progress.completed >= 1000 { break }
+
+        let list = client.transfers()
+
+        #expect(list.map(\.id) == [upload.transfer.id, download.transfer.id, plain.transfer.id])
+        #expect(list.map(\.kind) == [.upload, .download, .request])
+        #expect(list.map(\.method) == ["POST", "GET", "DELETE"])
+        #expect(list.map(\.path) == [nil, folder.file("a.bin"), nil])
+        #expect(list.map(\.state) == [.running, .running, .running])
+        #expect(list[0].progress.total == list[0].progress.completed)
+        #expect(list[1].progress.completed == 40_000 && list[1].progress.total == 100_000)
+        #expect(client.transfers(.path(folder.file("a.bin"))).map(\.kind) == [.download])
+        try scope.open(gate: "go")
+        _ = try await (upload.value, download.value, plain.value)
+        #expect(client.transfers().isEmpty)
+    }
+
     // MARK: M3, M4: cancelling
 
     @Test("M3 cancelling reaches what matches, and nothing else")
@@ -105,7 +134,7 @@ import WherrySystem
         #expect(d.state == .cancelled)
     }
 
-    @Test("M4 however a transfer is cancelled, it ends once")
+    @Test("M4, M5 however a transfer is cancelled, it ends once, by states that follow each other")
     func oneEnd() async throws {
         let count = loops(10_000)
         var random = SystemRandomNumberGenerator()
@@ -121,7 +150,7 @@ import WherrySystem
             var request = Request(paths[Int(roll(UInt64(paths.count)))])
             request.isStreamed = roll(4) == 0
             let transfer = try client.send(request, observer: counter)
-            switch roll(6) {
+            switch roll(8) {
             case 0: transfer.cancel()
             case 1: client.cancel()
             case 2: Thread.detachNewThread { transfer.cancel() }
@@ -132,6 +161,16 @@ import WherrySystem
                 Thread.detachNewThread { transfer.pause() }
                 transfer.cancel()
                 transfer.cancel()
+            case 5:
+                transfer.pause()
+                transfer.resume()
+            case 6:
+                Thread.detachNewThread {
+                    transfer.pause()
+                    transfer.resume()
+                    transfer.pause()
+                    transfer.cancel()
+                }
             default: _ = client.transfers().first?.cancel()
             }
         }
@@ -140,6 +179,8 @@ import WherrySystem
         for counter in counters {
             #expect(counter.ends.withLock { $0 } == 1, "seed \(seed)")
             #expect(counter.late.withLock { $0 } == 0, "an event after the end, seed \(seed)")
+            let states = counter.states.withLock { $0 }
+            #expect(StateTable.requests.allows(states), "\(states), seed \(seed)")
         }
     }
 
@@ -370,9 +411,12 @@ import WherrySystem
 private final class EndCounter: TransferObserver {
     let ends = Guarded(0)
     let late = Guarded(0)
+    let states = Guarded<[TransferState]>([])
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
-        if case .done = event {
+        if case .state(let state, _) = event { states.withLock { $0.append(state) } }
+        if case .done(let outcome) = event {
+            states.withLock { $0.append(outcome.state) }
             ends.withLock { $0 += 1 }
         } else if ends.withLock({ $0 }) > 0 {
             late.withLock { $0 += 1 }

@@ -119,6 +119,35 @@ final class TemporaryFolder {
     }
 }
 
+/// Which states a caller may see after which (M5). The first one of a transfer is `queued`, and
+/// that it runs is told only where something else was told before.
+struct StateTable {
+    let next: [TransferState: Set<TransferState>]
+
+    static let requests = StateTable(next: [
+        .queued: [.running, .paused, .waiting, .done, .failed, .cancelled],
+        .running: [.paused, .waiting, .done, .failed, .cancelled],
+        .waiting: [.running, .paused, .done, .failed, .cancelled],
+        .paused: [.queued, .running, .waiting, .done, .failed, .cancelled],
+    ])
+    static let downloads = StateTable(next: [
+        .queued: [
+            .running, .paused, .waiting, .verifying, .restarted, .done, .failed, .cancelled,
+        ],
+        .running: [.paused, .waiting, .verifying, .restarted, .done, .failed, .cancelled],
+        .waiting: [.running, .paused, .failed, .cancelled],
+        .paused: [.running, .waiting, .verifying, .failed, .cancelled],
+        .restarted: [.running],
+        // Then it gets its name, or is fetched again.
+        .verifying: [.running, .failed, .cancelled],
+    ])
+
+    func allows(_ states: [TransferState]) -> Bool {
+        zip([.queued] + states, states).allSatisfy { next[$0]?.contains($1) == true }
+            && states.last?.isFinal == true
+    }
+}
+
 /// The memory of this process that is in RAM, in bytes.
 func residentBytes() throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)

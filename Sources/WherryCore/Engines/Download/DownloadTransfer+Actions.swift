@@ -105,6 +105,8 @@ extension DownloadTransfer {
             if state == .paused { core.withLock { $0.meter.pause() } }
             show(state, quiet: self.state == .queued && state == .running)
         case .restarted(let reason, _):
+            // It was held, the connection broke meanwhile, and nothing of it can be gone on with.
+            if self.state == .paused { show(.running, quiet: true) }
             emit(.state(.restarted, reason: reason.word))
             emit(.state(state, reason: nil))
         case .journalIgnored: emit(.state(state, reason: .journalInvalid))
