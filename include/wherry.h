@@ -287,7 +287,8 @@ wherry_status wherry_request_set_streamed(wherry_request *request, bool streamed
 /* One more code that counts as success. */
 wherry_status wherry_request_accept_status(wherry_request *request, int32_t http_code);
 wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t decisions);
-/* Downloads: the finished file must have it. Hexadecimal or base64. Again with NULL: none. */
+/* Downloads: the finished file must have it. Hexadecimal or base64. With a NULL value nothing is
+ * expected, but the digest is computed and told; with NONE and NULL not that either. */
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest,
     const char *value);
 /* The texts of these three are lent until the next call of the same function for this request. */
@@ -317,7 +318,8 @@ typedef enum wherry_state {
 
 typedef struct wherry_progress {
   size_t size;
-  int64_t done_bytes;       /* sent or received, from the start of the file or body */
+  int64_t done_bytes;       /* sent or received, from the start of the file or body; of an answer
+                               in a coding those on the wire, of which the whole is known */
   int64_t expected_bytes;   /* -1 while unknown */
   int64_t resumed_at_bytes; /* already there when this run began */
   int64_t wire_bytes;       /* moved by this run, before decoding */
@@ -325,6 +327,7 @@ typedef struct wherry_progress {
   int64_t remaining_ms;     /* -1 while unknown */
   int32_t generation;       /* goes up, and done back to 0, when the server's file changed */
   int32_t count;            /* transfers added up: 1, or more from wherry_client_progress */
+  int64_t decoded_bytes;    /* done_bytes as you get them: more where gzip is undone */
 } wherry_progress;
 
 /* Starts work; results come to the queue as events carrying user_data. A failure that is known at
@@ -470,6 +473,9 @@ const uint8_t *wherry_event_body(const wherry_event *event, size_t *out_count);
 /* IMAGE: the picture's file name. DONE of a download: the final path. DECISION: see there. Else
  * NULL. */
 const char *wherry_event_text(const wherry_event *event);
+/* DONE of a download: that digest of the whole file in lowercase hexadecimal, where it was
+ * expected, announced by the server, or asked for. Else NULL. */
+const char *wherry_event_digest(const wherry_event *event, wherry_digest digest);
 /* E_STATE for every other kind than PROGRESS. */
 wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *out_progress);
 
@@ -500,7 +506,8 @@ typedef enum wherry_match {
   WHERRY_MATCH_URL = 2,        /* any method and parameters; joined with the base like a request */
   WHERRY_MATCH_TAG = 3,
   WHERRY_MATCH_IDENTIFIER = 4, /* exact, from wherry_request_identifier */
-  WHERRY_MATCH_PATH = 5        /* a download's destination */
+  WHERRY_MATCH_PATH = 5,       /* a download's destination */
+  WHERRY_MATCH_URLS = 6        /* several URLs, each on a line of its own */
 } wherry_match;
 
 typedef enum wherry_transfer_kind {
@@ -517,7 +524,7 @@ wherry_status wherry_client_resume(wherry_client *client, wherry_match match, co
     size_t *out_count);
 wherry_status wherry_client_cancel(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
-/* Also partials without a transfer, for URL and PATH. */
+/* Also partials without a transfer, for URL, URLS and PATH. */
 wherry_status wherry_client_discard(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
 size_t wherry_client_count(const wherry_client *client, wherry_match match, const char *key);
@@ -718,6 +725,8 @@ wherry_status wherry_json_set_number(wherry_json *json, const char *path, double
 wherry_status wherry_json_set_text(wherry_json *json, const char *path, const char *value);
 /* NULL value: JSON null. Copies; json and value may be the same. */
 wherry_status wherry_json_set_value(wherry_json *json, const char *path, const wherry_json *value);
+/* Takes out every member that is null, of every object however deep; arrays keep their nulls. */
+wherry_status wherry_json_remove_nulls(wherry_json *json);
 /* A value of your own of what is at the path. E_ARGUMENT `not_found` if there is nothing. */
 wherry_status wherry_json_copy(const wherry_json *json, const char *path, wherry_json **out_copy);
 /* Lent until the next print or change. pretty: two spaces, sorted names, as identifiers need. */

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
+import WherrySystem
 
 /// A download on its way.
 public typealias Download = TransferHandle<DownloadedFile>
@@ -12,6 +13,10 @@ public struct DownloadedFile: Sendable {
     public let path: String
     /// The answer that brought the last of it, without its body.
     public let response: Response?
+    /// The digests of the whole file that were computed, in lowercase hexadecimal: the expected
+    /// one, one that the server announced, and ``Request/reportedDigest``. Of a file that was there
+    /// already, only the one it was known by.
+    public let digests: [DigestKind: String]
 
     /// The file's URL.
     public var url: URL { URL(fileURLWithPath: path) }
@@ -38,7 +43,10 @@ extension Client {
             guard let path = outcome.path else {
                 throw WherryError(.internal, "The download ended without a file")
             }
-            return DownloadedFile(path: path, response: outcome.response)
+            let digests = outcome.digests.map { (DigestKind($0.key), Hex.encode($0.value)) }
+            return DownloadedFile(
+                path: path, response: outcome.response,
+                digests: Dictionary(uniqueKeysWithValues: digests))
         }
     }
 

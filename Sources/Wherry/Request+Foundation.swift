@@ -34,7 +34,7 @@ extension Request {
         }
     }
 
-    /// Makes a value the body as a property list, `application/x-plist`, in place of the body before.
+    /// Makes a value the body, as a property list of type `application/x-plist`.
     ///
     /// - Throws: `bad_parameters` for what a property list cannot say, such as a lone number.
     public mutating func setPropertyList(

@@ -46,8 +46,17 @@ extension Request {
 }
 
 /// Ways to compute a digest.
-public enum DigestKind: Sendable, Hashable {
+public enum DigestKind: Sendable, Hashable, CaseIterable {
     case md5, sha1, sha256, sha512
+
+    init(_ algorithm: DigestAlgorithm) {
+        switch algorithm {
+        case .md5: self = .md5
+        case .sha1: self = .sha1
+        case .sha256: self = .sha256
+        case .sha512: self = .sha512
+        }
+    }
 
     var algorithm: DigestAlgorithm {
         switch self {
@@ -69,6 +78,13 @@ extension Request {
         expectedDigest = try text.map { text throws(WherryError) in
             try ExpectedDigest(kind.algorithm, text: text)
         }
+    }
+
+    /// A digest of the finished download that is to be told, whatever it is:
+    /// ``DownloadedFile/digests`` has it. `nil`, the default, computes only what is checked.
+    public var reportedDigest: DigestKind? {
+        get { computedDigest.map { DigestKind($0) } }
+        set { computedDigest = newValue?.algorithm }
     }
 
     /// What a download does where its file exists already.

@@ -323,23 +323,31 @@ public func wherry_request_set_digest(
     _ request: OpaquePointer?, _ digest: wherry_digest, _ value: UnsafePointer<CChar>?
 ) -> wherry_status {
     edit(request) { request throws(WherryError) in
-        let algorithm: DigestAlgorithm? =
-            switch digest {
-            case WHERRY_DIGEST_NONE: nil
-            case WHERRY_DIGEST_MD5: .md5
-            case WHERRY_DIGEST_SHA1: .sha1
-            case WHERRY_DIGEST_SHA256: .sha256
-            case WHERRY_DIGEST_SHA512: .sha512
-            default: throw WherryError(.badValue, "There is no digest \(digest.rawValue)")
-            }
+        let algorithm = try DigestAlgorithm(digest)
         guard let value = try optionalText(value, "digest") else {
             request.expectedDigest = nil
+            request.computedDigest = algorithm
             return
         }
         guard let algorithm else {
             throw WherryError(.badDigest, "A digest was given and not of which kind it is")
         }
         request.expectedDigest = try ExpectedDigest(algorithm, text: value)
+        request.computedDigest = nil
+    }
+}
+
+extension DigestAlgorithm {
+    /// `nil` for NONE.
+    init?(_ digest: wherry_digest) throws(WherryError) {
+        switch digest {
+        case WHERRY_DIGEST_NONE: return nil
+        case WHERRY_DIGEST_MD5: self = .md5
+        case WHERRY_DIGEST_SHA1: self = .sha1
+        case WHERRY_DIGEST_SHA256: self = .sha256
+        case WHERRY_DIGEST_SHA512: self = .sha512
+        default: throw WherryError(.badValue, "There is no digest \(digest.rawValue)")
+        }
     }
 }
 

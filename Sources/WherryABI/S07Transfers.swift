@@ -270,5 +270,6 @@ extension wherry_progress {
         remaining_ms = progress.remaining.map { $0.wholeMilliseconds } ?? -1
         generation = Int32(clamping: progress.generation)
         self.count = Int32(clamping: count)
+        decoded_bytes = progress.decoded
     }
 }

@@ -4,6 +4,7 @@
 import CWherry
 import Glibc
 import WherryCore
+import WherrySystem
 
 /// What an event has lent.
 final class EventLendings: @unchecked Sendable {  // `request` is guarded by its stripe
@@ -148,6 +149,19 @@ public func wherry_event_text(_ event: OpaquePointer?) -> UnsafePointer<CChar>? 
         let event = try getEvent(event)
         guard let text = event.event?.text else { return nil }
         return event.lendings.texts.lend(text)
+    }
+}
+
+@_cdecl("wherry_event_digest") @implementation
+public func wherry_event_digest(
+    _ event: OpaquePointer?, _ digest: wherry_digest
+) -> UnsafePointer<CChar>? {
+    value(nil) { () throws(WherryError) in
+        let event = try getEvent(event)
+        guard let algorithm = try DigestAlgorithm(digest), case .done(let outcome) = event.event,
+            let bytes = outcome.digests[algorithm]
+        else { return nil }
+        return event.lendings.texts.lend(Hex.encode(bytes))
     }
 }
 

@@ -188,6 +188,18 @@ public func wherry_json_set_value(
     }
 }
 
+@_cdecl("wherry_json_remove_nulls") @implementation
+public func wherry_json_remove_nulls(_ json: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in
+        let (texts, printed) = try Handles.change(json, JSONValue.self) { value in
+            value.json = value.json.removingNullMembers()
+            return (value.texts, value.printed)
+        }
+        texts.removeAll()
+        printed.removeAll()
+    }
+}
+
 @_cdecl("wherry_json_copy") @implementation
 public func wherry_json_copy(
     _ json: OpaquePointer?, _ path: UnsafePointer<CChar>?,

@@ -42,6 +42,18 @@ import WherrySystem
         .forked: "AcceptanceTests/ForkTests.swift",
     ]
 
+    /// libcurl's codes for a reason, by docs/errors.md.
+    private static func curlCodes(of reason: ErrorReason) throws -> [Int32] {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../docs/errors.md")
+        let text = try String(contentsOf: path, encoding: .utf8)
+        let table = try #require(text.components(separatedBy: "## The same in other").last)
+        let row = table.components(separatedBy: "\n").first {
+            $0.hasPrefix("| `\(reason.rawValue)` |")
+        }
+        return try #require(row).matches(of: /\(([0-9]+)\)/).compactMap { Int32($0.1) }
+    }
+
     private let bench: DownloadBench
     private var scope: TestServer.Scope { bench.scope }
     private var clock: ManualClock { bench.clock }
@@ -67,6 +79,9 @@ import WherrySystem
         let error = try #require(try await provoke(reason), "nothing failed")
         #expect(error.reason == reason.rawValue, "\(error)")
         #expect(error.code == reason.code)
+        if error.curlCode != 0 {
+            #expect(try Self.curlCodes(of: reason).contains(error.curlCode), "\(error.curlCode)")
+        }
         #expect(error.message.count > 10 && !error.message.contains("secret"), "\(error.message)")
         switch error.code {
         case .argument, .state, .image:

@@ -376,8 +376,14 @@ import Wherry
             if let fraction = progress.fraction { #expect(fraction <= 1) }
         }
         #expect(isMonotone)
-        #expect(try await handle.value.body.count >= 400_000)
+        let body = try await handle.value.body.count
+        #expect(body >= 400_000)
         #expect(last?.fraction == 1)
+        // What the program gets of it is told beside it, also for several together.
+        #expect(last?.decoded == Int64(body))
+        #expect(last?.wire == last?.completed && last?.completed ?? .max < 10_000)
+        let sum = TransferProgress(sumOf: [try #require(last), try #require(last)])
+        #expect(sum.decoded == 2 * Int64(body))
     }
 
     @Test("R23 an unknown total stays unknown")

@@ -150,6 +150,36 @@ import Wherry
         #expect(bad?.reason == "bad_digest")
     }
 
+    @Test("D20 the digests of a finished file are told", arguments: DigestKind.allCases)
+    func digests(kind: DigestKind) async throws {
+        defer { done() }
+        let right = try await client.get("digest/300000?algorithm=\(kind)").text
+        var request = Request("bytes/300000?cut=100000&times=1")
+        request.reportedDigest = kind
+        #expect(request.reportedDigest == kind)
+        // Of two runs' bytes: the first one is cut.
+        let told = try await client.download(request, to: folder + "/a").value
+        #expect(told.digests == [kind: right])
+        try request.setDigest(kind, right)
+        request.reportedDigest = .md5
+        let both = try await client.download(request, to: folder + "/b").value
+        let md5 = try await client.get("digest/300000?algorithm=md5").text
+        var expected = [kind: right]
+        expected[.md5] = md5
+        #expect(both.digests == expected)
+        let none = try await client.download("bytes/300000", to: folder + "/c").value
+        #expect(none.digests.isEmpty)
+        // The server's own is checked, and told too.
+        let announced = try await client.download(
+            "bytes/300000?repr_digest=right", to: folder + "/d"
+        ).value
+        let sha256 = try await client.get("digest/300000?algorithm=sha256").text
+        #expect(announced.digests == [.sha256: sha256])
+        // A file that is there with the right digest is not loaded, and known by it.
+        let again = try await client.download(request, to: folder + "/b").value
+        #expect(again.digests == [kind: right])
+    }
+
     @Test("M11 cancelling the task that awaits a download cancels it")
     func task() async throws {
         defer { done() }

@@ -119,6 +119,7 @@ extension Client {
     func discardPartials(_ match: TransferMatch) -> Int {
         switch match {
         case .path(let path): return (try? PartialDownload.discard(path)) ?? 0
+        case .urls(let texts): return texts.reduce(0) { $0 + discardPartials(.url($1)) }
         case .url(let text):
             guard
                 let url = try? RequestPlanner.target(
@@ -151,5 +152,6 @@ extension DownloadPolicy {
             default: .checkpoint
             }
         expected = request.expectedDigest.flatMap(DownloadDigest.init)
+        computed = request.computedDigest
     }
 }

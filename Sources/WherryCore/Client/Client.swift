@@ -330,11 +330,16 @@ public final class Client: Sendable {
         case .identifier(let identifier):
             // By the settings that it was started with.
             return { (try? Self.identifier(of: $0.request, $0.settings)) == identifier }
-        case .url(let text):
+        case .url(let text): return predicate(.urls([text]))
+        case .urls(let texts):
             let settings = settings
-            let joined = try? RequestPlanner.target(
-                text, base: settings.base, options: settings.options)
-            return { $0.address == joined?.text ?? text }
+            let wanted = Set(
+                texts.map { text in
+                    let joined = try? RequestPlanner.target(
+                        text, base: settings.base, options: settings.options)
+                    return joined?.text ?? text
+                })
+            return { wanted.contains($0.address) }
         }
     }
 

@@ -287,6 +287,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             // Of a compressed body the length on the wire is the one that is known (R23).
             progress.completed = exchange.receivedOnWire
             progress.wire = exchange.receivedOnWire
+            progress.decodedCount = exchange.received
             let expected = exchange.expectedOnWire
             progress.total = expected < 0 ? nil : max(expected, progress.completed)
         }

@@ -40,6 +40,7 @@ public struct Request: Sendable {
         var imageNames: String?
         var jpegType: String?
         var expectedDigest: ExpectedDigest?
+        var computedDigest: DigestAlgorithm?
         var overrides: [OptionValue] = []
         var decisions: DecisionSet?
         var userInfo: (any Sendable)?
@@ -132,6 +133,11 @@ public struct Request: Sendable {
     package var expectedDigest: ExpectedDigest? {
         get { content.value.expectedDigest }
         _modify { yield &content.value.expectedDigest }
+    }
+    /// A digest of the finished download that is computed and told.
+    package var computedDigest: DigestAlgorithm? {
+        get { content.value.computedDigest }
+        _modify { yield &content.value.computedDigest }
     }
     package var overrides: [OptionValue] {
         get { content.value.overrides }

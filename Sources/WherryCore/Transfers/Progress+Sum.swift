@@ -7,6 +7,7 @@ extension Progress {
     package init(sumOf parts: [Progress]) {
         self.init()
         total = parts.isEmpty ? nil : 0
+        decodedCount = parts.reduce(0) { $0.addingSaturating($1.decoded) }
         for part in parts {
             completed = completed.addingSaturating(part.completed)
             resumedAt = resumedAt.addingSaturating(part.resumedAt)

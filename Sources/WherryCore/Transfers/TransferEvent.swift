@@ -26,8 +26,12 @@ public enum TransferState: Int32, Sendable {
 
 /// How far a transfer has come.
 public struct Progress: Sendable, Hashable {
-    /// Bytes sent or received, from the start of the file or body.
+    /// Bytes sent or received, from the start of the file or body. Of an answer in a coding such as
+    /// gzip they are those on the wire, whose number is the one that is known beforehand.
     public var completed: Int64 = 0
+    /// The same bytes as the program gets them: more than `completed` where gzip is undone.
+    public var decoded: Int64 { decodedCount ?? completed }
+    package var decodedCount: Int64?
     /// `nil` while unknown.
     public var total: Int64?
     /// Already there when this run began.
@@ -98,6 +102,8 @@ package struct TransferOutcome: Sendable {
     package var error: WherryError?
     /// Where a finished download lies.
     package var path: String?
+    /// Its digests, as far as they were computed.
+    package var digests: [DigestAlgorithm: [UInt8]] = [:]
 
     package init(response: Response? = nil, error: WherryError? = nil, path: String? = nil) {
         self.response = response

@@ -9,6 +9,8 @@ public enum TransferMatch: Sendable {
     case all
     /// Any method and parameters; joined with the base as a request's URL is.
     case url(String)
+    /// Those of any of these URLs.
+    case urls([String])
     case tag(String)
     /// The exact request, by `Client.identifier(of:)`.
     case identifier(String)

@@ -150,10 +150,35 @@ import Testing
         let digest = DownloadDigest(.md5, Digest.hash(of: "x", .md5))
         var run = MachineRun { $0.expected = digest }
         let actions = run.start(MachineRun.record([0..<1000]))
-        #expect(actions.last == .verify([digest].compactMap { $0 }, length: 1000))
+        #expect(actions.last == .verify([.md5], length: 1000))
         #expect(
             run.verified([Digest.hash(of: "x", .md5)])
                 == [.report(.alreadyComplete), .publish(length: 1000)])
+        #expect(run.machine.found == [.md5: Digest.hash(of: "x", .md5)])
+    }
+
+    @Test("D20 a digest that is only to be told is computed beside the others, and judges nothing")
+    func toldDigest() {
+        var run = MachineRun { $0.computed = .sha1 }
+        _ = run.start()
+        _ = run.head(200, MachineRun.strong)
+        run.bytes(1000)
+        #expect(run.end().last == .verify([.sha1], length: 1000))
+        let told = Digest.hash(of: "x", .sha1)
+        #expect(run.verified([told]) == [.publish(length: 1000)])
+        #expect(run.machine.found == [.sha1: told])
+
+        let digest = DownloadDigest(.md5, Digest.hash(of: "x", .md5))
+        var both = MachineRun {
+            $0.expected = digest
+            $0.computed = .sha1
+        }
+        _ = both.start()
+        _ = both.head(200, MachineRun.strong)
+        both.bytes(1000)
+        #expect(both.end().last == .verify([.md5, .sha1], length: 1000))
+        _ = both.verified([Digest.hash(of: "x", .md5), told])
+        #expect(both.machine.found == [.md5: Digest.hash(of: "x", .md5), .sha1: told])
     }
 
     @Test("DC-A18 a file that shrank below the partial begins again")

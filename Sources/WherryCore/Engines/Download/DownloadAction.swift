@@ -46,7 +46,7 @@ package enum DownloadAction: Hashable, Sendable {
     case checkpoint
     /// *Disk.* ``PartFile/verify(_:length:isStopped:)``. Answer:
     /// ``DownloadMachine/verified(_:)``.
-    case verify([DownloadDigest], length: Int64)
+    case verify([DigestAlgorithm], length: Int64)
     /// Ends a verification that runs, soon; its answer still comes.
     case stopVerifying
     /// *Disk.* ``PartFile/publish(length:)``. Answer: ``DownloadMachine/published(_:)``.

@@ -68,14 +68,23 @@ extension DownloadMachine {
 
     /// Everything has arrived.
     mutating func finishBytes(_ length: Int64) -> [DownloadAction] {
-        let wanted = [policy.expected, facts?.announced].compactMap { $0 }
         body = nil
-        if wanted.isEmpty {
+        if algorithms.isEmpty {
             state = .publishing
             return (isComplete ? [.report(.alreadyComplete)] : []) + [.publish(length: length)]
         }
         state = .verifying
-        return [.verify(wanted, length: length)]
+        return [.verify(algorithms, length: length)]
+    }
+
+    /// The digests that the finished file must have.
+    var promised: [DownloadDigest] { [policy.expected, facts?.announced].compactMap { $0 } }
+
+    /// What is computed of it: those, in their order, and one that is only told.
+    var algorithms: [DigestAlgorithm] {
+        let checked = promised.map(\.algorithm)
+        guard let told = policy.computed, !checked.contains(told) else { return checked }
+        return checked + [told]
     }
 
     mutating func fail(_ error: DownloadError) -> [DownloadAction] {

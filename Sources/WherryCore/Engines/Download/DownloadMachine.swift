@@ -74,6 +74,8 @@ package struct DownloadMachine: Sendable {
     /// How the body ended while it was held: `nil` inside for well.
     var endWhileHeld: DownloadError??
     var isComplete = false
+    /// The digests of the finished file, as far as they were computed.
+    package internal(set) var found: [DigestAlgorithm: [UInt8]] = [:]
     var checkpointedAt: Instant?
     var sinceCheckpoint: Int64 = 0
     /// Checkpoints asked for and not answered.
@@ -158,6 +160,7 @@ package struct DownloadMachine: Sendable {
     /// The target was there already and has the digest asked for (DC-C19).
     package mutating func foundComplete(path: String) -> [DownloadAction] {
         guard state == .queued else { return [] }
+        if let digest = policy.expected { found = [digest.algorithm: digest.bytes] }
         return settle([.report(.alreadyComplete)] + end(.done(path: path), as: .done))
     }
 
@@ -394,8 +397,7 @@ package struct DownloadMachine: Sendable {
     /// - Parameter digests: as many as were asked for, in their order; `nil` if it was stopped.
     package mutating func verified(_ digests: [[UInt8]]?) -> [DownloadAction] {
         guard state == .verifying, let digests else { return [] }
-        let wanted = [policy.expected, facts?.announced].compactMap { $0 }
-        for (expected, actual) in zip(wanted, digests) where expected.bytes != actual {
+        for (expected, actual) in zip(promised, digests) where expected.bytes != actual {
             guard !hasRestartedForChecksum else {
                 var error = DownloadError(
                     .checksum,
@@ -410,6 +412,7 @@ package struct DownloadMachine: Sendable {
             return settle(restart(.checksum))
         }
         state = .publishing
+        for (algorithm, bytes) in zip(algorithms, digests) { found[algorithm] = bytes }
         let length = facts?.total ?? have.count
         let news: [DownloadAction] = isComplete ? [.report(.alreadyComplete)] : []
         return settle(news + [.publish(length: length)])

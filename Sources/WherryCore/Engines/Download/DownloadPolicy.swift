@@ -1,6 +1,8 @@
 // Wherry: how one download is to be done
 // SPDX-License-Identifier: Apache-2.0
 
+import WherrySystem
+
 /// The settings of a download that its rules read.
 package struct DownloadPolicy: Hashable, Sendable {
     /// What a checkpoint waits for.
@@ -26,6 +28,8 @@ package struct DownloadPolicy: Hashable, Sendable {
     /// The digest the caller asks for. With it a partial may be gone on with although the server
     /// offers no strong validator: the digest decides at the end (DR4).
     package var expected: DownloadDigest?
+    /// A digest that the caller wants to be told, whatever it is.
+    package var computed: DigestAlgorithm?
     /// Whether a digest of the server is checked. Default true.
     package var checksAnnounced = true
     /// The caller says that the URL is another one for the same file: the partial of the old URL

@@ -41,10 +41,10 @@ extension DownloadTransfer {
                 try part.checkpoint()
                 feed { $0.checkpointed() }
             }
-        case .verify(let digests, let length):
+        case .verify(let algorithms, let length):
             onDisk { [self] part throws(DownloadError) in
                 let found = try part.verify(
-                    digests, length: length,
+                    algorithms, length: length,
                     isStopped: { stopsReading.load(ordering: .relaxed) })
                 feed { $0.verified(found) }
             }

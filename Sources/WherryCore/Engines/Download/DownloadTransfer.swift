@@ -304,17 +304,19 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     /// The end of all; the last step.
     func end(_ outcome: DownloadOutcome) {
         let now = client.transport.clock.now()
-        let (response, releaseError, last, kept) = core.withLock { core in
+        let (response, releaseError, last, kept, found) = core.withLock { core in
             core.hop = nil
             core.timer &+= 1
             let last = Self.measure(&core, now: now, isForced: true)
-            return (core.response, core.releaseError, last, core.keptPath)
+            return (core.response, core.releaseError, last, core.keptPath, core.machine.found)
         }
         client.downloads.leave(registryKey)
         if wantsProgress, let last, case .done = outcome { emit(.progress(last)) }
         var result = TransferOutcome(response: response)
         switch outcome {
-        case .done(let path): result.path = path
+        case .done(let path):
+            result.path = path
+            result.digests = found
         case .failed(let error, let path):
             let wasCancelled = isCancelled && error.reason == .cancelled
             result.error = (wasCancelled ? Self.cancelledError : error.wherryError()).with {

@@ -198,14 +198,14 @@ package final class PartFile {
     /// Reads the part back and computes digests of it.
     ///
     /// - Parameters:
-    ///   - digests: those wanted; only their algorithms matter here.
+    ///   - algorithms: of those wanted.
     ///   - length: of the finished file.
     ///   - isStopped: asked from time to time, on this thread.
-    /// - Returns: one for each in `digests`; `nil` if it was stopped.
+    /// - Returns: one for each in `algorithms`; `nil` if it was stopped.
     package func verify(
-        _ digests: [DownloadDigest], length: Int64, isStopped: () -> Bool = { false }
+        _ algorithms: [DigestAlgorithm], length: Int64, isStopped: () -> Bool = { false }
     ) throws(DownloadError) -> [[UInt8]]? {
-        try PartFile.digests(of: file, digests.map(\.algorithm), length: length, isStopped)
+        try PartFile.digests(of: file, algorithms, length: length, isStopped)
     }
 
     /// Whether the file that has the target's name has the digest (DC-C19).

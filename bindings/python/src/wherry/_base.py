@@ -17,7 +17,9 @@ from ._settings import FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar, Union
+    from typing import (
+        Any, Collection, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar, Union,
+    )  # fmt: skip
 
     from typing_extensions import Unpack
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from ._options import AuthLike, TimeoutLike
     from ._request import Pairs, RequestOptions
     from ._settings import Changes, Settings
+
+    #: Names a transfer; `url=` takes several.
+    Which = Union[str, Collection[str]]
 
 
 if TYPE_CHECKING:
@@ -323,37 +328,38 @@ class BaseClient(Generic[Answer]):
 
     # Management
 
-    def transfers(self, **which: str) -> List[TransferInfo]:
-        """What runs: all, or by one of ``url=``, ``tag=``, ``identifier=`` or ``path=``."""
+    def transfers(self, **which: Which) -> List[TransferInfo]:
+        """What runs: all, or by one of ``url=``, ``tag=``, ``identifier=`` or ``path=``; ``url=``
+        may be a list."""
         listing = made(lib.wherry_client_list, self._live(), *_match(which))
         return [TransferInfo(row) for row in transfer_rows(listing)]
 
-    def count(self, **which: str) -> int:
+    def count(self, **which: Which) -> int:
         """How many of them run."""
         return int(lib.wherry_client_count(self._live(), *_match(which)))
 
-    def cancel(self, **which: str) -> int:
+    def cancel(self, **which: Which) -> int:
         """Cancels them and tells how many; downloads keep what they have."""
         return self._verb(lib.wherry_client_cancel, which)
 
-    def pause(self, **which: str) -> int:
+    def pause(self, **which: Which) -> int:
         """Pauses them and tells how many."""
         return self._verb(lib.wherry_client_pause, which)
 
-    def resume(self, **which: str) -> int:
+    def resume(self, **which: Which) -> int:
         """Lets paused ones go on and tells how many."""
         return self._verb(lib.wherry_client_resume, which)
 
-    def discard(self, **which: str) -> int:
+    def discard(self, **which: Which) -> int:
         """Cancels them and deletes what downloads have kept, also of earlier runs."""
         return self._verb(lib.wherry_client_discard, which)
 
-    def progress(self, **which: str) -> Progress:
+    def progress(self, **which: Which) -> Progress:
         """How far they have come, added up."""
         match = _match(which)
         return Progress(progress_of(lib.wherry_client_progress, self._live(), *match))
 
-    def _verb(self, function: Any, which: Mapping[str, str]) -> int:
+    def _verb(self, function: Any, which: Mapping[str, Which]) -> int:
         count = Cell()
         check(function(self._live(), *_match(which), count.address))
         return count.take()
@@ -410,7 +416,7 @@ def free_client(handle: int) -> None:
     freed(lib.wherry_client_free(handle))
 
 
-def _match(which: Mapping[str, str]) -> Tuple[int, Optional[bytes]]:
+def _match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
     """The match and key behind ``url=``, ``tag=``, ``identifier=``, ``path=`` or nothing."""
     matches = {
         "url": codes.MATCH_URL,
@@ -431,7 +437,13 @@ def _match(which: Mapping[str, str]) -> Tuple[int, Optional[bytes]]:
             f"{name}=None names no transfer; for all of them, leave {name}= out", "bad_argument"
         )
     match = matches[name]
-    return match, path_text(str(key)) if match == codes.MATCH_PATH else text(key)
+    if match == codes.MATCH_PATH:
+        return match, path_text(str(key))
+    if isinstance(key, (str, bytes)):
+        return match, text(key)
+    if match != codes.MATCH_URL:
+        raise ArgumentError(f"{name}= names one, not several: {key!r}", "bad_argument")
+    return codes.MATCH_URLS, text("\n".join(one for one in key if "\n" not in one))
 
 
 def restart() -> None:

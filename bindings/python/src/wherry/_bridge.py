@@ -35,7 +35,7 @@ RECORD = struct.Struct("=QQQQiiqiIQQQQqqQ")
 #: count, head, its count.
 ANSWER = struct.Struct("=8xQQ8xii8xiIQQQQ24x")
 #: wherry_progress behind its size.
-PROGRESS = struct.Struct("=Q6q2i")
+PROGRESS = struct.Struct("=Q6q2iq")
 #: wherry_metrics behind its size.
 METRICS = struct.Struct("=Q8q4i")
 TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
@@ -269,8 +269,10 @@ def filled(layout: struct.Struct, function: Any, *arguments: Any) -> Tuple[int, 
 
 
 def progress_of(function: Any, *arguments: Any) -> Tuple[int, ...]:
-    """Calls a progress getter: done, expected, resumed at, wire, speed, remaining, generation."""
-    return filled(PROGRESS, function, *arguments)[:7]
+    """Calls a progress getter: done, expected, resumed at, wire, speed, remaining, generation and
+    decoded."""
+    values = filled(PROGRESS, function, *arguments)
+    return (*values[:7], values[8])
 
 
 def copy_text(function: Any, *arguments: Any) -> str:

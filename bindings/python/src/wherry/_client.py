@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._base import Which
     from ._download import Download
     from ._request import Draft, DownloadOptions, StreamOptions, Target, UploadOptions
     from ._stream import Stream
@@ -79,7 +80,7 @@ class Client(BaseClient["Response"]):
         for. ``resume`` goes on with what an earlier run has kept. A target that exists is an error
         before anything is sent, unless ``overwrite`` or ``rename`` (a name with a number) is True.
         The keywords are those of `DownloadOptions`: also ``make_directories``, ``sha256``,
-        ``sha512``, ``sha1``, ``md5``, ``progress``, and those of every request.
+        ``sha512``, ``sha1``, ``md5``, ``digest``, ``progress``, and those of every request.
         """
         from ._download import Download, prepare
 
@@ -96,7 +97,7 @@ class Client(BaseClient["Response"]):
         with self.start_download(url, path, **options) as handle:
             return handle.wait()
 
-    def wait(self, *, timeout: Optional[float] = None, **which: str) -> None:
+    def wait(self, *, timeout: Optional[float] = None, **which: Which) -> None:
         """Waits until all have ended, or those of one url=, tag=, identifier= or path=."""
         self._sliced(lib.wherry_client_wait, timeout, self._live(), *_match(which))
 

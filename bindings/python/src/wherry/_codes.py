@@ -76,6 +76,7 @@ MATCH_URL = 2
 MATCH_TAG = 3
 MATCH_IDENTIFIER = 4
 MATCH_PATH = 5
+MATCH_URLS = 6
 
 PIXELS_GRAY8 = 1
 PIXELS_RGB8 = 2
@@ -110,3 +111,4 @@ STATES = {
     9: "cancelled",
 }
 KINDS = {0: "none", 1: "request", 2: "upload", 3: "download"}
+DIGESTS = {"sha256": DIGEST_SHA256, "sha512": DIGEST_SHA512, "sha1": DIGEST_SHA1, "md5": DIGEST_MD5}

@@ -27,14 +27,6 @@ if TYPE_CHECKING:
     Handle = TypeVar("Handle", bound="BaseDownload")
 
 
-_DIGESTS = {
-    "sha256": codes.DIGEST_SHA256,
-    "sha512": codes.DIGEST_SHA512,
-    "sha1": codes.DIGEST_SHA1,
-    "md5": codes.DIGEST_MD5,
-}
-
-
 def prepare(
     client: BaseClient[Any], url: str, path: Target, options: Mapping[str, Any]
 ) -> Tuple[Draft, bytes]:
@@ -50,13 +42,22 @@ def prepare(
         (codes.OPTION_TARGET_EXISTS, 1 if overwrite else 2 if rename else None),
         (codes.OPTION_MAKE_DIRECTORIES, 1 if rest.pop("make_directories", False) else None),
     )
-    digests = [(_DIGESTS[name], rest.pop(name)) for name in _DIGESTS if name in rest]
+    digests = [(codes.DIGESTS[name], rest.pop(name)) for name in codes.DIGESTS if name in rest]
     progress = rest.pop("progress", None)
     if (path is None) == (directory is None):
         raise ArgumentError("a download wants a path or a directory", "bad_argument")
     if overwrite and rename:
         raise ArgumentError("overwrite= and rename= exclude each other", "bad_argument")
-    said = [(kind, value) for kind, value in digests if value is not None]
+    said: List[Tuple[int, Optional[bytes]]] = [
+        (kind, text(value)) for kind, value in digests if value is not None
+    ]
+    told = rest.pop("digest", None)
+    if told is not None:
+        if told not in codes.DIGESTS:
+            raise ArgumentError(
+                f"digest= is one of {', '.join(codes.DIGESTS)}, not {told!r}", "bad_value"
+            )
+        said.append((codes.DIGESTS[told], None))
     if len(said) > 1:
         raise ArgumentError("only one digest at a time", "bad_argument")
     draft = client._draft("GET", url, rest)
@@ -65,7 +66,7 @@ def prepare(
             if flag is not None:
                 draft.option(option, flag)
         for kind, value in said:
-            check(lib.wherry_request_set_digest(draft.handle, kind, text(value)))
+            check(lib.wherry_request_set_digest(draft.handle, kind, value))
         draft.set_progress(progress)
         return draft, path_text(_fspath(path if directory is None else directory))
     except BaseException:
@@ -111,6 +112,12 @@ class BaseDownload:
     def response(self) -> Optional[Response]:
         """The answer's status and fields, once it is done."""
         return self._exchange.response if self._exchange.done else None
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digests of the whole file that were computed, by name, once it is done: the one that
+        was asked for, and one that the server announced."""
+        return dict(self._exchange.digests)
 
     def resume(self) -> None:
         """Goes on after a pause."""

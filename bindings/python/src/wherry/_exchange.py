@@ -18,7 +18,7 @@ from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, List, Optional
+    from typing import Any, Callable, List, Optional, Tuple
 
     from ._body import Source
     from ._bridge import Record
@@ -100,11 +100,18 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
     return error
 
 
+def digests(event: int) -> Tuple[Tuple[str, str], ...]:
+    """The digests of a finished download, by name."""
+    found = ((name, lib.wherry_event_digest(event, kind)) for name, kind in codes.DIGESTS.items())
+    return tuple((name, value.decode()) for name, value in found if value is not None)
+
+
 class Exchange:
     """One transfer whose events somebody reads: progress, streamed bodies, downloads."""
 
     __slots__ = (
-        "response", "transfer", "done", "error", "path", "head", "on_progress", "_source",
+        "response", "transfer", "done", "error", "path", "digests", "head", "on_progress",
+        "_source",
         "_draft", "_is_download", "_started",
     )  # fmt: skip
 
@@ -116,6 +123,8 @@ class Exchange:
         self.error: Optional[BaseException] = None
         #: Where a finished download lies.
         self.path: Optional[str] = None
+        #: Its digests in hexadecimal, as far as they were computed.
+        self.digests: Tuple[Tuple[str, str], ...] = ()
         self.on_progress: Optional[Callable[[Progress], object]] = draft.progress
         self._source: Optional[Source] = draft.source
         self._draft = draft
@@ -171,6 +180,7 @@ class Exchange:
                 return
             found = lib.wherry_event_text(record[1])
             self.path = None if found is None else found.decode()
+            self.digests = digests(record[1])
         settle(self.response, record, self._draft)
 
     def result(self) -> Response:

@@ -160,6 +160,7 @@ const wherry_error *wherry_event_error(const wherry_event *event);
 const wherry_response *wherry_event_response(const wherry_event *event);
 const uint8_t *wherry_event_body(const wherry_event *event, size_t *out_count);
 const char *wherry_event_text(const wherry_event *event);
+const char *wherry_event_digest(const wherry_event *event, wherry_digest digest);
 wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *out_progress);
 // 9. Decisions
 wherry_request *wherry_event_request(const wherry_event *event);
@@ -242,6 +243,7 @@ wherry_status wherry_json_set_integer(wherry_json *json, const char *path, int64
 wherry_status wherry_json_set_number(wherry_json *json, const char *path, double value);
 wherry_status wherry_json_set_text(wherry_json *json, const char *path, const char *value);
 wherry_status wherry_json_set_value(wherry_json *json, const char *path, const wherry_json *value);
+wherry_status wherry_json_remove_nulls(wherry_json *json);
 wherry_status wherry_json_copy(const wherry_json *json, const char *path, wherry_json **out_copy);
 const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_count);
 // 16. Stub transport

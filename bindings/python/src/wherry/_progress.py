@@ -16,12 +16,13 @@ class Progress:
 
     __slots__ = (
         "done_bytes", "total_bytes", "resumed_at_bytes", "wire_bytes", "bytes_per_second",
-        "remaining", "generation",
+        "remaining", "generation", "decoded_bytes",
     )  # fmt: skip
 
     def __init__(self, values: Tuple[int, ...]) -> None:
-        done, total, resumed, wire, speed, remaining, generation = values
-        #: Sent or received, from the start of the file or body.
+        done, total, resumed, wire, speed, remaining, generation, decoded = values
+        #: Sent or received, from the start of the file or body; of an answer in a coding those on
+        #: the wire, of which the whole is known.
         self.done_bytes = done
         self.total_bytes: Optional[int] = None if total < 0 else total
         #: Already there when this run began.
@@ -34,6 +35,8 @@ class Progress:
         self.remaining: Optional[float] = None if remaining < 0 else remaining / 1000
         #: Goes up, and done_bytes back to 0, when the server's file changed.
         self.generation = generation
+        #: `done_bytes` as the program gets them: more where gzip is undone.
+        self.decoded_bytes = decoded
 
     @property
     def fraction(self) -> Optional[float]:

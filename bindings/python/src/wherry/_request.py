@@ -113,6 +113,8 @@ if TYPE_CHECKING:
         sha512: Optional[str]
         sha1: Optional[str]
         md5: Optional[str]
+        #: A digest to compute and tell, such as "sha256": `Download.digests` has it then.
+        digest: Optional[str]
         progress: Optional[Callable[[Progress], object]]
 
 
