@@ -7,7 +7,9 @@ import PackageDescription
 let package = Package(
     name: "wherry-examples",
     dependencies: [.package(name: "wherry", path: "../..")],
-    targets: ["quickstart", "get", "post-json", "lines", "album", "download"].map { name in
+    targets: [
+        "quickstart", "get", "post-json", "lines", "album", "download", "settings",
+    ].map { name in
         .executableTarget(name: name, dependencies: [.product(name: "Wherry", package: "wherry")])
     },
     swiftLanguageModes: [.v6]
