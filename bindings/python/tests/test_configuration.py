@@ -6,13 +6,13 @@ import asyncio
 import ctypes
 import os
 import pickle
-import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, List
+from typing import Any, List, Optional
 
 import pytest
-from conftest import Server, run_python
+from conftest import Server, field, run_python
+from test_uploads import png
 
 import wherry
 from wherry import _codes as codes
@@ -75,6 +75,26 @@ def test_C3_ignore_base_changes_the_identifier_too(client: wherry.Client) -> Non
         "7b65261ff298c6a386c89a632bd17b39_"
     )
     assert without.startswith(nobody + "_")
+
+
+def test_C3_ignore_base_takes_a_whole_url_for_a_download_and_an_upload_too(
+    server: Server, tmp_path: Any
+) -> None:
+    with wherry.Client(base_url="http://127.0.0.1:1/elsewhere/") as client:
+        url = server.url("/echo")
+        client.download(url, tmp_path / "file", ignore_base=True)
+        client.upload(url, png(2, 2), ignore_base=True)
+        assert client.get(url, ignore_base=True).ok
+        for call in (
+            lambda: client.download("echo", tmp_path / "other", ignore_base=True),
+            lambda: client.upload("echo", png(2, 2), ignore_base=True),
+            lambda: client.get("echo", ignore_base=True),
+        ):
+            with pytest.raises(wherry.ArgumentError) as caught:
+                call()
+            assert caught.value.reason == "bad_url"
+    assert [told["path"] for told in server.log()] == ["/echo"] * 3
+    assert os.listdir(tmp_path) == ["file"]
 
 
 def test_C4_bases_are_taken_by_name_and_an_unknown_one_sends_nothing(server: Server) -> None:
@@ -186,6 +206,29 @@ def test_C8_header_fields_are_added_replaced_removed_and_cleared(server: Server)
         assert sent(client, "a-1") == [] and len(client.headers) == 0
 
 
+def test_C8_a_field_is_sent_by_all_three_kinds_until_it_is_removed(
+    server: Server, tmp_path: Any
+) -> None:
+    def sent(name: str) -> List[List[str]]:
+        """What each kind sends of that field."""
+        before = len(server.log())
+        client.get(server.url("/echo"))
+        client.upload(server.url("/echo"), png(2, 2))
+        client.download(server.url("/bytes/10"), tmp_path / "file", overwrite=True)
+        return [field(told, name) for told in server.log()[before:]]
+
+    with wherry.Client(headers={"X-Token": "one"}) as client:
+        assert sent("x-token") == [["one"]] * 3
+        client.headers["x-TOKEN"] = "two"
+        assert sent("x-token") == [["two"]] * 3
+        del client.headers["X-Token"]
+        assert sent("x-token") == [[]] * 3
+        client.headers.update({"A-1": "a", "B-2": "b"})
+        assert sent("a-1") == [["a"]] * 3 and sent("b-2") == [["b"]] * 3
+        client.headers.clear()
+        assert sent("a-1") == sent("b-2") == [[]] * 3
+
+
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b"])
 def test_C8_line_ends_and_nul_in_a_field_are_refused(client: wherry.Client, value: str) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
@@ -206,32 +249,33 @@ def test_C9_a_requests_field_wins_and_none_leaves_it_out(server: Server) -> None
     assert [v for n, v in none if n.lower() == "x-level"] == []
 
 
-def test_C11_the_app_version_has_a_default_and_can_be_set(client: wherry.Client) -> None:
+@pytest.mark.parametrize("name", ["User-Agent", "Accept"])
+def test_C9_of_a_name_at_three_levels_the_requests_is_sent_once(server: Server, name: str) -> None:
+    def sent(client: wherry.Client, **headers: Optional[str]) -> List[str]:
+        fields = {key.replace("_", "-"): value for key, value in headers.items()}
+        return field(client.get(server.url("/echo"), headers=fields).json(), name.lower())
+
+    own: Any = {name.upper().replace("-", "_"): "request"}
+    none: Any = {name.lower().replace("-", "_"): None}
+    with wherry.Client() as plain:
+        (built_in,) = sent(plain)
+        assert built_in and sent(plain, **own) == ["request"] and sent(plain, **none) == []
+    with wherry.Client(headers={name.lower(): "client"}) as client:
+        assert sent(client) == ["client"]
+        assert sent(client, **own) == ["request"]
+        assert sent(client, **none) == []
+        del client.headers[name]
+        assert sent(client) == [built_in]
+
+
+def test_C11_the_app_version_can_be_set_and_goes_with_the_client(client: wherry.Client) -> None:
     client.configure(app_version="2.1")
-
-    assert pickle.loads(pickle.dumps(client._settings))["app_version"] == "2.1"
-
-
-def test_C12_storage_is_made_when_asked_for_and_is_ours_alone(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = os.path.join(tmp_path, "own")
-    with wherry.Client(storage_directory=folder) as client:
-        assert not os.path.exists(folder)
-        assert client.storage == folder
-        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
-
-
-def test_C12_a_file_in_its_place_is_an_error_and_stays(tmp_path: Any) -> None:
-    folder = os.path.join(tmp_path, "taken")
-    with open(folder, "w") as file:
-        file.write("mine")
-    with wherry.Client(storage_directory=folder) as client:
-        with pytest.raises(wherry.FileError):
-            client.storage
-
-    with open(folder) as file:
-        assert file.read() == "mine"
+    with pickle.loads(pickle.dumps(client)) as copy:
+        again = pickle.loads(pickle.dumps(copy))
+        assert again.__getstate__()["app_version"] == "2.1"
+        again.configure(app_version=None)
+        assert again.__getstate__()["app_version"] is None
+        again.close()
 
 
 def test_C15_a_host_never_sees_more_connections_than_allowed(server: Server) -> None:

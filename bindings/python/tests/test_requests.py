@@ -10,10 +10,10 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, List
+from typing import Any, Dict, List
 
 import pytest
-from conftest import Server, field
+from conftest import Server, body, field
 
 import wherry
 from wherry import _codes as codes
@@ -65,6 +65,48 @@ def test_R4_parameters_go_where_the_method_wants_them(
     else:
         assert told["json"] == {"a": "b"}
         assert field(told, "content-type")[0].startswith("application/json")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "POST", "PUT", "PATCH"])
+@pytest.mark.parametrize("kind", ["none", "json", "form", "bytes"])
+def test_R4_every_method_with_every_encoding(
+    server: Server, client: wherry.Client, method: str, kind: str
+) -> None:
+    bodies: Dict[str, Dict[str, Any]] = {
+        "none": {}, "json": {"json": {"j": 4}}, "form": {"data": {"f": "5"}},
+        "bytes": {"content": b"raw"},
+    }  # fmt: skip
+    in_query = method in ("GET", "HEAD", "DELETE")
+    url = server.url("/echo", u=0)
+    options: Any = {"params": {"q": ["2", "3"]}, "parameters": {"p": "1"}, **bodies[kind]}
+    if method == "HEAD" and kind != "none":
+        with pytest.raises(wherry.ArgumentError) as caught:
+            client.request(method, url, **options)
+        assert caught.value.reason == "bad_method" and server.log() == []
+        return
+
+    answer = client.request(method, url, **options)
+
+    (entry,) = server.log()
+    rest = [["q", "2"], ["q", "3"]]
+    # Parameters go into the query where there is no form and no JSON of them.
+    p_in_query = in_query or kind in ("json", "bytes")
+    assert entry["query"] == [["key", server.key], ["u", "0"]] + [["p", "1"]] * p_in_query + rest
+    if method == "HEAD":
+        return
+    told = answer.json()
+    p_in_form = "p=1&" if not in_query else ""
+    expected: Dict[str, Any] = {
+        "none": "" if in_query else '{"p":"1"}', "json": '{"j":4}', "form": p_in_form + "f=5",
+        "bytes": "raw",
+    }  # fmt: skip
+    assert body(told).decode() == expected[kind]
+    kinds = {
+        "none": [] if in_query else ["application/json"], "json": ["application/json"],
+        "form": ["application/x-www-form-urlencoded"],
+    }  # fmt: skip
+    if kind in kinds:
+        assert [value.partition(";")[0] for value in field(told, "content-type")] == kinds[kind]
 
 
 def test_R5_a_delete_may_carry_an_array_and_a_query(server: Server, client: wherry.Client) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from conftest import ROOT, Server, start_server
+from test_uploads import png
 
 import wherry
 
@@ -20,8 +21,21 @@ def cases(name: str) -> List[Dict[str, Any]]:
         return list(json.load(file)["cases"])
 
 
+def ask(client: wherry.Client, kind: str, url: str, path: Any) -> Any:
+    """What /echo tells of a request, an upload or a download."""
+    if kind == "request":
+        return client.get(url).json()
+    if kind == "upload":
+        return client.upload(url, png(2, 2)).json()
+    with open(client.download(url, path), encoding="utf-8") as file:
+        return json.load(file)
+
+
+@pytest.mark.parametrize("kind", ["request", "upload", "download"])
 @pytest.mark.parametrize("case", cases("url-joins.json"), ids=str)
-def test_C2_one_rule_joins_urls(server: Server, case: Dict[str, Any]) -> None:
+def test_C2_one_rule_joins_urls_of_all_three_kinds(
+    server: Server, tmp_path: Any, case: Dict[str, Any], kind: str
+) -> None:
     there = server.base.replace("127.0.0.1", "localhost")
 
     def fill(text: Optional[str]) -> str:
@@ -30,10 +44,11 @@ def test_C2_one_rule_joins_urls(server: Server, case: Dict[str, Any]) -> None:
     with wherry.Client(base_url=fill(case["base"])) as client:
         if "error" in case:
             with pytest.raises(wherry.WherryError) as caught:
-                client.get(fill(case["url"]))
+                ask(client, kind, fill(case["url"]), tmp_path / "file")
             assert caught.value.reason == case["error"]
+            assert os.listdir(tmp_path) == []
             return
-        echo = client.get(fill(case["url"])).json()
+        echo = ask(client, kind, fill(case["url"]), tmp_path / "file")
     host = there if case.get("host") == "there" else server.base
     assert echo["target"] == case["target"]
     assert dict(echo["headers"])["Host"] == host[len("http://") :]

@@ -1,0 +1,84 @@
+# Wherry: the folder for what a client keeps
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any
+
+import pytest
+from conftest import run_python
+
+import wherry
+
+
+def test_C12_storage_is_made_when_asked_for_and_is_ours_alone(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = os.path.join(tmp_path, "own")
+    with wherry.Client(storage_directory=folder) as client:
+        assert not os.path.exists(folder)
+        assert client.storage == folder
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+
+
+def test_C12_without_a_home_the_storage_is_a_clear_error(tmp_path: Any) -> None:
+    code = f"""
+import os, wherry
+def storage(**settings):
+    with wherry.Client(**settings) as client:
+        try:
+            return client.storage
+        except wherry.FileError as error:
+            return error.reason
+for name in ("HOME", "XDG_CACHE_HOME"):
+    os.environ.pop(name, None)
+print(storage())
+os.environ["XDG_CACHE_HOME"] = "relative/is/ignored"
+print(storage())
+os.environ["XDG_CACHE_HOME"] = {str(tmp_path)!r}
+print(storage(storage_name="one"))
+print(storage(storage_name="two"))
+del os.environ["XDG_CACHE_HOME"]
+os.environ["HOME"] = {str(tmp_path)!r}
+print(storage(storage_name="one"))
+"""
+    done = run_python(code)
+
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["bad_storage"] * 2
+    assert lines[2:4] == [f"{tmp_path}/wherry/one", f"{tmp_path}/wherry/two"]
+    assert lines[4] == f"{tmp_path}/.cache/wherry/one"
+    for path in lines[2:]:
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o700
+    for name in ("../../evil", "a/b", "..", ""):
+        with pytest.raises(wherry.ArgumentError):
+            wherry.Client(storage_name=name)
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o700])
+def test_C12_a_folder_that_others_may_enter_is_refused_and_stays(tmp_path: Any, mode: int) -> None:
+    folder = os.path.join(tmp_path, "shared")
+    os.mkdir(folder)
+    os.chmod(folder, mode)
+    with wherry.Client(storage_directory=folder) as client:
+        if mode == 0o700:
+            assert client.storage == folder
+        else:
+            with pytest.raises(wherry.FileError) as caught:
+                client.storage
+            assert caught.value.reason == "bad_storage" and folder in caught.value.message
+    assert stat.S_IMODE(os.stat(folder).st_mode) == mode
+
+
+def test_C12_a_file_in_its_place_is_an_error_and_stays(tmp_path: Any) -> None:
+    folder = os.path.join(tmp_path, "taken")
+    with open(folder, "w") as file:
+        file.write("mine")
+    with wherry.Client(storage_directory=folder) as client:
+        with pytest.raises(wherry.FileError):
+            client.storage
+
+    with open(folder) as file:
+        assert file.read() == "mine"
