@@ -12,6 +12,8 @@ import pytest
 from conftest import Server, most_memory
 
 import wherry
+from wherry import _codes as codes
+from wherry._bridge import check, lib, made
 
 
 def png(width: int, height: int, seed: int = 1) -> bytes:
@@ -41,6 +43,51 @@ def pixels(width: int, height: int) -> bytes:
     """RGB, a gradient."""
     places = [(x, y) for y in range(height) for x in range(width)]
     return bytes((x * 7 + y * 3 + c * 50) & 0xFF for x, y in places for c in range(3))
+
+
+def unpacked(data: bytes) -> Tuple[int, int, int, bytes]:
+    """Width, height, channels and pixels of a PNG with 8 bits a channel."""
+    at, packed = 8, b""
+    width = height = kind = 0
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at : at + 4])
+        name, chunk = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        if name == b"IHDR":
+            width, height, depth, kind = struct.unpack(">IIBB", chunk[:10])
+            assert depth == 8
+        elif name == b"IDAT":
+            packed += chunk
+        at += length + 12
+    channels = {0: 1, 2: 3, 6: 4}[kind]
+    lines, stride = zlib.decompress(packed), width * channels
+    rows, above = b"", bytes(stride)
+    for start in range(0, len(lines), stride + 1):
+        row = bytearray(lines[start + 1 : start + 1 + stride])
+        for place in range(stride):
+            left = row[place - channels] if place >= channels else 0
+            corner = above[place - channels] if place >= channels else 0
+            up = above[place]
+            paeth = min((left, up, corner), key=lambda near: abs(left + up - corner - near))
+            row[place] = (row[place] + (0, left, up, (left + up) // 2, paeth)[lines[start]]) & 255
+        rows, above = rows + bytes(row), bytes(row)
+    return width, height, channels, rows
+
+
+def part(mock: wherry.MockTransport, picture: Any, **options: Any) -> Tuple[str, bytes]:
+    """Type and bytes of the one part in which that picture is sent."""
+    mock.add(None, "*")
+    with wherry.Client(transport=mock) as client:
+        client.upload("http://h/", [picture], **options)
+    head, _, rest = mock.requests[-1].content.partition(b"\r\n\r\n")
+    return head.rpartition(b"Content-Type: ")[2].decode(), rest[: rest.rindex(b"\r\n--")]
+
+
+def jpeg(mock: wherry.MockTransport, quality: float = 0.9) -> bytes:
+    """A picture as our own coder writes it."""
+    raw = memoryview(pixels(40, 30)).cast("B", (30, 40, 3))
+    kind, data = part(mock, raw, compression=wherry.Compression(quality, type="jpg"))
+    assert kind == "image/jpeg" and data.startswith(b"\xff\xd8\xff")
+    return data
 
 
 def sent(answer: wherry.Response) -> List[Dict[str, Any]]:
@@ -108,6 +155,35 @@ def test_U5_the_type_is_spelled_as_of_old(
     assert part["filename"].rpartition(".")[2] == extension
 
 
+@pytest.mark.parametrize("kind", ["image/jpeg", "image/jpg"])
+def test_U5_old_servers_get_their_own_word_for_jpeg(
+    server: Server, mock: wherry.MockTransport, kind: str
+) -> None:
+    picture = jpeg(mock)
+    as_jpeg = wherry.Compression(type="jpg")
+    with wherry.Client(jpeg_type=kind) as client:
+        (new,) = sent(client.upload(server.url("/echo"), png(8, 8), compression=as_jpeg))
+        (as_it_was,) = sent(client.upload(server.url("/echo"), picture))
+        (other,) = sent(client.upload(server.url("/echo"), png(8, 8)))
+    assert (new["type"], as_it_was["type"], other["type"]) == (kind, kind, "image/png")
+    assert as_it_was["filename"].endswith(".jpg")
+
+
+@pytest.mark.parametrize("quality", [1, 0.99, 0.5, 0.01, 0, 7, -1])
+def test_U6_the_pixels_of_a_png_are_the_same_at_any_quality(
+    mock: wherry.MockTransport, quality: float
+) -> None:
+    raw = pixels(20, 10)
+    as_png = wherry.Compression(quality, type="png", never_larger=False)
+    given = png(16, 12)
+    for picture, expected in (
+        (memoryview(raw).cast("B", (10, 20, 3)), (20, 10, 3, raw)),
+        (given, unpacked(given)),
+    ):
+        kind, data = part(mock, picture, compression=as_png)
+        assert kind == "image/png" and unpacked(data) == expected
+
+
 def test_U6_quality_makes_jpegs_smaller_and_odd_values_are_one(
     server: Server, client: wherry.Client
 ) -> None:
@@ -129,8 +205,24 @@ def test_U7_an_original_that_fits_is_sent_untouched(
     path.write_bytes(picture)
 
     for given in (picture, bytearray(picture), memoryview(picture), str(path), path):
-        (part,) = sent(client.upload(server.url("/echo"), [given]))
-        assert part["sha256"] == hashlib.sha256(picture).hexdigest()
+        (told,) = sent(client.upload(server.url("/echo"), [given]))
+        assert told["sha256"] == hashlib.sha256(picture).hexdigest()
+
+
+def test_U7_a_jpeg_that_fits_is_sent_untouched_and_made_smaller_only_when_asked(
+    mock: wherry.MockTransport, tmp_path: Any
+) -> None:
+    picture = jpeg(mock)
+    path = tmp_path / "picture.jpg"
+    path.write_bytes(picture)
+
+    for given in (picture, path):
+        assert part(mock, given) == ("image/jpeg", picture)
+        as_jpeg = wherry.Compression(1, type="jpg")
+        assert part(mock, given, compression=as_jpeg) == ("image/jpeg", picture)
+        kind, small = part(mock, given, quality=0.2)
+        assert kind == "image/jpeg" and len(small) < len(picture)
+        assert part(mock, given, compression=wherry.Compression(1, type="png"))[0] == "image/png"
 
 
 class Pillow:
@@ -172,6 +264,69 @@ def test_U8_the_same_picture_by_any_road_is_the_same(
         digests.add((part["sha256"], part["type"]))
 
     assert len(digests) == 1
+
+
+def test_U8_a_path_bytes_and_pixels_are_the_same_picture(
+    mock: wherry.MockTransport, tmp_path: Any
+) -> None:
+    raw = pixels(20, 10)
+    array = memoryview(raw).cast("B", (10, 20, 3))
+    as_png = wherry.Compression(type="png")
+    _, packed = part(mock, array, compression=as_png)
+    assert unpacked(packed) == (20, 10, 3, raw)
+    path = tmp_path / "picture.png"
+    path.write_bytes(packed)
+    small = wherry.Compression(0.5, type="jpg", max_width=10)
+
+    roads = [part(mock, road, compression=small) for road in (array, packed, path, str(path))]
+
+    assert len(set(roads)) == 1 and roads[0][0] == "image/jpeg"
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_U8_pixels_of_each_kind_arrive_as_they_are(
+    mock: wherry.MockTransport, channels: int
+) -> None:
+    width, height = 9, 5
+    raw = bytes(n * 37 & 255 for n in range(width * height * channels))
+    shape = (height, width) if channels == 1 else (height, width, channels)
+    as_png = wherry.Compression(type="png")
+
+    _, data = part(mock, memoryview(raw).cast("B", shape), compression=as_png)
+
+    assert unpacked(data) == (width, height, channels, raw)
+
+
+@pytest.mark.parametrize("form", [codes.PIXELS_GRAY8, codes.PIXELS_RGB8, codes.PIXELS_RGBA8, 4])
+def test_U8_rows_may_lie_apart_and_blue_may_come_first(form: int) -> None:
+    """What arrays cannot say is what the library is told."""
+    channels = {codes.PIXELS_GRAY8: 1, codes.PIXELS_RGB8: 3}.get(form, 4)
+    width, height, stride = 7, 4, 7 * channels + 5
+    rows = [bytes((y * 50 + n * 11) & 255 for n in range(width * channels)) for y in range(height)]
+    padded = b"".join(row + b"\xaa" * 5 for row in rows)
+    with wherry.MockTransport() as mock:
+        mock.add(None, "*")
+        with wherry.Client(transport=mock) as client:
+            request = made(lib.wherry_request_new, b"POST", b"http://h/")
+            image = made(
+                lib.wherry_image_new_pixels, padded, len(padded), form, width, height, stride
+            )
+            shape = made(lib.wherry_compression_new, 1.0)
+            check(lib.wherry_compression_set_type(shape, b"png"))
+            check(lib.wherry_request_add_image(request, b"a", image, shape))
+            response = made(lib.wherry_client_perform, client._handle, request)
+            check(lib.wherry_response_free(response))
+            check(lib.wherry_request_free(request))
+            check(lib.wherry_image_free(image))
+            check(lib.wherry_compression_free(shape))
+        data = mock.requests[0].content
+    begin, end = data.index(b"\x89PNG"), data.index(b"IEND") + 8
+    expected = b"".join(rows)
+    if form == 4:
+        expected = b"".join(
+            expected[n : n + 4][2::-1] + expected[n + 3 : n + 4] for n in range(0, len(expected), 4)
+        )
+    assert unpacked(data[begin:end]) == (width, height, channels, expected)
 
 
 def test_U8_a_real_pillow_image_is_a_picture(server: Server, client: wherry.Client) -> None:
@@ -247,6 +402,25 @@ def test_U11_a_refused_upload_lists_every_picture(
     with pytest.raises(wherry.HTTPStatusError) as caught:
         answer.raise_for_status()
     assert len(caught.value.failed_images) == 2
+
+
+@pytest.mark.parametrize("route", ["/sink?status=500", "/sink?reset_body=0"])
+def test_U11_asyncio_lists_every_picture_too(server: Server, route: str) -> None:
+    async def main() -> Any:
+        async with wherry.AsyncClient() as client:
+            try:
+                answer = await client.upload(server.url(route), [png(4, 4), png(5, 5)])
+            except wherry.NetworkError as error:
+                return error
+            assert answer.status_code == 500
+            with pytest.raises(wherry.HTTPStatusError) as caught:
+                answer.raise_for_status()
+            assert caught.value.failed_images == answer.failed_images
+            return answer
+
+    ended = asyncio.run(main())
+    assert [failed.index for failed in ended.failed_images] == [0, 1]
+    assert isinstance(ended, wherry.NetworkError) == ("reset" in route)
 
 
 def test_U11_an_upload_that_fails_lists_every_picture(
