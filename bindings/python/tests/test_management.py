@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import random
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Iterator, List
+from typing import Any, Callable, Iterator, List
 
 import pytest
-from conftest import Server, run_python
+from conftest import PATIENCE, Server, run_python
+from test_uploads import png
 
 import wherry
 
@@ -18,6 +20,13 @@ import wherry
 def threads() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(12) as pool:
         yield pool
+
+
+@pytest.fixture
+def patient(threads: ThreadPoolExecutor) -> Iterator[wherry.Client]:
+    """A client that waits for a gate however long that takes, and ends before the threads."""
+    with wherry.Client(timeout=None, stall_bytes_per_second=0) as made:
+        yield made
 
 
 def held(
@@ -58,6 +67,43 @@ def test_M2_a_listing_tells_what_runs(
     assert client.progress(tag="screen").done_bytes >= 0
     server.open_gate(server.gate())
     assert all(future.result(120).ok for future in futures)
+
+
+def test_M2_a_listing_tells_of_every_kind_how_far_it_is(
+    server: Server, patient: wherry.Client, threads: ThreadPoolExecutor, tmp_path: Any
+) -> None:
+    size, there = 100_000, 40_000
+    url = server.url(f"/bytes/{size}", hold=there, gate=server.gate())
+    arrived = [threading.Event(), threading.Event()]
+
+    def tells(event: threading.Event) -> Callable[[wherry.Progress], None]:
+        return lambda progress: event.set() if progress.done_bytes >= there else None
+
+    request = threads.submit(patient.put, url, tag="a", progress=tells(arrived[0]))
+    handle = patient.start_download(url, tmp_path / "file", tag="b", progress=tells(arrived[1]))
+    download = threads.submit(handle.wait)
+    sink = server.url("/sink", stall=1, gate=server.gate())
+    upload = threads.submit(patient.upload, sink, png(4, 4), tag="c")
+    server.wait(requests=3)
+    assert all(event.wait(PATIENCE) for event in arrived)
+
+    infos = {info.tag: info for info in patient.transfers()}
+    assert {tag: (info.kind, info.method) for tag, info in infos.items()} == {
+        "a": ("request", "PUT"), "b": ("download", "GET"), "c": ("upload", "POST"),
+    }  # fmt: skip
+    assert [infos[tag].url for tag in "abc"] == [url, url, sink]
+    assert infos["b"].path == str(tmp_path / "file") and infos["a"].path is None
+    for tag in "ab":
+        assert (infos[tag].done_bytes, infos[tag].total_bytes) == (there, size)
+        assert patient.progress(tag=tag).fraction == 0.4
+    assert {info.state for info in infos.values()} == {"running"}
+    assert infos["b"].id == handle.id and len({info.id for info in infos.values()}) == 3
+    server.open_gate(server.gate())
+    assert request.result(PATIENCE).ok and upload.result(PATIENCE).ok
+    assert download.result(PATIENCE) == str(tmp_path / "file")
+    handle.close()
+    patient.wait(timeout=PATIENCE)
+    assert patient.transfers() == []
 
 
 def test_M3_cancelling_by_address_leaves_the_others_running(
@@ -137,6 +183,75 @@ def test_M6_an_ordinary_request_can_be_paused(
     assert futures[0].result(120).ok
 
 
+@pytest.mark.parametrize("kind", ["bytes", "file", "pieces"])
+def test_M6_a_paused_upload_sends_no_byte_and_goes_on_where_it_was(
+    server: Server, patient: wherry.Client, threads: ThreadPoolExecutor, tmp_path: Any, kind: str
+) -> None:
+    size = 64 << 20  # More than the buffers of any socket.
+    path = tmp_path / "large"
+    with open(path, "wb") as file:
+        file.truncate(size)
+    data: Any = path
+    if kind == "bytes":
+        data = bytes(size)
+    elif kind == "pieces":
+        data = (bytes(1 << 20) for _ in range(size >> 20))
+    moved = threading.Event()
+
+    def look(progress: wherry.Progress) -> None:
+        if progress.done_bytes > 0:
+            moved.set()
+
+    # The server takes nothing yet: what goes out stays in the buffers of the sockets.
+    url = server.url("/sink", stall=1, gate=server.gate())
+    upload = threads.submit(patient.post, url, data=data, tag="up", progress=look)
+    assert moved.wait(PATIENCE)
+    assert patient.pause(tag="up") == 1
+    for _ in range(2):  # Round trips through the loop: the pause has arrived.
+        patient.get(server.url("/json"))
+    sent = patient.progress(tag="up").done_bytes
+    assert 0 < sent < size
+
+    server.open_gate(server.gate())
+    server.wait(received=sent)
+    for _ in range(3):
+        patient.get(server.url("/json"))
+    assert patient.progress(tag="up").done_bytes == sent
+    assert server.ask("/_stats")["received"] == sent
+    assert patient.transfers(tag="up")[0].state == "paused"
+    assert patient.resume(tag="up") == 1
+    assert upload.result(PATIENCE).json()["bytes"] == size
+
+
+def test_M7_a_thousand_clients_leave_nothing_behind(server: Server) -> None:
+    code = f"""
+import os, threading, wherry
+def use(count):
+    for _ in range(count):
+        with wherry.Client() as client:
+            client.get({server.url("/json")!r})
+            with client.stream("GET", {server.url("/bytes/100000")!r}) as answer:
+                next(answer.iter_bytes())
+def standing():
+    with open("/proc/self/statm") as file:
+        memory = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), memory
+use(200)
+before = standing()
+use(800)
+for _ in range({PATIENCE} * 100):  # What was closed last may still be on its way.
+    after = standing()
+    if after[0] <= before[0] and after[1] <= before[1]:
+        break
+    threading.Event().wait(0.01)
+print(after[0] <= before[0], after[1] <= before[1], after[2] - before[2] < 4 << 20, *after)
+"""
+    done = run_python(code)
+
+    assert done.stderr == ""
+    assert done.stdout.startswith("True True True "), done.stdout
+
+
 def test_M7_closing_cancels_and_draining_waits(
     server: Server, threads: ThreadPoolExecutor
 ) -> None:
@@ -199,6 +314,27 @@ def test_M10_a_tag_names_a_group(
     assert all(future.result(120).ok for future in others)
 
 
+def test_M10_a_group_is_paused_resumed_and_waited_for_alone(
+    server: Server, patient: wherry.Client, threads: ThreadPoolExecutor
+) -> None:
+    mine = held(server, patient, threads, 2, tag="mine")
+    others = held(server, patient, threads, 2, tag="others")
+
+    def states(tag: str) -> List[str]:
+        return [info.state for info in patient.transfers(tag=tag)]
+
+    assert patient.pause(tag="mine") == 2
+    assert states("mine") == ["paused"] * 2 and states("others") == ["running"] * 2
+    assert patient.pause(tag="nobody") == 0
+    server.open_gate(server.gate())
+    patient.wait(tag="others", timeout=PATIENCE)
+    assert all(future.result(PATIENCE).ok for future in others)
+    assert patient.count() == 2 and states("mine") == ["paused"] * 2
+    assert not any(future.done() for future in mine)
+    assert patient.resume(tag="others") == 0 and patient.resume(tag="mine") == 2
+    assert all(future.result(PATIENCE).ok for future in mine)
+
+
 def test_M11_waiting_has_a_limit(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
@@ -256,6 +392,40 @@ def test_M12_spawned_processes_are_their_own(server: Server, client: wherry.Clie
     assert client.get(server.url("/json")).ok
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert pool.map(_in_child, [server.url("/json")] * 4) == [200] * 4
+
+
+def test_M12_forked_processes_of_multiprocessing_are_told_and_can_start_again(
+    server: Server,
+) -> None:
+    code = f"""
+import multiprocessing, warnings, wherry
+warnings.simplefilter("ignore", DeprecationWarning)  # Newer Pythons tell of threads at a fork.
+url = {server.url("/json")!r}
+client = wherry.Client()
+assert client.get(url).ok and wherry.get(url).ok
+def ask(number):
+    with wherry.Client() as mine:
+        return [mine.get(url).status_code, wherry.get(url).status_code]
+def told(results):
+    try:
+        client.get(url)
+    except wherry.ForkedError as error:
+        results.put([error.reason, "wherry.restart()" in str(error)])
+context = multiprocessing.get_context("fork")
+with context.Pool(2, initializer=wherry.restart) as pool:
+    print(pool.map(ask, range(4)))
+results = context.SimpleQueue()
+child = context.Process(target=told, args=(results,))
+child.start()
+child.join()
+print(child.exitcode, results.get())
+assert client.get(url).ok and wherry.get(url).ok
+client.close()
+"""
+    done = run_python(code)
+
+    assert done.stderr == ""
+    assert done.stdout == "[[200, 200], [200, 200], [200, 200], [200, 200]]\n0 ['forked', True]\n"
 
 
 def test_only_one_way_to_find_transfers_at_a_time(client: wherry.Client) -> None:
