@@ -68,9 +68,12 @@ class Server:
         return "gate-" + self.key
 
 
-def start_server(*arguments: str) -> Iterator[Dict[str, Any]]:
+def start_server(
+    *arguments: str, module: str = "wherry_testserver"
+) -> Iterator[Dict[str, Any]]:
     """Runs the server until the generator goes on; gives what it announces."""
-    command = [sys.executable, "-m", "wherry_testserver", "--port", "0", *arguments]
+    port = ("--port", "0") if module == "wherry_testserver" else ()
+    command = [sys.executable, "-m", module, *port, *arguments]
     process = subprocess.Popen(
         command, cwd=os.path.join(ROOT, "Tests", "TestServer"),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Type
@@ -91,6 +93,28 @@ def test_R39_asyncio_and_streams_have_it_too(mock: wherry.MockTransport) -> None
                 return len(whole.content) + len(await answer.aread())
 
     assert asyncio.run(main()) == 200000
+
+
+def test_R39_everything_here_runs_where_there_is_no_network(request: pytest.FixtureRequest) -> None:
+    alone = ["unshare", "-rn"]
+    try:
+        subprocess.run([*alone, "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"a program cannot be started without a network here: {error}")
+    command = [
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "--deselect",
+        request.node.nodeid,
+    ]  # fmt: skip
+    down = "import socket; socket.create_connection(('127.0.0.1', 9), 1)"
+    unplugged = [*alone, sys.executable, "-c", down]
+
+    refused = subprocess.run(unplugged, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [*alone, *command], capture_output=True, text=True, cwd=request.config.rootpath, timeout=600
+    )
+
+    assert refused.returncode != 0 and "unreachable" in refused.stderr
+    assert done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_client_with_a_mock_cannot_be_pickled(mock: wherry.MockTransport) -> None:
