@@ -410,7 +410,8 @@ import Wherry
 
     @Test("R27 the tag comes back")
     func tags() async throws {
-        var request = Request("echo?gate=held")
+        // It is held at a gate that stays shut, so it is still running when it is looked for.
+        var request = Request("faulty-echo?gate=held")
         request.tag = "screen 1"
         let handle = try client.start(request)
         #expect(handle.transfer.tag == "screen 1")

@@ -212,7 +212,7 @@ import WherrySystem
     func userInfo() async throws {
         struct Screen: Equatable { let number: Int }
         let client = try makeClient(scope)
-        var request = Request("echo?gate=held")
+        var request = Request("faulty-echo?gate=held")
         request.userInfo = Screen(number: 3)
         let shown = Guarded<[Screen?]>([])
         let handle = try client.start(

@@ -277,7 +277,7 @@ static void *wait_in_queue(void *argument) {
   waiting *self = argument;
   wherry_event *event = NULL;
   do {
-    self->status = wherry_queue_next(self->queue, 60000, &event);
+    self->status = wherry_queue_next(self->queue, 600000, &event);
     if (self->status == WHERRY_OK) wherry_event_free(event);
   } while (self->status == WHERRY_OK);
   return NULL;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "fixture.h"
@@ -218,10 +219,8 @@ TEST("M5 a transfer is queued, runs, is paused, runs and is done") {
 TEST("M6 a paused upload stands still, and goes on when resumed") {
   enum { SIZE = 64 << 20 };
   const char *path = check_path("body");
-  char *bytes = calloc(1, SIZE);
-  REQUIRE(bytes != NULL);
-  check_write_file(path, bytes, SIZE);
-  free(bytes);
+  check_write_file(path, "", 0);
+  REQUIRE_INT(truncate(path, SIZE), 0); /* sparse: nothing of it is on the disk */
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("PUT", server_url("/sink?stall=1&gate=g"));
@@ -295,7 +294,7 @@ TEST("M7 draining takes nothing new and waits for what runs") {
   CHECK_STATUS(wherry_client_drain(client, 10), WHERRY_E_TIMEOUT);
   CHECK_STATUS(wherry_client_send(client, request, queue, NULL, NULL), WHERRY_E_STATE);
   server_open("g");
-  CHECK_OK(wherry_client_drain(client, 60000));
+  CHECK_OK(wherry_client_drain(client, 600000));
   CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
 }
 
@@ -309,7 +308,7 @@ TEST("M7 freeing a queue cancels the transfers bound to it and no others") {
                ? WHERRY_OK : WHERRY_E_STATE);
   server_open("g");
   CHECK_STATUS(done_of(queue, other).status, WHERRY_OK);
-  CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 60000));
+  CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 600000));
   CHECK_INT(wherry_queue_fd(gone), -1);
 }
 
@@ -361,7 +360,7 @@ TEST("M10 a tag is counted, paused, resumed, waited for and cancelled as one") {
   CHECK_STATUS(wherry_client_wait(client, WHERRY_MATCH_TAG, "mine", 10), WHERRY_E_TIMEOUT);
   CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_TAG, "none", 10));
   CHECK_OK(wherry_client_cancel(client, WHERRY_MATCH_TAG, "mine", NULL));
-  CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_TAG, "mine", 60000));
+  CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_TAG, "mine", 600000));
   CHECK_INT(wherry_client_count(client, WHERRY_MATCH_ALL, NULL), 1);
   for (int i = 0; i < 3; i++) CHECK_STATUS(next_done(queue).status, WHERRY_E_CANCELLED);
   server_open("other");
@@ -375,7 +374,7 @@ TEST("M11 the queue's descriptor is readable exactly while events wait") {
   CHECK_INT(poll(&poller, 1, 0), 0);
   for (int i = 0; i < 5; i++)
     send_request(client, new_request("GET", server_url("/echo")), queue, NULL);
-  CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 60000));
+  CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 600000));
   CHECK_INT(poll(&poller, 1, 0), 1);
 
   wherry_record records[3] = {{.size = sizeof *records}};

@@ -267,7 +267,7 @@ TEST("U11 when the request fails, all its pictures are listed as not sent") {
   wherry_event *event = NULL;
   wherry_event_kind kind;
   for (;;) {
-    REQUIRE_OK(wherry_queue_next(queue, 60000, &event));
+    REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
     kind = wherry_event_get_kind(event);
     if (kind == WHERRY_EVENT_DONE) break;
     CHECK_OK(wherry_event_free(event));

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("WHERRY_CLI", ROOT / ".build/debug/wherry-cli"))
-GUARD = 120  # seconds: against hanging only
+GUARD = 900  # seconds: against hanging only
 sys.path.insert(0, str(ROOT / "Tests/TestServer"))
 
 
@@ -83,7 +83,7 @@ class Scope:
         return list(self.steer("/_log")["requests"])
 
     def wait(self, condition: str) -> None:
-        self.steer(f"/_wait?{condition}&timeout=60")
+        self.steer(f"/_wait?{condition}&timeout=600")
 
 
 @pytest.fixture(scope="session")

@@ -70,8 +70,11 @@ def test_an_existing_file_stays_unless_it_may_go(server: Scope, tmp_path: pathli
 
 
 def interrupt(server: Scope, target: pathlib.Path, number: signal.Signals) -> tuple[int, str, str]:
-    """Downloads a file that is held in its middle, and sends a signal when some of it has come."""
-    url = server.url("/bytes/8000000?hold=4000000&gate=never&times=1")
+    """Downloads a file that comes slowly, and sends a signal when some of it is there.
+
+    From then on the server is fast.
+    """
+    url = server.url("/bytes/8000000?rate=200000&hold_at=7000000&gate=fast")
     command = start("download", url, "-o", target, "--progress", "json", stderr=subprocess.PIPE)
     assert command.stderr
     said = ""
@@ -82,6 +85,7 @@ def interrupt(server: Scope, target: pathlib.Path, number: signal.Signals) -> tu
             break
     command.send_signal(number)
     said += command.communicate(timeout=GUARD)[1].decode()
+    server.steer("/_signal?gate=fast")
     return command.returncode, said, url
 
 
@@ -100,7 +104,7 @@ def test_ctrl_c_keeps_what_came_and_the_same_command_goes_on(
     result = wherry("download", url, "-o", target)
     assert result.status == 0 and target.read_bytes() == pattern(1, 8_000_000)
     offset = int((field(server.requests()[-1], "Range") or "").removeprefix("bytes=").removesuffix("-"))
-    assert 0 < offset <= 4_000_000 and len(server.requests()) == 2
+    assert 0 < offset <= 7_000_000 and len(server.requests()) == 2
     assert "goes on at " in result.err and "were there" in result.err
     assert names(tmp_path) == ["file.bin"]
 

@@ -7,7 +7,7 @@ import pathlib
 import socket
 
 import pytest
-from conftest import Scope, wherry
+from conftest import GUARD, Scope, wherry
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_reader_that_goes_away_ends_the_command_without_a_word(server: Scope) 
     command.stdout.read(1000)
     command.stdout.close()
 
-    assert command.wait(60) == 141 and command.stderr.read() == b""
+    assert command.wait(GUARD) == 141 and command.stderr.read() == b""
     command.stderr.close()
 
 

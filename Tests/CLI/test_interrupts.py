@@ -7,6 +7,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 from conftest import BINARY, GUARD, Scope, environment, start
@@ -58,8 +59,12 @@ def test_a_signal_that_was_ignored_stays_ignored_and_the_others_count(
         "get", server.url("/bytes/1000?gate=never"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
     server.wait("requests=1")
-    facts = pathlib.Path(f"/proc/{command.pid}/status").read_text()
-    blocked, ignored = (int(re.findall(rf"{name}:\s*(\w+)", facts)[0], 16) for name in ("SigBlk", "SigIgn"))
+    # While a thread starts another one it blocks all signals.
+    limit = time.monotonic() + GUARD
+    blocked = ignored = 1 << (number - 1)
+    while blocked >> (number - 1) & 1 and time.monotonic() < limit:
+        facts = pathlib.Path(f"/proc/{command.pid}/status").read_text()
+        blocked, ignored = (int(re.findall(rf"{name}:\s*(\w+)", facts)[0], 16) for name in ("SigBlk", "SigIgn"))
 
     assert ignored >> (number - 1) & 1 and not blocked >> (number - 1) & 1
     command.send_signal(number)

@@ -11,12 +11,18 @@ import re
 import struct
 import subprocess
 import termios
+from typing import Callable
 
-from conftest import BINARY, GUARD, Scope, environment, wherry
+from conftest import BINARY, GUARD, Scope, environment, start, wherry
 
 
-def on_terminal(*arguments: object, columns: int = 100, **more: str) -> tuple[int, str]:
-    """Runs the command with a terminal for both outputs; returns its status and what came."""
+def on_terminal(
+    *arguments: object, columns: int = 100, look: Callable[[str], None] = lambda _: None, **more: str
+) -> tuple[int, str]:
+    """Runs the command with a terminal for both outputs; returns its status and what came.
+
+    `look` is called with what came so far.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     command = subprocess.Popen(
@@ -32,6 +38,7 @@ def on_terminal(*arguments: object, columns: int = 100, **more: str) -> tuple[in
         if not piece:
             break
         came += piece
+        look(came.decode(errors="replace"))
     os.close(ours)
     return command.wait(GUARD), came.decode().replace("\r\n", "\n")
 
@@ -56,12 +63,24 @@ def test_json_may_stay_as_it_came(server: Scope) -> None:
 
 
 def test_a_bar_grows_in_one_line_and_leaves_a_summary(server: Scope, tmp_path: pathlib.Path) -> None:
-    status, text = on_terminal("get", server.url("/bytes/4000000?rate=8000000"), "-o", tmp_path / "file.bin", columns=90)
+    def drawn_in(text: str) -> list[str]:
+        return [re.sub(r"\x1b\[[0-9;]*[mK]", "", line) for line in text.split("\r\x1b[2K")]
+
+    def is_full(bar: str) -> bool:
+        return "━" in bar and "%" in bar and "iB/s" in bar
+
+    def look(text: str) -> None:
+        if len(drawn_in(text)) >= 4 and any(map(is_full, drawn_in(text)[:-1])):
+            server.steer("/_signal?gate=fast")
+
+    # It comes slowly until there were some bars; the first ones tell no speed.
+    url = server.url("/bytes/4000000?rate=100000&hold_at=3999999&gate=fast")
+    status, text = on_terminal("get", url, "-o", tmp_path / "file.bin", columns=90, look=look)
     assert status == 0
-    drawn = [re.sub(r"\x1b\[[0-9;]*[mK]", "", line) for line in text.split("\r\x1b[2K")]
+    drawn = drawn_in(text)
     bars = [line for line in drawn if " of 3.8 MiB" in line]
     assert len(bars) >= 3 and all(len(line) < 90 for line in bars)
-    assert any("━" in line and "%" in line and "MiB/s" in line for line in bars)
+    assert any(map(is_full, bars))
     assert drawn[-1].startswith("✓ ") and "3.8 MiB in " in drawn[-1]
 
 
@@ -73,11 +92,18 @@ def test_a_narrow_terminal_gets_a_narrow_line(server: Scope, tmp_path: pathlib.P
 
 
 def test_lines_and_records_for_programs(server: Scope, tmp_path: pathlib.Path) -> None:
-    url = server.url("/bytes/1000000?rate=4000000")
-    lines = wherry("get", url, "-o", tmp_path / "c", "--progress", "lines").err.splitlines()
+    # It comes slowly until there was a line about a part of it.
+    slow = server.url("/bytes/1000000?rate=100000&hold_at=999999&gate=fast")
+    command = start("get", slow, "-o", tmp_path / "c", "--progress", "lines", stderr=subprocess.PIPE)
+    assert command.stderr
+    first = command.stderr.readline().decode()
+    server.steer("/_signal?gate=fast")
+    lines = [first, *command.communicate(timeout=GUARD)[1].decode().splitlines()]
+    assert command.returncode == 0
     assert 2 <= len(lines) <= 12 and "\x1b" not in "".join(lines)
     assert "976.6 KiB in " in lines[-1]
 
+    url = server.url("/bytes/1000000?rate=4000000")
     records = [json.loads(line) for line in
                wherry("get", url, "-o", tmp_path / "d", "--progress", "json").err.splitlines()]
     assert all(record["event"] == "progress" and record["total"] == 1_000_000 for record in records)

@@ -10,8 +10,9 @@
 #include <stdint.h>
 #include <wherry.h>
 
+/* Its limits of time are far away. */
 wherry_config *new_config(void);
-/* Takes the config, which may be NULL. */
+/* Takes the config; NULL is a new one. */
 wherry_client *new_client(const wherry_config *config);
 /* A client with one option. */
 wherry_client *new_client_with(wherry_option option, int64_t value);
@@ -47,7 +48,7 @@ typedef struct outcome {
 
 /* wherry_client_perform, which is to be E_HTTP or OK or what it may. */
 outcome perform(wherry_client *client, const wherry_request *request);
-/* Reads the queue up to the next DONE. Ends the test if none comes in 60 s. */
+/* Reads the queue up to the next DONE. Ends the test if none comes in ten minutes. */
 outcome next_done(wherry_queue *queue);
 /* The same for one transfer; other transfers' DONE ends the test. */
 outcome done_of(wherry_queue *queue, const wherry_transfer *transfer);

@@ -134,7 +134,7 @@ int64_t server_count(const char *name) {
 }
 
 bool server_wait(const char *counts) {
-  return server_ask(check_format("/_wait?timeout=20&%s", counts))[0] != '\0';
+  return server_ask(check_format("/_wait?timeout=600&%s", counts))[0] != '\0';
 }
 
 void server_open(const char *gate) { server_ask(check_format("/_signal?gate=%s", gate)); }

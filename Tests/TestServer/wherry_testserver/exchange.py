@@ -140,6 +140,11 @@ class Exchange:
         """Waits until the gate named in the query is opened by ``/_signal``."""
         await self.server.gates.wait(self.request.scoped("gate"), self.wire)
 
+    @property
+    def is_gate_open(self) -> bool:
+        """Whether the query names a gate, and it has been opened."""
+        return "gate" in self.request.q and self.request.scoped("gate") in self.server.gates.opened
+
     # The response
 
     async def informational(self, status: int, headers: Pairs = ()) -> None:
@@ -287,7 +292,7 @@ class Pacer:
         now = self.wire.loop.time()
         if self.faults.drip and self.done:
             await self.wire.sleep(self.faults.interval)
-        if self.faults.rate:
+        if self.faults.rate and not self.exchange.is_gate_open:
             await self.wire.sleep(self.begun + (self.done + size) / self.faults.rate - now)
         if self.faults.shared:
             name = self.exchange.request.name

@@ -152,7 +152,7 @@ class Wire(asyncio.Protocol):
         """Waits until the peer's kernel has all bytes; a later RST then destroys none of them."""
         sock = self.transport.get_extra_info("socket")
         lower = getattr(getattr(self.transport, "_ssl_protocol", None), "_transport", None)
-        deadline = self.loop.time() + 20
+        deadline = self.loop.time() + 600
         while not self.lost and self.loop.time() < deadline:
             queued = self.transport.get_write_buffer_size()
             if lower is not None:

@@ -29,7 +29,13 @@ for _name in list(os.environ):
 _keys = itertools.count(1)
 
 #: Seconds after which a wait counts as hanging: no test ends by it where all is well.
-PATIENCE = 120
+PATIENCE = 600
+
+#: Settings of a client whose own limits of time are as far away, however busy the machine is.
+PATIENT: Dict[str, Any] = {
+    "timeout": wherry.Timeout(idle=PATIENCE, connect=PATIENCE, first_byte=PATIENCE),
+    "stall_bytes_per_second": 0,
+}
 
 
 class Server:
@@ -84,7 +90,7 @@ def start_server(
     finally:
         process.stdin.close()
         try:
-            process.wait(20)
+            process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -104,7 +110,7 @@ def server(server_base: str) -> Server:
 
 @pytest.fixture
 def client() -> Iterator[wherry.Client]:
-    with wherry.Client() as made:
+    with wherry.Client(**PATIENT) as made:
         yield made
 
 

@@ -12,7 +12,7 @@ from typing import (
 )  # fmt: skip
 
 import pytest
-from conftest import PATIENCE, Server
+from conftest import PATIENCE, PATIENT, Server
 from test_uploads import png
 
 import wherry
@@ -41,7 +41,7 @@ def run(body: Callable[[wherry.AsyncClient], Awaitable[T]], **settings: Any) -> 
     """Runs a coroutine with a client, in a loop of its own."""
 
     async def main() -> T:
-        async with wherry.AsyncClient(**settings) as client:
+        async with wherry.AsyncClient(**{**PATIENT, **settings}) as client:
             return await body(client)
 
     return asyncio.run(main())
@@ -354,7 +354,7 @@ def test_M7_closing_ends_every_wait_however_many(server: Server) -> None:
         tasks = [asyncio.ensure_future(client.get(url)) for _ in range(1000)]
         await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=1))
         await client.aclose()
-        done, waiting = await asyncio.wait(tasks, timeout=60)
+        done, waiting = await asyncio.wait(tasks, timeout=600)
         assert not waiting
         return [task.exception() for task in done]
 
@@ -386,7 +386,7 @@ def test_M7_the_loop_goes_on_while_a_client_closes(monkeypatch: pytest.MonkeyPat
     free = _bridge.lib.wherry_client_free
 
     def slow(handle: int) -> int:
-        assert opened.wait(60)
+        assert opened.wait(600)
         return int(free(handle))
 
     async def body(client: wherry.AsyncClient) -> None:
@@ -407,7 +407,7 @@ def test_closing_goes_on_where_its_task_is_cancelled(
     free = _bridge.lib.wherry_client_free
 
     def slow(handle: int) -> int:
-        assert opened.wait(60)
+        assert opened.wait(600)
         return int(free(handle))
 
     async def body(client: wherry.AsyncClient) -> None:

@@ -18,7 +18,7 @@ def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     program = os.path.join(ROOT, "Examples", "python", name)
     env = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "bindings", "python", "src")}
     command = [sys.executable, "-W", "error", program, *arguments]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
 
 
 def test_get(server: Server) -> None:

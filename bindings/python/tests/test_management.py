@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Callable, Iterator, List
 
 import pytest
-from conftest import PATIENCE, Server, run_python
+from conftest import PATIENCE, PATIENT, Server, run_python
 from test_uploads import png
 
 import wherry
@@ -255,7 +255,7 @@ print(after[0] <= before[0], after[1] <= before[1], after[2] - before[2] < 4 << 
 def test_M7_closing_cancels_and_draining_waits(
     server: Server, threads: ThreadPoolExecutor
 ) -> None:
-    client = wherry.Client()
+    client = wherry.Client(**PATIENT)
     futures = held(server, client, threads, 2)
     with pytest.raises(wherry.TimeoutError):
         client.drain(0.1)
@@ -266,7 +266,7 @@ def test_M7_closing_cancels_and_draining_waits(
     assert all(future.result(120).ok for future in futures)
     client.close()
 
-    client = wherry.Client()
+    client = wherry.Client(**PATIENT)
     futures = [threads.submit(client.get, server.url("/silent")) for _ in range(3)]
     server.wait(requests=5)
     client.close()

@@ -254,7 +254,7 @@ def test_the_package_is_strictly_typed() -> None:
     pytest.importorskip("mypy")
     done = subprocess.run(
         [sys.executable, "-m", "mypy"], cwd=os.path.join(ROOT, "bindings", "python"),
-        capture_output=True, text=True, timeout=300,
+        capture_output=True, text=True, timeout=900,
     )  # fmt: skip
 
     assert done.returncode == 0, done.stdout
@@ -266,7 +266,7 @@ def test_type_checkers_know_the_names_of_the_module() -> None:
         [sys.executable, "-m", "mypy", "--config-file", os.devnull, "--cache-dir", os.devnull,
          "-c", "import wherry\nwherry.Client\nwherry.Clinet"],
         env={**os.environ, "MYPYPATH": os.path.join(ROOT, "bindings", "python", "src")},
-        capture_output=True, text=True, timeout=300,
+        capture_output=True, text=True, timeout=900,
     )  # fmt: skip
 
     assert "Clinet" in done.stdout and "1 error" in done.stdout

@@ -45,7 +45,7 @@ async def reset(exchange: Exchange) -> None:
 async def wait(exchange: Exchange) -> None:
     """/_wait?requests=N&ended=N&... : answers when every count of /_stats has reached its value.
 
-    ``active_most=N`` and ``open_most=N`` wait for falling counts. 408 after ``timeout=`` (20 s).
+    ``active_most=N`` and ``open_most=N`` wait for falling counts. 408 after ``timeout=`` (600 s).
     """
     request = exchange.request
     record = exchange.server.record
@@ -55,7 +55,7 @@ async def wait(exchange: Exchange) -> None:
     most = {n: request.integer(n + "_most", 0) for n in falling if n + "_most" in request.q}
     if not least and not most:
         raise BadRequest("/_wait needs a count to wait for")
-    deadline = exchange.wire.loop.time() + request.number("timeout", 20)
+    deadline = exchange.wire.loop.time() + request.number("timeout", 600)
     while True:
         now = record.stats(_selected(exchange))
         if all(now[n] >= v for n, v in least.items()) and all(now[n] <= v for n, v in most.items()):
