@@ -1,0 +1,149 @@
+/* Wherry: full disks and folders of somebody else, from C: what is there is kept, and it is said
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+enum { SIZE = 1060921, CUT = 400000, ROOM = 700000, NOBODY = 65534 };
+
+static wherry_request *once(const char *url) {
+  wherry_request *request = new_request("GET", url);
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 0));
+  return request;
+}
+
+/* The most that this process may write into one file; 0 is no limit. */
+static void limit_files(rlim_t bytes) {
+  struct rlimit limit;
+  REQUIRE_INT(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = bytes > 0 ? bytes : limit.rlim_max;
+  REQUIRE_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* A download where a file has room for ROOM bytes. */
+static outcome download_in_little_room(wherry_client *client, const char *url, const char *path) {
+  wherry_request *request = once(url);
+  wherry_queue *queue = new_queue();
+  wherry_transfer *transfer = NULL;
+  wherry_event *event = NULL;
+  outcome got = {.reason = "", .message = ""};
+  limit_files(ROOM);
+  wherry_status status = wherry_client_download(client, request, path, queue, NULL, &transfer);
+  if (status == WHERRY_OK)
+    status = wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 60000);
+  limit_files(0);
+  REQUIRE_OK(status);
+  got = done_of(queue, keep_transfer(transfer));
+  CHECK_STATUS(wherry_queue_next(queue, 0, &event), WHERRY_E_TIMEOUT);
+  return got;
+}
+
+TEST("DC-C09 a file that does not fit is E_FILE no_space, whether its length is told or not") {
+  wherry_client *client = new_client(NULL);
+  const char *queries[] = {"?n=1", "?chunked=1", "?no_length=1"};
+  for (int i = 0; i < 3; i++) {
+    const char *path = check_path("file.bin");
+    outcome got = download_in_little_room(client, server_url("/bytes/%d%s", SIZE, queries[i]), path);
+    CHECK_INT(got.status, WHERRY_E_FILE);
+    CHECK_TEXT(got.reason, "no_space");
+    CHECK_HOLDS(got.message, "file.bin");
+    CHECK_INT(check_entries(check_path(".")), 0);
+  }
+  /* The client is none the worse for it, and the room is there again. */
+  const char *path = check_path("file.bin");
+  CHECK_STATUS(download(client, once(server_url("/bytes/%d", SIZE)), path).status, WHERRY_OK);
+  CHECK_INT(check_entries(check_path(".")), 1);
+}
+
+TEST("DC-C09 what came before the disk was full is kept, and with room again the rest follows") {
+  wherry_client *client = new_client(NULL);
+  const char *path = check_path("file.bin");
+  const char *url = server_url("/bytes/%d?cut=%d&times=1", SIZE, CUT);
+  outcome got = download(client, once(url), path);
+  REQUIRE(got.partial != NULL);
+  /* Nothing is reserved beyond what came, as on a file system that cannot. */
+  REQUIRE_INT(truncate(got.partial, CUT), 0);
+
+  outcome full = download_in_little_room(client, url, path);
+
+  CHECK_INT(full.status, WHERRY_E_FILE);
+  CHECK_TEXT(full.reason, "no_space");
+  CHECK_TEXT(full.partial, got.partial);
+  CHECK(!check_exists(path));
+  wherry_list *list = NULL;
+  wherry_partial_row row = {.size = sizeof row};
+  REQUIRE_OK(wherry_partial_list(check_path("."), &list));
+  keep_list(list);
+  REQUIRE_INT(wherry_list_count(list), 1);
+  CHECK_OK(wherry_list_partial(list, 0, &row));
+  CHECK(row.done_bytes >= CUT && row.done_bytes <= ROOM);
+  size_t before = (size_t)server_count("requests");
+  got = download(client, once(url), path);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_HOLDS(server_field(before, "Range"), check_format("bytes=%lld-", (long long)row.done_bytes));
+  long count;
+  const char *bytes = check_read_file(path, &count);
+  REQUIRE_INT(count, SIZE);
+  CHECK(is_pattern(bytes, SIZE, 0));
+  CHECK_INT(check_entries(check_path(".")), 1);
+}
+
+/* Root may write anywhere, and stops being root for a while; the last folder has this mode. */
+static bool becomes_nobody(const char *folder, mode_t mode) {
+  if (chmod(check_path("."), 0755) != 0 || chmod(folder, mode) != 0) return false;
+  return geteuid() != 0 || seteuid(NOBODY) == 0;
+}
+
+static void becomes_root(const char *folder) {
+  REQUIRE(geteuid() == getuid() || seteuid(getuid()) == 0);
+  REQUIRE_INT(chmod(folder, 0700), 0);
+}
+
+TEST("DC-C10 a folder of somebody else is E_FILE at once, and nothing is asked for") {
+  const struct { mode_t mode; const char *file, *reason; bool makes; } rows[] = {
+      {0555, "file.bin", "read_only", false},
+      {0555, "new/file.bin", "no_permission", true},
+      {0444, "x/file.bin", "no_permission", false}};
+  const char *folder = check_path("closed");
+  REQUIRE_INT(mkdir(folder, 0700), 0);
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    wherry_request *request = once(server_url("/bytes/10"));
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_MAKE_DIRECTORIES, rows[i].makes));
+    const char *path = check_format("%s/%s", folder, rows[i].file);
+    REQUIRE(becomes_nobody(folder, rows[i].mode));
+    wherry_status status = wherry_client_download(client, request, path, queue, NULL, NULL);
+    becomes_root(folder);
+    CHECK_FAILS(status, WHERRY_E_FILE, rows[i].reason);
+    CHECK_HOLDS(wherry_error_message(wherry_last_error()), folder);
+    CHECK(wherry_error_os_code(wherry_last_error()) != 0);
+    CHECK_INT(check_entries(folder), 0);
+  }
+  CHECK(queue_is_empty(queue));
+  CHECK_INT(server_count("requests"), 0);
+}
+
+TEST("C12 a storage folder that cannot be made or entered is E_FILE and says which") {
+  const char *folder = check_path("closed");
+  char text[512];
+  size_t count = 0;
+  REQUIRE_INT(mkdir(folder, 0700), 0);
+  for (int i = 0; i < 2; i++) {
+    wherry_config *config = new_config();
+    const char *path = i == 0 ? check_format("%s/kept", folder) : folder;
+    CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, path));
+    wherry_client *client = new_client(config);
+    REQUIRE(becomes_nobody(folder, 0555));
+    wherry_status status = wherry_client_copy_storage(client, text, sizeof text, &count);
+    becomes_root(folder);
+    CHECK_STATUS(status, WHERRY_E_FILE);
+    CHECK_HOLDS(wherry_error_message(wherry_last_error()), folder);
+    CHECK_INT(check_entries(folder), 0);
+  }
+}
