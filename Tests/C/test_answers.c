@@ -30,6 +30,63 @@ TEST("R10 200 to 299 is a success, and others as asked") {
   CHECK_STATUS(perform(client, request).status, WHERRY_E_HTTP);
 }
 
+TEST("R10 304 and 300 are no success, and an interim answer is none at all") {
+  wherry_client *client = new_client(NULL);
+  outcome got = perform(client, new_request("GET", server_url("/status/304")));
+  CHECK_STATUS(got.status, WHERRY_E_HTTP);
+  CHECK_INT(got.http_code, 304);
+  CHECK_INT(got.count, 0);
+  got = perform(client, new_request("GET", server_url("/status/300?body=many")));
+  CHECK_STATUS(got.status, WHERRY_E_HTTP);
+  CHECK_INT(got.http_code, 300);
+  CHECK_TEXT(got.body, "many");
+  wherry_request *request = new_request("GET", server_url("/status/304"));
+  CHECK_OK(wherry_request_accept_status(request, 304));
+  CHECK_STATUS(perform(client, request).status, WHERRY_OK);
+
+  got = perform(client, new_request("GET", server_url("/status/199?then=200&body=x")));
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_INT(got.http_code, 200);
+  got = perform(client, new_request("GET", server_url("/status/199?then=404")));
+  CHECK_STATUS(got.status, WHERRY_E_HTTP);
+  CHECK_INT(got.http_code, 404);
+  server_script("{\"interim\": [{\"raw\": [[\"send\", \"HTTP/1.1 199 Wait\\r\\n\\r\\n\"], [\"fin\"]]}]}");
+  got = perform(client, new_request("GET", server_url("/s/interim")));
+  CHECK_STATUS(got.status, WHERRY_E_NETWORK);
+}
+
+TEST("R11 of two refusals the status comes first, and the type stands beneath it") {
+  wherry_client *client = new_client(NULL);
+  wherry_request *request =
+      new_request("GET", server_url("/status/500?type=application/octet-stream&body=oh"));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_JSON_ONLY, 1));
+  wherry_response *response = NULL;
+  CHECK_FAILS(wherry_client_perform(client, request, &response), WHERRY_E_HTTP, "http_status");
+  const wherry_error *beneath = wherry_error_underlying(wherry_last_error());
+  CHECK_TEXT(wherry_error_reason(beneath), "content_type");
+  CHECK_TEXT(check_format("%.2s", (const char *)wherry_response_body(response, NULL)), "oh");
+  CHECK_OK(wherry_response_free(response));
+}
+
+TEST("R11 a body that only claims to be JSON is refused, and can be read") {
+  wherry_client *client = new_client(NULL);
+  const struct { const char *path, *body, *reason; } rows[] = {
+      {"/status/200?type=application/json&body=%7B", "{", "bad_json_body"},
+      {"/status/200?type=text/html&body=%3Cp%3E", "<p>", "bad_json_body"},
+      {"/status/200?type=text/html&body=%5B1%5D", "[1]", ""},
+      {"/status/204", "", ""},
+      {"/empty", "", ""},
+      {"/space", " ", ""}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    wherry_request *request = new_request("GET", server_url("%s", rows[i].path));
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_JSON_ONLY, 1));
+    outcome got = perform(client, request);
+    CHECK_STATUS(got.status, *rows[i].reason ? WHERRY_E_HTTP : WHERRY_OK);
+    CHECK_TEXT(got.reason, rows[i].reason);
+    CHECK_TEXT(got.body, rows[i].body);
+  }
+}
+
 TEST("R11 a content type counts only where JSON was asked for, and the body stays readable") {
   wherry_client *client = new_client(NULL);
   const struct { const char *type, *reason; } rows[] = {
@@ -308,8 +365,7 @@ TEST("R18 a transfer completes while its caller does something else") {
 }
 
 TEST("R22 a streamed body comes in pieces and is not collected") {
-  const char *loops = getenv("WHERRY_LOOPS");
-  int64_t size = loops != NULL && strcmp(loops, "full") == 0 ? INT64_C(1) << 30 : 100 << 20;
+  int64_t size = check_in_full() ? INT64_C(1) << 30 : 100 << 20;
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   perform(client, new_request("GET", server_url("/empty")));

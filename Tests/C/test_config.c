@@ -90,6 +90,8 @@ TEST("C3 ignoring the base makes a relative URL an error and changes the identif
   request = new_request("GET", server_url("/echo"));
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_IGNORE_BASE, 1));
   CHECK_STATUS(perform(client, request).status, WHERRY_OK);
+  CHECK_STATUS(download(client, request, check_path("file")).status, WHERRY_OK);
+  CHECK(check_exists(check_path("file")));
 }
 
 TEST("C4 the next base is tried where no connection can be made") {
@@ -337,8 +339,7 @@ static void *change_settings(void *number) {
 
 TEST("C18 eight threads change settings while requests fly") {
   static char names[8][8] = {"X-0", "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7"};
-  const char *loops = getenv("WHERRY_LOOPS");
-  int total = loops != NULL && strcmp(loops, "full") == 0 ? 1000 : 200;
+  int total = check_in_full() ? 1000 : 200;
   pthread_t threads[8];
   shared_client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -424,6 +425,64 @@ TEST("C12 the folder for what is kept is private, of its own name, and takes nob
   }
   long length;
   CHECK_TEXT(check_read_file(file, &length), "mine");
+}
+
+/* The storage folder that clients of this name have, or the reason why there is none. */
+static const char *storage_of(const char *name) {
+  char text[512];
+  size_t count = 0;
+  wherry_config *config = new_config();
+  if (name != NULL) CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_NAME, name));
+  wherry_status status =
+      wherry_client_copy_storage(new_client(config), text, sizeof text, &count);
+  if (status == WHERRY_OK) return check_format("%s", text);
+  CHECK_INT(status, WHERRY_E_FILE);
+  return check_format("%s", wherry_error_reason(wherry_last_error()));
+}
+
+TEST("C12 two programs do not meet, and without a home there is a clear error") {
+  const char *names[] = {"HOME", "XDG_CACHE_HOME"};
+  char *kept[2];
+  for (int i = 0; i < 2; i++) {
+    kept[i] = getenv(names[i]) ? check_format("%s", getenv(names[i])) : NULL;
+    REQUIRE_INT(unsetenv(names[i]), 0);
+  }
+  CHECK_TEXT(storage_of("demo"), "bad_storage");
+  CHECK_INT(setenv("XDG_CACHE_HOME", "relative/is/ignored", 1), 0);
+  CHECK_TEXT(storage_of("demo"), "bad_storage");
+  CHECK_INT(setenv("HOME", check_path("home"), 1), 0);
+  CHECK_TEXT(storage_of("one"), check_path("home/.cache/wherry/one"));
+  CHECK_TEXT(storage_of("two"), check_path("home/.cache/wherry/two"));
+  CHECK_INT(setenv("XDG_CACHE_HOME", check_path("cache"), 1), 0);
+  CHECK_TEXT(storage_of("one"), check_path("cache/wherry/one"));
+  CHECK_HOLDS(storage_of(NULL), check_path("cache/wherry/")); /* the program's name */
+  for (int i = 0; i < 2; i++)
+    CHECK_INT(kept[i] ? setenv(names[i], kept[i], 1) : unsetenv(names[i]), 0);
+  CHECK_INT(check_entries(check_path("home/.cache/wherry")), 2);
+
+  wherry_config *config = new_config();
+  const char *bad[] = {"", ".", "..", "a/b"};
+  for (int i = 0; i < 4; i++)
+    CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_NAME, bad[i]),
+                WHERRY_E_ARGUMENT, "bad_value");
+}
+
+TEST("C11 the app's version is set while building and on a living client, and on no request") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_APP_VERSION, "2"));
+  wherry_client *client = new_client(config);
+  CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_APP_VERSION, "3"));
+  CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_APP_VERSION, NULL));
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  CHECK_FAILS(wherry_request_set_text(request, WHERRY_TEXT_APP_VERSION, "2"), WHERRY_E_ARGUMENT,
+              "bad_option");
+  CHECK_FAILS(wherry_client_set_text(client, WHERRY_TEXT_APP_VERSION, "\xff"), WHERRY_E_ARGUMENT,
+              "bad_text");
+  /* It is for what is stored, and no server hears of it. */
+  CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_APP_VERSION, "app-version-9"));
+  outcome got = perform(client, request);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_LACKS(got.body, "app-version-9");
 }
 
 TEST("C16 nothing of the caller's is called: events wait until they are read, in its own thread") {

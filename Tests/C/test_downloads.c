@@ -127,8 +127,7 @@ TEST("D3 a directory is an error, or gives the name its place") {
 }
 
 TEST("D4 memory stays flat however large the file is") {
-  const char *loops = getenv("WHERRY_LOOPS");
-  long long size = loops != NULL && strcmp(loops, "full") == 0 ? 2LL << 30 : 100LL << 20;
+  long long size = check_in_full() ? 2LL << 30 : 100LL << 20;
   const char *path = check_path("big.bin");
   wherry_client *client = new_client(NULL);
   CHECK_STATUS(download(client, new_request("GET", server_url("/bytes/1000000")),

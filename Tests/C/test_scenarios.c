@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "fixture.h"
@@ -48,26 +49,53 @@ static char *filled(const char *text) {
   return result;
 }
 
-TEST("C2 one rule joins URLs, as the table says") {
+typedef enum joined { REQUEST, FORM, DOWNLOAD } joined;
+
+/* Sends to the URL in one of three ways; the outcome has what /echo said. */
+static outcome join(wherry_client *client, const char *url, joined kind, size_t row) {
+  wherry_queue *queue = new_queue();
+  wherry_request *request = new_request(kind == FORM ? "POST" : "GET", url);
+  const char *path = check_path("%zu", row);
+  wherry_status status;
+  if (kind == FORM) CHECK_OK(wherry_request_add_part(request, "a", "b", 1, NULL, NULL));
+  if (kind == DOWNLOAD)
+    status = wherry_client_download(client, request, path, queue, NULL, NULL);
+  else
+    status = wherry_client_send(client, request, queue, NULL, NULL);
+  if (status != WHERRY_OK)
+    return (outcome){.status = status, .reason = wherry_error_reason(wherry_last_error())};
+  outcome got = next_done(queue);
+  if (kind == DOWNLOAD && got.status == WHERRY_OK) {
+    long count;
+    got.body = check_read_file(path, &count);
+    got.count = (size_t)count;
+    CHECK_INT(unlink(path), 0);
+  }
+  return got;
+}
+
+TEST("C2 one rule joins URLs of requests, forms and downloads, as the table says") {
   wherry_json *json = table("url-joins.json");
   for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
     const char *base = text_of(json, i, "base"), *error = text_of(json, i, "error");
     const char *url = filled(text_of(json, i, "url"));
     wherry_config *config = new_config();
     if (base != NULL) CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, filled(base)));
-    outcome got = perform(new_client(config), new_request("GET", url));
-    if (error != NULL) {
-      CHECK_STATUS(got.status, WHERRY_E_ARGUMENT);
-      CHECK_TEXT(got.reason, error);
-      continue;
-    }
+    wherry_client *client = new_client(config);
     const char *host = text_of(json, i, "host");
-    CHECK_STATUS(got.status, WHERRY_OK);
-    if (got.status != WHERRY_OK) continue;
-    CHECK_TEXT(echoed(&got, "target"), text_of(json, i, "target"));
-    CHECK_TEXT(echoed_header(&got, "Host"),
-               origin(host != NULL && strcmp(host, "there") == 0 ? "localhost" : "127.0.0.1") +
-                   strlen("http://"));
+    host = origin(host != NULL && strcmp(host, "there") == 0 ? "localhost" : "127.0.0.1");
+    for (joined kind = REQUEST; kind <= DOWNLOAD; kind++) {
+      outcome got = join(client, url, kind, i);
+      if (error != NULL) {
+        CHECK_INT(got.status, WHERRY_E_ARGUMENT);
+        CHECK_TEXT(got.reason, error);
+        continue;
+      }
+      CHECK_STATUS(got.status, WHERRY_OK);
+      if (got.status != WHERRY_OK) continue;
+      CHECK_TEXT(echoed(&got, "target"), text_of(json, i, "target"));
+      CHECK_TEXT(echoed_header(&got, "Host"), host + strlen("http://"));
+    }
   }
 }
 

@@ -7,7 +7,8 @@
 #include "server.h"
 
 /* Writes `count` bytes of 'x' as the queue asks for them, then finishes. Returns the DONE. */
-static outcome write_body(wherry_queue *queue, wherry_transfer *transfer, size_t count) {
+static outcome write_body(wherry_queue *queue, wherry_transfer *transfer, size_t count,
+                          bool announced) {
   static char bytes[1 << 20];
   memset(bytes, 'x', sizeof bytes);
   size_t written = 0;
@@ -28,7 +29,9 @@ static outcome write_body(wherry_queue *queue, wherry_transfer *transfer, size_t
       written += taken;
     }
   }
-  CHECK_OK(wherry_transfer_finish(transfer));
+  /* Where the length was told, the server may have answered to the last byte already. */
+  wherry_status finished = wherry_transfer_finish(transfer);
+  CHECK(finished == WHERRY_OK || (announced && finished == WHERRY_E_STATE));
   return next_done(queue);
 }
 
@@ -43,7 +46,7 @@ TEST("R9 a body is written while it is sent, with its length and without") {
   for (int chunked = 0; chunked < 2; chunked++) {
     wherry_queue *queue = new_queue();
     wherry_transfer *transfer = start_stream(queue, chunked ? -1 : COUNT);
-    outcome got = write_body(queue, transfer, COUNT);
+    outcome got = write_body(queue, transfer, COUNT, !chunked);
     CHECK_STATUS(got.status, WHERRY_OK);
     CHECK_HOLDS(got.body, check_format("\"bytes\": %d", COUNT));
     size_t taken = 0;
@@ -55,7 +58,7 @@ TEST("R9 a body is written while it is sent, with its length and without") {
 TEST("R9 an empty body that is written is finished without a byte") {
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = start_stream(queue, -1);
-  outcome got = write_body(queue, transfer, 0);
+  outcome got = write_body(queue, transfer, 0, false);
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK_HOLDS(got.body, "\"bytes\": 0");
 }

@@ -1,9 +1,10 @@
 /* Wherry: rows U of features.md, from C: pictures and forms
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
-
-#include <unistd.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "check.h"
 #include "fixture.h"
 #include "pictures.h"
@@ -223,6 +224,54 @@ TEST("U8 file, bytes and pixels give the same picture") {
   }
 }
 
+TEST("U8 rows of pixels in each format and stride give the picture they say") {
+  enum { WIDTH = 23, HEIGHT = 17, ROOM = WIDTH * 4 + 13 };
+  const uint8_t *rgb = picture_pixels(WIDTH, HEIGHT);
+  const struct { wherry_pixel_format format; size_t bytes; } formats[] = {
+      {WHERRY_PIXELS_GRAY8, 1}, {WHERRY_PIXELS_RGB8, 3}, {WHERRY_PIXELS_RGBA8, 4},
+      {WHERRY_PIXELS_BGRA8, 4}};
+  wherry_request *request = new_request("POST", server_url("/echo"));
+  wherry_compression *compression = compression_of(1);
+  CHECK_OK(wherry_compression_set_type(compression, "png"));
+  for (size_t i = 0; i < 8; i++) {
+    wherry_pixel_format format = formats[i / 2].format;
+    size_t size = formats[i / 2].bytes, stride = i % 2 ? ROOM : WIDTH * size;
+    uint8_t *rows = check_memory(ROOM * HEIGHT);
+    memset(rows, 0x77, ROOM * HEIGHT); /* what stands between the rows is not looked at */
+    for (size_t y = 0; y < HEIGHT; y++)
+      for (size_t x = 0; x < WIDTH; x++) {
+        const uint8_t *from = rgb + (y * WIDTH + x) * 3;
+        uint8_t *to = rows + y * stride + x * size;
+        bool is_turned = format == WHERRY_PIXELS_BGRA8;
+        to[0] = from[is_turned ? 2 : 0];
+        if (size >= 3) to[1] = from[1];
+        if (size >= 3) to[2] = from[is_turned ? 0 : 2];
+        if (size == 4) to[3] = 255;
+      }
+    wherry_image *image = NULL;
+    REQUIRE_OK(wherry_image_new_pixels(rows, stride * HEIGHT, format, WIDTH, HEIGHT,
+                                       i % 2 ? stride : 0, &image));
+    CHECK_OK(wherry_request_add_image(request, "p", image, compression));
+    CHECK_OK(wherry_image_free(image));
+  }
+  CHECK_OK(wherry_compression_free(compression));
+  outcome got = send_and_wait(new_client(NULL), request);
+  REQUIRE_STATUS(got.status, WHERRY_OK);
+  for (size_t i = 0; i < 8; i++) {
+    long count;
+    int width = 0, height = 0;
+    const uint8_t *part = echoed_part(&got, i, &count);
+    const uint8_t *decoded = picture_decode(part, (size_t)count, &width, &height);
+    REQUIRE_INT(width, WIDTH);
+    REQUIRE_INT(height, HEIGHT);
+    uint8_t *expected = check_memory(WIDTH * HEIGHT * 3);
+    for (size_t j = 0; j < WIDTH * HEIGHT * 3; j++)
+      expected[j] = i < 2 ? rgb[j / 3 * 3] : rgb[j]; /* gray is its red */
+    if (!CHECK_BYTES(decoded, WIDTH * HEIGHT * 3, expected, WIDTH * HEIGHT * 3))
+      CHECK_INT(formats[i / 2].format, 0);
+  }
+}
+
 TEST("U9 parameters of client and request are form fields") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_parameter(config, "lang", "en"));
@@ -255,6 +304,19 @@ TEST("U10 progress counts the whole body, rises and ends at its end") {
   CHECK(got.last_expected > (int64_t)count); /* the boundaries too */
   CHECK_INT(got.last_done, got.last_expected);
   CHECK_HOLDS(got.body, check_format("\"bytes\": %lld", (long long)got.last_done));
+}
+
+/* Only this picture is to blame, and it is told so. */
+static void check_blamed(const wherry_error *error, int32_t index, wherry_status status) {
+  wherry_list *list = NULL;
+  wherry_image_row row = {.size = sizeof row};
+  REQUIRE_OK(wherry_error_list_failed_images(error, &list));
+  keep_list(list);
+  REQUIRE_INT(wherry_list_count(list), 1);
+  CHECK_OK(wherry_list_image(list, 0, &row));
+  CHECK_INT(row.index, index);
+  CHECK_INT(row.status, status);
+  CHECK(row.file_name != NULL && row.reason != NULL && row.message != NULL);
 }
 
 TEST("U11 when the request fails, all its pictures are listed as not sent") {
@@ -297,8 +359,73 @@ TEST("U11 a picture that cannot be read fails the upload and says which") {
   REQUIRE_OK(wherry_client_upload_images(new_client(NULL), new_request("POST", server_url("/echo")),
                                          "p", paths, 2, compression, queue, NULL, NULL));
   CHECK_OK(wherry_compression_free(compression));
-  outcome got = next_done(queue);
-  CHECK_STATUS(got.status, WHERRY_E_IMAGE);
+  int good = 0, bad_ones = 0;
+  wherry_event *event = NULL;
+  for (bool is_over = false; !is_over;) {
+    CHECK_OK(wherry_event_free(event));
+    REQUIRE_OK(wherry_queue_next(queue, 60000, &event));
+    if (wherry_event_get_kind(event) == WHERRY_EVENT_IMAGE) {
+      bool failed = wherry_event_status(event) != WHERRY_OK;
+      CHECK_INT(wherry_event_detail(event), failed);
+      if (failed) CHECK_INT(wherry_event_status(event), WHERRY_E_IMAGE), bad_ones++;
+      else good++;
+    }
+    is_over = wherry_event_get_kind(event) == WHERRY_EVENT_DONE;
+  }
+  CHECK(good <= 1);
+  CHECK_INT(bad_ones, 1);
+  CHECK_INT(wherry_event_status(event), WHERRY_E_IMAGE);
+  CHECK_HOLDS(wherry_error_message(wherry_event_error(event)), "bad.jpg");
+  check_blamed(wherry_event_error(event), 1, WHERRY_E_IMAGE);
+  CHECK_OK(wherry_event_free(event));
+  CHECK_INT(server_count("requests"), 0);
+}
+
+TEST("U11 a picture that is missing or closed is E_FILE at once, and it is said which") {
+  const char *missing = check_path("none.jpg"), *closed = picture_file("closed.jpg", 8, 8), *good = picture_file("a.jpg", 8, 8);
+  REQUIRE_INT(chmod(check_path("."), 0755), 0);
+  REQUIRE_INT(chmod(closed, 0), 0);
+  const char *bad[] = {missing, closed};
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  for (int i = 0; i < 2; i++) {
+    const char *paths[] = {good, bad[i]};
+    wherry_request *request = new_request("POST", server_url("/echo"));
+    wherry_image *image = (wherry_image *)&request;
+    /* Root may read everything, and stops being root for a while. */
+    REQUIRE(geteuid() != 0 || seteuid(65534) == 0);
+    wherry_status single = wherry_image_new_file(bad[i], &image);
+    const char *message = check_format("%s", wherry_error_message(wherry_last_error()));
+    wherry_status all = wherry_client_upload_images(client, request, "p", paths, 2, NULL, queue,
+                                                    NULL, NULL);
+    REQUIRE(geteuid() == getuid() || seteuid(getuid()) == 0);
+    CHECK_STATUS(single, WHERRY_E_FILE);
+    CHECK(image == (wherry_image *)&request); /* nothing was written */
+    CHECK_HOLDS(message, bad[i]);
+    CHECK_STATUS(all, WHERRY_E_FILE);
+    CHECK_HOLDS(wherry_error_message(wherry_last_error()), bad[i]);
+    CHECK(wherry_error_reason(wherry_last_error())[0] != '\0');
+  }
+  CHECK(queue_is_empty(queue));
+  CHECK_INT(server_count("requests"), 0);
+}
+
+TEST("U11 a folder where a picture should be fails the upload and is named") {
+  const char *folder = check_path("folder.jpg");
+  REQUIRE_INT(mkdir(folder, 0755), 0);
+  const char *paths[] = {picture_file("a.jpg", 8, 8), folder};
+  wherry_queue *queue = new_queue();
+  REQUIRE_OK(wherry_client_upload_images(new_client(NULL), new_request("POST", server_url("/echo")),
+                                         "p", paths, 2, NULL, queue, NULL, NULL));
+  wherry_event *event = NULL;
+  do {
+    CHECK_OK(wherry_event_free(event));
+    REQUIRE_OK(wherry_queue_next(queue, 60000, &event));
+  } while (wherry_event_get_kind(event) != WHERRY_EVENT_DONE);
+  CHECK_INT(wherry_event_status(event), WHERRY_E_FILE);
+  CHECK_HOLDS(wherry_error_message(wherry_event_error(event)), folder);
+  check_blamed(wherry_event_error(event), 1, WHERRY_E_FILE);
+  CHECK_OK(wherry_event_free(event));
   CHECK_INT(server_count("requests"), 0);
 }
 
@@ -329,8 +456,7 @@ TEST("U12 parts of bytes and files keep names and types, and hostile names stay 
 }
 
 TEST("U12 a file part is read while it is sent, however large it is") {
-  const char *loops = getenv("WHERRY_LOOPS");
-  int64_t size = loops != NULL && strcmp(loops, "full") == 0 ? INT64_C(2) << 30 : 128 << 20;
+  int64_t size = check_in_full() ? INT64_C(2) << 30 : 128 << 20;
   const char *path = check_path("large");
   check_write_file(path, "", 0);
   REQUIRE_INT(truncate(path, size), 0); /* sparse: nothing of it is on the disk */

@@ -198,7 +198,8 @@ package enum RequestPlanner {
             try TextOption.bearerToken.check(token, in: .request)
             own.append(("Authorization", "Bearer \(token)"))
         }
-        if hasBody, !has("Content-Type"),
+        // Without a word of ours libcurl calls every content a form, and also none.
+        if hasBody || ["POST", "PUT", "PATCH"].contains(request.method), !has("Content-Type"),
             !settings.fields.contains(where: { Headers.areEqual($0.name, "Content-Type") })
         {
             if let contentType, let violation = FieldRules.violation(

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -214,6 +215,21 @@ long check_resident_kib(void) {
 }
 
 long check_descriptors(void) { return check_entries("/proc/self/fd") - 1; }
+
+long check_threads(void) { return check_entries("/proc/self/task"); }
+
+bool check_threads_are(long count) {
+  for (long turn = 0; turn < 200000; turn++) {
+    if (check_threads() <= count) return true;
+    sched_yield();
+  }
+  return false;
+}
+
+bool check_in_full(void) {
+  const char *loops = getenv("WHERRY_LOOPS");
+  return loops != NULL && strcmp(loops, "full") == 0;
+}
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
   (void)status, (void)kind, (void)place;

@@ -91,5 +91,11 @@ long check_entries(const char *directory);
 /* Resident memory and open descriptors of this process. */
 long check_resident_kib(void);
 long check_descriptors(void);
+/* Whether this process comes down to so many threads: one that was joined may be listed for a
+ * moment more. */
+bool check_threads_are(long count);
+long check_threads(void);
+/* Whether WHERRY_LOOPS is "full": then what is repeated is repeated as often as its row says. */
+bool check_in_full(void);
 
 #endif
