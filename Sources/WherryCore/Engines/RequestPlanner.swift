@@ -199,7 +199,7 @@ package enum RequestPlanner {
             own.append(("Authorization", "Bearer \(token)"))
         }
         // Without a word of ours libcurl calls every content a form, and also none.
-        if hasBody || ["POST", "PUT", "PATCH"].contains(request.method), !has("Content-Type"),
+        if hasBody || expectsContent(request.method), !has("Content-Type"),
             !settings.fields.contains(where: { Headers.areEqual($0.name, "Content-Type") })
         {
             if let contentType, let violation = FieldRules.violation(
@@ -227,6 +227,14 @@ package enum RequestPlanner {
                 if lostBody && bodyNames.contains(name) { return false }
                 return !crossOrigin || safeNames.contains(name)
             })
+    }
+
+    /// Whether libcurl announces content with this method, also where there is none.
+    private static func expectsContent(_ method: String?) -> Bool {
+        switch method {
+        case "POST", "PUT", "PATCH": true
+        default: false
+        }
     }
 
     /// Fields that say something about the body of the request.
