@@ -19,7 +19,8 @@
 #include "check.h"
 
 extern char **environ;
-static int port, tls_port;
+static int port, tls_port, nginx_port;
+static char nginx_ca_path[512];
 
 _Noreturn static void give_up(const char *what) {
   fprintf(stderr, "test server: %s: %s\n", what, strerror(errno));
@@ -33,15 +34,17 @@ static int announced(const char *line, const char *name) {
   return number;
 }
 
-/* It leaves when its standard input ends: our end of the pipe stays open until we are gone. */
-static void start(void) {
+/* Runs a Python module of the test server with these further words, and gives its first line, the
+ * test program's for good. It leaves when its standard input ends: our end of the pipe stays open
+ * until we are gone. */
+static const char *launch(const char *module, char *const *more, char *line, int capacity) {
   int input[2], output[2];
   pid_t pid;
   posix_spawn_file_actions_t actions;
   if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0) give_up("pipe");
   char *python = getenv("WHERRY_PYTHON");
-  char *words[] = {python ? python : "python3", "-m", "wherry_testserver", "--port", "0",
-                   "--tls-make", "self-signed", NULL};
+  char *words[10] = {python ? python : "python3", "-m", (char *)module};
+  for (size_t i = 0; more[i] != NULL && i < 6; i++) words[3 + i] = more[i];
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input[0], 0);
   posix_spawn_file_actions_adddup2(&actions, output[1], 1);
@@ -53,11 +56,43 @@ static void start(void) {
   close(output[1]);
 
   FILE *stream = fdopen(output[0], "r");
+  if (stream == NULL || fgets(line, capacity, stream) == NULL) give_up("no announcement");
+  fclose(stream);
+  return line;
+}
+
+static void start(void) {
+  char *more[] = {"--port", "0", "--tls-make", "self-signed", NULL};
   char line[4096];
-  if (stream == NULL || fgets(line, sizeof line, stream) == NULL) give_up("no announcement");
+  launch("wherry_testserver", more, line, sizeof line);
   port = announced(line, "\"port\": ");
   tls_port = announced(line, "\"tls_port\": ");
-  fclose(stream);
+}
+
+bool nginx_is_here(void) {
+  char *more[] = {NULL};
+  static char line[4096];
+  if (line[0] == '\0') launch("wherry_testserver.nginx", more, line, sizeof line);
+  if (strstr(line, "\"missing\"") != NULL) {
+    printf("  skipped: nginx is missing: run scripts/setup\n");
+    return false;
+  }
+  nginx_port = announced(line, "\"tls_port\": ");
+  const char *path = strstr(line, "\"ca\": \"");
+  if (path == NULL) give_up(line);
+  path += strlen("\"ca\": \"");
+  snprintf(nginx_ca_path, sizeof nginx_ca_path, "%.*s", (int)strcspn(path, "\""), path);
+  return true;
+}
+
+const char *nginx_ca(void) { return nginx_ca_path; }
+
+char *nginx_url(const char *path) {
+  return check_format("https://localhost:%d%s", nginx_port, path);
+}
+
+char *nginx_via(const char *url) {
+  return nginx_url(check_format("/via/%d%s", port, strchr(url + strlen("http://"), '/')));
 }
 
 static char *url_of(const char *scheme, int number, const char *format, va_list arguments) {

@@ -30,4 +30,13 @@ wherry_json *server_log(void);
 /* A field of the request with that index, or NULL if it was not sent; "a, b" if sent twice. */
 const char *server_field(size_t index, const char *name);
 
+/* Starts nginx, with HTTP/2 over TLS, at its first call; false with a word where it is missing. */
+bool nginx_is_here(void);
+/* The file of the CA to trust. */
+const char *nginx_ca(void);
+/* An HTTPS address of nginx, such as of "/protocol". */
+char *nginx_url(const char *path);
+/* The same for what server_url gave: nginx hands it on. */
+char *nginx_via(const char *url);
+
 #endif
