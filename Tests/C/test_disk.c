@@ -35,7 +35,7 @@ static outcome download_in_little_room(wherry_client *client, const char *url, c
   limit_files(ROOM);
   wherry_status status = wherry_client_download(client, request, path, queue, NULL, &transfer);
   if (status == WHERRY_OK)
-    status = wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 60000);
+    status = wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 600000);
   limit_files(0);
   REQUIRE_OK(status);
   got = done_of(queue, keep_transfer(transfer));

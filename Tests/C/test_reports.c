@@ -16,7 +16,7 @@ static wherry_event *finished(wherry_client *client, wherry_request *request, co
   keep_transfer(transfer);
   wherry_event *event = NULL;
   for (;;) {
-    REQUIRE_OK(wherry_queue_next(queue, 60000, &event));
+    REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
     if (wherry_event_get_kind(event) == WHERRY_EVENT_DONE) return event;
     CHECK_TEXT(wherry_event_digest(event, WHERRY_DIGEST_SHA256), NULL);
     CHECK_OK(wherry_event_free(event));
@@ -93,7 +93,7 @@ TEST("R23 of a compressed answer both numbers are told, on the wire and undone")
   size_t body = 0;
   for (bool done = false; !done;) {
     wherry_event *event = NULL;
-    REQUIRE_OK(wherry_queue_next(queue, 60000, &event));
+    REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
     if (wherry_event_get_kind(event) == WHERRY_EVENT_PROGRESS) {
       CHECK_OK(wherry_event_progress(event, &last));
       CHECK(last.decoded_bytes >= last.done_bytes || last.done_bytes < 100);

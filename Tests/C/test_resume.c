@@ -63,7 +63,7 @@ static const char *restarts_until_done(wherry_queue *queue, wherry_status *out_s
   for (;;) {
     wherry_record record = {.size = sizeof record};
     size_t count = 0;
-    REQUIRE_OK(wherry_queue_read(queue, &record, 1, 60000, &count));
+    REQUIRE_OK(wherry_queue_read(queue, &record, 1, 600000, &count));
     bool is_done = record.kind == WHERRY_EVENT_DONE;
     if (record.kind == WHERRY_EVENT_STATE && record.detail == WHERRY_STATE_RESTARTED)
       restarts = check_format("%s%s,", restarts, record.reason ? record.reason : "?");
@@ -184,7 +184,7 @@ TEST("D9 speed and the time that is left come with progress") {
   bool is_over = false;
   while (!is_over) {
     wherry_event *event = NULL;
-    REQUIRE_OK(wherry_queue_next(queue, 60000, &event));
+    REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
     if (wherry_event_get_kind(event) == WHERRY_EVENT_PROGRESS) {
       wherry_progress now = {.size = sizeof now};
       CHECK_OK(wherry_event_progress(event, &now));

@@ -114,7 +114,7 @@ TEST("M5 whatever two threads say, the states of a transfer follow each other as
     while (ended < started) {
       wherry_record record = {.size = sizeof record};
       size_t count = 0;
-      wherry_status status = wherry_queue_read(queue, &record, 1, 60000, &count);
+      wherry_status status = wherry_queue_read(queue, &record, 1, 600000, &count);
       if (!CHECK_OK(status)) break;
       take(&record);
       ended += record.kind == WHERRY_EVENT_DONE;

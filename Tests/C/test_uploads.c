@@ -363,7 +363,7 @@ TEST("U11 a picture that cannot be read fails the upload and says which") {
   wherry_event *event = NULL;
   for (bool is_over = false; !is_over;) {
     CHECK_OK(wherry_event_free(event));
-    REQUIRE_OK(wherry_queue_next(queue, 60000, &event));
+    REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
     if (wherry_event_get_kind(event) == WHERRY_EVENT_IMAGE) {
       bool failed = wherry_event_status(event) != WHERRY_OK;
       CHECK_INT(wherry_event_detail(event), failed);
@@ -420,7 +420,7 @@ TEST("U11 a folder where a picture should be fails the upload and is named") {
   wherry_event *event = NULL;
   do {
     CHECK_OK(wherry_event_free(event));
-    REQUIRE_OK(wherry_queue_next(queue, 60000, &event));
+    REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
   } while (wherry_event_get_kind(event) != WHERRY_EVENT_DONE);
   CHECK_INT(wherry_event_status(event), WHERRY_E_FILE);
   CHECK_HOLDS(wherry_error_message(wherry_event_error(event)), folder);
