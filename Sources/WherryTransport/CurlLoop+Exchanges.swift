@@ -34,7 +34,7 @@ extension CurlLoop {
                 queue.setLimits(perHost: perHost, total: total)
                 setConnectionCache()
                 startWaiting()
-            case .clockMoved: now = clock.now()
+            case .lookAgain: now = clock.now()
             }
         }
     }

@@ -111,7 +111,7 @@ extension CurlLoop {
         guard nanoseconds != 0 else { return 0 }
         let mayRest = !hasWork
         let mustRead = mailbox.withLock { mailbox -> Bool in
-            if !mailbox.messages.isEmpty || mailbox.isClosing
+            if !mailbox.messages.isEmpty || mailbox.isClosing || mailbox.isWanted
                 || (mayRest && mailbox.driver == .thread)
             {
                 return true

@@ -22,18 +22,24 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         case continueSending(Exchange)
         case schedule(Instant, @Sendable () -> Void)
         case limits(perHost: Int, total: Int)
-        case clockMoved
+        /// Somebody else has changed what the driver goes by.
+        case lookAgain
     }
 
     enum Driver { case nobody, thread, caller }
-
-    /// Who is woken for a message: whoever turns the loop, or only one who does so already.
-    enum Wake { case anybody, driver, nobody }
 
     struct Mailbox {
         var messages: [Message] = []
         var driver = Driver.nobody
         var thread: NativeThread?
+        /// The thread looks after a loop that a caller left for a moment.
+        var isWatched = false
+        /// How many times a caller has turned the loop.
+        var visits = 0
+        /// A caller waits for the thread to make way.
+        var isWanted = false
+        /// Callers that wait for answers while somebody else turns the loop.
+        var bystanders = 0
         /// The driver is in epoll, or about to be, and has seen every message before.
         var isAsleep = false
         var isClosing = false
@@ -53,10 +59,10 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// Signalled with the mailbox locked; everything else with it is the driver's.
     var waker: EventFD?
     let wakerDescriptor: Int32
-    private let forkGeneration = ForkGuard.current
+    let forkGeneration = ForkGuard.current
     /// The thread that turns the loop now, so that calls from inside it are told apart.
-    private let drivingThread = Atomic<UInt>(0)
-    private var observation: ClockObservation?
+    let drivingThread = Atomic<UInt>(0)
+    var observation: ClockObservation?
 
     // Turning: one thread, and callbacks of libcurl inside it, so that the accesses of one another
     // never overlap and need no check.
@@ -155,7 +161,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     }
 
     /// Gives back all that libcurl holds, idle connections too.
-    private func tearDown() {
+    func tearDown() {
         guard !isTornDown else { return }
         isTornDown = true
         pool.removeAll()
@@ -173,8 +179,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
 
     /// Leaves a message and sees to it that somebody reads it.
     ///
-    /// - Parameter wake: `nobody` if the caller is about to `drive`.
-    func post(_ message: Message, wake: Wake = .anybody) {
+    /// - Parameter wake: who reads it, if nobody turns the loop.
+    func post(_ message: Message, wake: Wake = .now) {
         if isDrivenHere {
             inner.append(message)
             return
@@ -187,8 +193,11 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
                 return TransportError(.shutDown, "The client was closed")
             }
             mailbox.messages.append(message)
-            if wake == .nobody || (wake == .driver && mailbox.driver == .nobody) { return nil }
-            guard !self.wake(&mailbox) else { return nil }
+            if mailbox.driver == .nobody && wake != .now {
+                if wake == .never || watch(&mailbox) { return nil }
+            } else if self.wake(&mailbox) {
+                return nil
+            }
             mailbox.messages.removeLast()
             return Self.noThreadError
         }
@@ -201,16 +210,21 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
 
     /// A clock was moved by hand: whoever sleeps by it looks again.
     private func clockMoved() {
+        if isDrivenHere { inner.append(.lookAgain) } else { lookAgain() }
+    }
+
+    /// Has another thread that turns the loop look at the clock and ask `isDone` again.
+    func lookAgain() {
+        guard !isDrivenHere else { return }
         mailbox.withLock { mailbox in
-            guard mailbox.driver != .nobody, !isDrivenHere else { return }
-            mailbox.messages.append(.clockMoved)
+            guard mailbox.driver != .nobody else { return }
+            mailbox.messages.append(.lookAgain)
             _ = wake(&mailbox)
         }
-        if isDrivenHere { inner.append(.clockMoved) }
     }
 
     /// `false` if nobody reads the mailbox and no thread can be had.
-    private func wake(_ mailbox: inout Mailbox) -> Bool {
+    func wake(_ mailbox: inout Mailbox) -> Bool {
         if mailbox.driver == .nobody { return handToThread(&mailbox) }
         if mailbox.isAsleep {
             mailbox.isAsleep = false
@@ -220,14 +234,14 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     }
 
     /// Lets the loop's own thread turn it from now on; starts that thread if there is none.
-    private func handToThread(_ mailbox: inout Mailbox) -> Bool {
-        guard canHandToThread(&mailbox) else { return false }
+    func handToThread(_ mailbox: inout Mailbox) -> Bool {
+        guard hasThread(&mailbox) else { return false }
         mailbox.driver = .thread
         self.mailbox.notify()
         return true
     }
 
-    private func canHandToThread(_ mailbox: inout Mailbox) -> Bool {
+    func hasThread(_ mailbox: inout Mailbox) -> Bool {
         if mailbox.thread == nil {
             mailbox.thread = try? NativeThread(name: "wherry-network") { [self] in runThread() }
         }
@@ -238,170 +252,9 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         drivingThread.load(ordering: .relaxed) == Self.currentThread
     }
 
-    private static var currentThread: UInt { UInt(pthread_self()) }
+    static var currentThread: UInt { UInt(pthread_self()) }
 
-    /// Turns the loop on the caller's thread until `isDone`, if nobody else turns it.
-    func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool {
-        guard !isDrivenHere, ForkGuard.current == forkGeneration else { return false }
-        let taken = mailbox.withLock { mailbox -> Bool in
-            guard mailbox.driver == .nobody, !mailbox.isClosed, !mailbox.isClosing else {
-                if !mailbox.messages.isEmpty { _ = wake(&mailbox) }
-                return false
-            }
-            mailbox.driver = .caller
-            return true
-        }
-        guard taken else { return false }
-        let limit = timeout.map { SystemClock.shared.now().advanced(by: max(0, $0)) } ?? .never
-        drivingThread.store(Self.currentThread, ordering: .relaxed)
-        while !isDone() && !sawClosing && SystemClock.shared.now() < limit {
-            turn(until: limit, unless: isDone)
-        }
-        if mailbox.withLock({ $0.isClosing }) { shutDown() }
-        while !letGo() { giveUp() }
-        return true
-    }
-
-    /// The driver's last step: the thread goes on with what is left. `false` if there is none, and
-    /// none can be had.
-    private func letGo() -> Bool {
-        mailbox.update { mailbox in
-            let isLeft = !mailbox.isClosed && (hasWork || !mailbox.messages.isEmpty)
-            if isLeft && !canHandToThread(&mailbox) { return false }
-            drivingThread.store(0, ordering: .relaxed)
-            mailbox.driver = .nobody
-            return isLeft ? handToThread(&mailbox) : true
-        }
-    }
-
-    /// Ends everything: there is nobody who could go on with it.
-    private func giveUp() {
-        refusal = Self.noThreadError
-        defer { refusal = nil }
-        let messages = mailbox.withLock { mailbox in
-            let messages = mailbox.messages
-            mailbox.messages = []
-            return messages
-        }
-        read(messages)
-        for exchange in queue.removeAll() { finishUnstarted(exchange, Self.noThreadError) }
-        while let exchange = active.last { finish(exchange, error: Self.noThreadError) }
-        // What was to happen later happens now, and finds the same.
-        let due = timers
-        timers = []
-        for timer in due { timer.body() }
-        readInner()
-        tellListeners()
-    }
-
-    private static let noThreadError = TransportError(
+    static let noThreadError = TransportError(
         .noMemory, "No thread could be started for the transfer")
-
-    /// Cancels everything, gives back every descriptor and ends the thread.
-    ///
-    /// Whoever turns the loop does the work; the caller does, if nobody turns it.
-    func close() {
-        guard ForkGuard.current == forkGeneration else { return }
-        if isDrivenHere {
-            mailbox.withLock { $0.isClosing = true }
-            return
-        }
-        enum Step {
-            case shutDown, done
-            case join(NativeThread)
-        }
-        while true {
-            let step = mailbox.wait { mailbox -> Step? in
-                if mailbox.isClosed {
-                    if let thread = mailbox.thread {
-                        mailbox.thread = nil
-                        mailbox.isJoining = true
-                        return .join(thread)
-                    }
-                    return mailbox.isJoining ? nil : .done
-                }
-                mailbox.isClosing = true
-                guard mailbox.driver == .nobody else {
-                    _ = wake(&mailbox)
-                    return nil
-                }
-                mailbox.driver = .caller
-                return .shutDown
-            }
-            switch step {
-            case .shutDown:
-                drivingThread.store(Self.currentThread, ordering: .relaxed)
-                shutDown()
-                drivingThread.store(0, ordering: .relaxed)
-            case .join(let thread):
-                thread.join()
-                mailbox.update { $0.isJoining = false }
-                return
-            case .done, nil: return
-            }
-        }
-    }
-
-    // MARK: The thread
-
-    private func runThread() {
-        while true {
-            let isWanted = mailbox.wait { mailbox -> Bool? in
-                mailbox.isClosed ? false : mailbox.driver == .thread ? true : nil
-            }
-            guard isWanted == true else { return }
-            drivingThread.store(Self.currentThread, ordering: .relaxed)
-            while true {
-                turn(until: .never)
-                enum Next { case turn, rest, close }
-                let next = mailbox.withLock { mailbox -> Next in
-                    if mailbox.isClosing { return .close }
-                    guard !hasWork && mailbox.messages.isEmpty else { return .turn }
-                    drivingThread.store(0, ordering: .relaxed)
-                    mailbox.driver = .nobody
-                    return .rest
-                }
-                if next == .turn { continue }
-                if next == .rest { break }
-                shutDown()
-                drivingThread.store(0, ordering: .relaxed)
-                return
-            }
-        }
-    }
-
-    /// The driver's last deed. All receivers have heard and all is given back when others see it.
-    private func shutDown() {
-        refusal = Self.closedError
-        while true {
-            let messages = mailbox.withLock { mailbox in
-                let messages = mailbox.messages
-                mailbox.messages = []
-                return messages
-            }
-            read(messages)
-            readInner()
-            for exchange in queue.removeAll() { finishUnstarted(exchange, Self.closedError) }
-            while let exchange = active.last { finish(exchange, error: Self.closedError) }
-            timers.removeAll()
-            tellListeners()
-            guard inner.isEmpty else { continue }
-            let isOver = mailbox.withLock { mailbox -> Bool in
-                guard mailbox.messages.isEmpty else { return false }
-                mailbox.isRefusing = true
-                return true
-            }
-            if isOver { break }
-        }
-        observation = nil
-        tearDown()
-        sockets.close()
-        mailbox.update { mailbox in
-            waker = nil
-            mailbox.isClosed = true
-            mailbox.driver = .nobody
-        }
-    }
-
     static let closedError = TransportError(.cancelled, "The client was closed")
 }

@@ -19,9 +19,9 @@ package final class CurlTransport: Transport, ExchangeCarrier {
 
     package var clock: any Clock { loop.clock }
 
-    package func start(_ exchange: Exchange, wake: Bool) {
+    package func start(_ exchange: Exchange, wake: Wake) {
         exchange.carrier = self
-        loop.post(.start(exchange), wake: wake ? .anybody : .nobody)
+        loop.post(.start(exchange), wake: wake)
     }
 
     package func cancel(_ exchange: Exchange) { loop.post(.cancel(exchange)) }
@@ -34,9 +34,12 @@ package final class CurlTransport: Transport, ExchangeCarrier {
         loop.post(.schedule(time, body))
     }
 
-    package func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool {
-        loop.drive(until: isDone, timeout: timeout)
+    package func drive(until isDone: () -> Bool, timeout: Int64?, returns: Bool) -> Bool {
+        loop.drive(until: isDone, timeout: timeout, returns: returns)
     }
+
+    package func lookAgain() { loop.lookAgain() }
+    package func standBy<Result>(_ body: () -> Result) -> Result { loop.standBy(body) }
 
     package func atEndOfTurn(_ listener: any TurnListener) -> Bool {
         loop.atEndOfTurn(listener)
@@ -44,7 +47,7 @@ package final class CurlTransport: Transport, ExchangeCarrier {
 
     package func setConnectionLimits(perHost: Int, total: Int) {
         // Whoever turns the loop lets more start at once; for this alone nobody begins to.
-        loop.post(.limits(perHost: perHost, total: total), wake: .driver)
+        loop.post(.limits(perHost: perHost, total: total), wake: .never)
     }
 
     package func close() { loop.close() }

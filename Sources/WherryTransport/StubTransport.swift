@@ -141,7 +141,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
 
     // MARK: Transport
 
-    package func start(_ exchange: Exchange, wake: Bool) {
+    package func start(_ exchange: Exchange, wake: Wake) {
         exchange.carrier = self
         post(.start(exchange))
     }
@@ -154,7 +154,9 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         post(.schedule(time, body))
     }
     /// Never takes the thread: everything is told on the stub's own.
-    package func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool { false }
+    package func drive(until isDone: () -> Bool, timeout: Int64?, returns: Bool) -> Bool { false }
+    package func lookAgain() {}
+    package func standBy<Result>(_ body: () -> Result) -> Result { body() }
     package func atEndOfTurn(_ listener: any TurnListener) -> Bool { false }
     package func setConnectionLimits(perHost: Int, total: Int) {
         post(.limits(perHost: perHost, total: total))

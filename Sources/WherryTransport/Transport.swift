@@ -13,9 +13,7 @@ package protocol Transport: AnyObject, Sendable {
     /// thread) the receiver hears `didFinish`, and nothing else, before this returns: call it with
     /// no lock held. Everything else is told on the transport's thread, and so after this where it
     /// is called there.
-    ///
-    /// - Parameter wake: `false` if the caller is about to `drive`.
-    func start(_ exchange: Exchange, wake: Bool)
+    func start(_ exchange: Exchange, wake: Wake)
     /// Ends it with `cancelled`, unless it has ended. From any thread, any number of times.
     func cancel(_ exchange: Exchange)
     /// Stops or goes on reading and sending. Timeouts stand still meanwhile.
@@ -23,10 +21,17 @@ package protocol Transport: AnyObject, Sendable {
     /// Runs `body` once on the transport's thread at that time, or soon after.
     func schedule(at time: Instant, _ body: @escaping @Sendable () -> Void)
     /// Lends the calling thread until `isDone` answers `true` or the real time is over;
-    /// returns at once where the transport runs on a thread of its own just now.
+    /// returns at once where another thread turns the transport and goes on with it.
     ///
+    /// - Parameter returns: whether the caller will come again soon, as one does who reads event
+    ///   after event: what is left waits a moment for it.
     /// - Returns: whether the thread was taken.
-    func drive(until isDone: () -> Bool, timeout: Int64?) -> Bool
+    func drive(until isDone: () -> Bool, timeout: Int64?, returns: Bool) -> Bool
+    /// Has the thread that drives ask `isDone` again: something else than the transport has
+    /// changed what it goes by.
+    func lookAgain()
+    /// Runs a wait for what other threads' turning of the transport brings.
+    func standBy<Result>(_ body: () -> Result) -> Result
     /// Has a listener told once everything that came in together has been told. `false`, and
     /// nothing follows, on any thread but the transport's.
     func atEndOfTurn(_ listener: any TurnListener) -> Bool
@@ -34,6 +39,16 @@ package protocol Transport: AnyObject, Sendable {
     /// Cancels everything, and returns when no thread and no descriptor is left. The receivers
     /// have heard `didFinish` by then. Called on its own thread it cannot wait, and does not.
     func close()
+}
+
+/// Who is to take up what is left for a transport that no thread turns just now.
+package enum Wake: Sendable {
+    /// The caller, who is about to `drive`.
+    case never
+    /// Somebody who is expected to drive in a moment; the transport's own thread after that.
+    case soon
+    /// The transport's own thread.
+    case now
 }
 
 /// Waits until a transport is through with all that came in together.

@@ -74,7 +74,7 @@ private final class SlowReceiver: ExchangeReceiver {
                 ExchangeRequest(
                     method: "GET", url: try HTTPURL(scope.url("/bytes/\(size)\(query)"))),
                 receiver: receiver)
-            transport.start(exchange, wake: true)
+            transport.start(exchange, wake: .now)
             let result = try receiver.consumeAll(exchange)
 
             #expect(result.error == nil)
@@ -97,7 +97,7 @@ private final class SlowReceiver: ExchangeReceiver {
             let exchange = Exchange(
                 ExchangeRequest(method: "GET", url: try HTTPURL(scope.url("/bytes/1000000"))),
                 receiver: receiver)
-            transport.start(exchange, wake: true)
+            transport.start(exchange, wake: .now)
             _ = try receiver.consumeAll(exchange)
 
             var position = offset
@@ -331,7 +331,7 @@ private final class SlowReceiver: ExchangeReceiver {
             let exchange = Exchange(
                 ExchangeRequest(method: "GET", url: try HTTPURL(scope.url("/bytes/\(size)"))),
                 receiver: receiver)
-            transport.start(exchange, wake: true)
+            transport.start(exchange, wake: .now)
             let last = moment == "success" ? "success" : "cancelled"
             #expect(
                 receiver.heard.wait(timeout: .milliseconds(60_000)) {

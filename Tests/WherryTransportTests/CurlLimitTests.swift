@@ -33,7 +33,7 @@ import WherrySystem
             let second = try Call("GET", scope.url("/bytes/1000"))
             // Both in one turn of the loop, before libcurl has looked at the first.
             transport.schedule(at: transport.clock.now()) {
-                transport.start(second.exchange, wake: true)
+                transport.start(second.exchange, wake: .now)
                 transport.cancel(second.exchange)
             }
             let metrics = try second.result().metrics
@@ -93,12 +93,12 @@ import WherrySystem
             let scope = server.scope()
             try withTransport { transport in
                 let warm = try Call("GET", scope.url("/bytes/10"))
-                transport.start(warm.exchange, wake: false)
-                _ = transport.drive(until: { warm.receiver.isFinished }, timeout: nil)
+                transport.start(warm.exchange, wake: .never)
+                _ = transport.drive(until: { warm.receiver.isFinished }, timeout: nil, returns: false)
                 let held = try Call("GET", scope.url("/bytes/10?gate=never"))
-                transport.start(held.exchange, wake: false)
+                transport.start(held.exchange, wake: .never)
                 let mine = try Call("GET", scope.url("/bytes/10"))
-                transport.start(mine.exchange, wake: false)
+                transport.start(mine.exchange, wake: .never)
                 // Room for small things, none for a thread's stack; those of ended threads are
                 // kept for others, and have to be taken first.
                 try limitMemory(toMore: 4 << 20)
@@ -113,7 +113,7 @@ import WherrySystem
                     isOver.update { $0 = true }
                     for thread in threads { thread.join() }
                 }
-                _ = transport.drive(until: { mine.receiver.isFinished }, timeout: nil)
+                _ = transport.drive(until: { mine.receiver.isFinished }, timeout: nil, returns: false)
                 try #require(try mine.result().error == nil)
                 try #require(held.receiver.isFinished)
                 try #require(try held.result().error?.kind == .noMemory)
@@ -136,8 +136,8 @@ import WherrySystem
                     method: "GET", url: try HTTPURL(server.url("/empty")), headers: list)
                 let receiver = RecordingReceiver()
                 let exchange = Exchange(request, receiver: receiver)
-                transport.start(exchange, wake: false)
-                _ = transport.drive(until: { receiver.isFinished }, timeout: nil)
+                transport.start(exchange, wake: .never)
+                _ = transport.drive(until: { receiver.isFinished }, timeout: nil, returns: false)
                 try #require(try receiver.result().error?.kind == .noMemory)
             }
             var text = large
@@ -163,8 +163,8 @@ import WherrySystem
             var transport: CurlTransport? = try CurlTransport(configuration)
             func ask() throws -> ExchangeResult {
                 let call = try Call("GET", scope.tlsURL("/bytes/10"))
-                transport?.start(call.exchange, wake: false)
-                _ = transport?.drive(until: { call.receiver.isFinished }, timeout: nil)
+                transport?.start(call.exchange, wake: .never)
+                _ = transport?.drive(until: { call.receiver.isFinished }, timeout: nil, returns: false)
                 return try call.result()
             }
             try #require(try ask().error == nil)

@@ -51,8 +51,8 @@ private final class ThreadNoter: ExchangeReceiver {
         try withTransport { transport in
             for _ in 0..<3 {
                 let receiver = ThreadNoter()
-                transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: false)
-                #expect(transport.drive(until: { receiver.isFinished }, timeout: nil))
+                transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: .never)
+                #expect(transport.drive(until: { receiver.isFinished }, timeout: nil, returns: false))
                 #expect(receiver.result.withLock { $0?.error } == nil)
                 #expect(
                     receiver.threads.withLock {
@@ -68,13 +68,13 @@ private final class ThreadNoter: ExchangeReceiver {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let held = try Call("GET", scope.url("/bytes/10?gate=g"))
-            transport.start(held.exchange, wake: false)
+            transport.start(held.exchange, wake: .never)
             let receiver = ThreadNoter()
-            transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: false)
-            #expect(transport.drive(until: { receiver.isFinished }, timeout: nil))
+            transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: .never)
+            #expect(transport.drive(until: { receiver.isFinished }, timeout: nil, returns: false))
             #expect(!held.receiver.isFinished)
             // The thread turns it now, so nobody else may.
-            #expect(!transport.drive(until: { false }, timeout: nil))
+            #expect(!transport.drive(until: { false }, timeout: nil, returns: false))
             try scope.open(gate: "g")
             #expect(try held.result().error == nil)
         }
@@ -84,13 +84,81 @@ private final class ThreadNoter: ExchangeReceiver {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let call = try Call("GET", scope.url("/bytes/10?gate=g"))
-            transport.start(call.exchange, wake: false)
+            transport.start(call.exchange, wake: .never)
             let taken = transport.drive(
-                until: { call.receiver.isFinished }, timeout: .milliseconds(20))
+                until: { call.receiver.isFinished }, timeout: .milliseconds(20), returns: false)
             #expect(taken)
             #expect(!call.receiver.isFinished)
             try scope.open(gate: "g")
             #expect(try call.result().error == nil)
+        }
+    }
+
+    @Test func `the thread makes way for a caller that comes again, and takes over when it does not`()
+        throws
+    {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let held = try Call("GET", scope.url("/bytes/10?gate=g"))
+            transport.start(held.exchange, wake: .now)
+            try scope.waitBlocking("requests=1")
+            let receiver = ThreadNoter()
+            transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: .soon)
+            #expect(transport.drive(until: { receiver.isFinished }, timeout: nil, returns: true))
+            #expect(!held.receiver.isFinished)
+            // Nobody drives now: the thread sees that by itself.
+            try scope.open(gate: "g")
+            #expect(try held.result().error == nil)
+        }
+    }
+
+    @Test func `what is left for a caller that does not come is carried out by the thread`() throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let call = try Call("GET", scope.url("/bytes/10"))
+            transport.start(call.exchange, wake: .soon)
+            #expect(try call.result().error == nil)
+        }
+    }
+
+    @Test func `a caller that comes again leaves the loop to the thread where another stands by`()
+        throws
+    {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let held = try Call("GET", scope.url("/bytes/10?gate=g"))
+            transport.start(held.exchange, wake: .now)
+            let isThere = Monitor(false)
+            let bystander = try NativeThread(name: "bystander") {
+                transport.standBy {
+                    isThere.update { $0 = true }
+                    _ = try? held.result()
+                }
+            }
+            _ = isThere.wait { $0 ? true : nil }
+            #expect(!transport.drive(until: { false }, timeout: nil, returns: true))
+            try scope.open(gate: "g")
+            bystander.join()
+            #expect(try held.result().error == nil)
+        }
+    }
+
+    @Test func `a driver that is told to look again asks whether it is done`() throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport { transport in
+            let held = try Call("GET", scope.url("/bytes/10?gate=g"))
+            transport.start(held.exchange, wake: .never)
+            let isDone = Monitor(false)
+            let teller = try NativeThread(name: "teller") {
+                _ = try? scope.waitBlocking("requests=1")
+                isDone.update { $0 = true }
+                transport.lookAgain()
+            }
+            #expect(
+                transport.drive(until: { isDone.withLock { $0 } }, timeout: nil, returns: false))
+            teller.join()
+            try scope.open(gate: "g")
+            #expect(try held.result().error == nil)
         }
     }
 
@@ -104,8 +172,8 @@ private final class ThreadNoter: ExchangeReceiver {
                         let receiver = ThreadNoter()
                         guard let exchange = try? self.exchange(scope.url("/bytes/10"), receiver)
                         else { return failures.update { $0 += 1 } }
-                        transport.start(exchange, wake: false)
-                        _ = transport.drive(until: { receiver.isFinished }, timeout: nil)
+                        transport.start(exchange, wake: .never)
+                        _ = transport.drive(until: { receiver.isFinished }, timeout: nil, returns: false)
                         let result = receiver.result.wait(timeout: .milliseconds(60_000)) { $0 }
                         if result == nil || result?.error != nil { failures.update { $0 += 1 } }
                     }
@@ -121,15 +189,15 @@ private final class ThreadNoter: ExchangeReceiver {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let call = try Call("GET", scope.url("/silent"))
-            transport.start(call.exchange, wake: false)
+            transport.start(call.exchange, wake: .never)
             let closer = try NativeThread(name: "closer") {
                 _ = try? scope.waitBlocking("requests=1")
                 transport.close()
             }
-            #expect(transport.drive(until: { call.receiver.isFinished }, timeout: nil))
+            #expect(transport.drive(until: { call.receiver.isFinished }, timeout: nil, returns: false))
             closer.join()
             #expect(try call.result().error?.kind == .cancelled)
-            #expect(!transport.drive(until: { true }, timeout: nil))
+            #expect(!transport.drive(until: { true }, timeout: nil, returns: false))
         }
     }
 
@@ -245,7 +313,7 @@ private final class ThreadNoter: ExchangeReceiver {
                 let exchange = Exchange(
                     ExchangeRequest(method: "GET", url: try HTTPURL(server.url("/bytes/10"))),
                     receiver: receiver)
-                transport.start(exchange, wake: true)
+                transport.start(exchange, wake: .now)
                 _ = try receiver.result()
                 try #require(Counts.threads == threads + 1)
                 // The exchange knows its transport: both go here.

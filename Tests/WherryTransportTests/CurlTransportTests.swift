@@ -168,7 +168,7 @@ struct Echo: Decodable {
             var request = ExchangeRequest(method: "GET", url: try HTTPURL(scope.url("/echo")))
             request.headers = HeaderList([("X-Empty", ""), ("X-Utf8", "天")], rest: rest)
             let receiver = RecordingReceiver()
-            transport.start(Exchange(request, receiver: receiver), wake: true)
+            transport.start(Exchange(request, receiver: receiver), wake: .now)
 
             let echo = try Echo(try receiver.result())
             #expect(echo.header("X-Empty") == "")

@@ -114,7 +114,7 @@ struct Call {
 
     @discardableResult
     func start(on transport: any Transport) -> Call {
-        transport.start(exchange, wake: true)
+        transport.start(exchange, wake: .now)
         return self
     }
 

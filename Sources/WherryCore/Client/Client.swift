@@ -169,19 +169,18 @@ public final class Client: Sendable {
     ///
     /// - Parameter willBegin: called once nothing can fail any more, before the first event.
     package func send(
-        _ request: Request, observer: any TransferObserver, userData: UInt = 0, wake: Bool = true,
+        _ request: Request, observer: any TransferObserver, userData: UInt = 0,
         willBegin: (Transfer) -> Void = { _ in }
     ) throws(WherryError) -> Transfer {
         let transfer = try makeTransfer(
             request, settings: settings, observer: observer, userData: userData)
-        try start(transfer, wake: wake, willBegin: willBegin)
+        try start(transfer, willBegin: willBegin)
         return transfer
     }
 
     /// Enters a transfer into the pool and sets it going.
     package func start(
-        _ transfer: Transfer, wake: Bool = true,
-        willBegin: (Transfer) -> Void = { _ in }
+        _ transfer: Transfer, willBegin: (Transfer) -> Void = { _ in }
     ) throws(WherryError) {
         guard pool.add(transfer) else { throw Self.closedError }
         do {
@@ -192,7 +191,7 @@ public final class Client: Sendable {
         }
         willBegin(transfer)
         if transfer.settings.options[.debug] == 1 { DebugLog.started(transfer) }
-        transfer.begin(wake: wake)
+        transfer.begin(wake: transfer.observer.wake)
     }
 
     private func makeTransfer(
@@ -265,7 +264,7 @@ public final class Client: Sendable {
                 .needsQueue, "A body that is handed over while it is sent needs a reader of events")
         }
         let waiter = PerformWaiter()
-        let transfer = try send(request, observer: waiter, userData: userData, wake: false)
+        let transfer = try send(request, observer: waiter, userData: userData)
         return (transfer, waiter)
     }
 

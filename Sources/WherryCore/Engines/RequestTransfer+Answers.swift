@@ -116,7 +116,7 @@ extension RequestTransfer {
                     error: WherryError(
                         .redirectRefused, "The body of the request cannot be sent again")))
         }
-        if decisions.contains(.adapt) { ask() } else { send(wake: true) }
+        if decisions.contains(.adapt) { ask() } else { send(wake: .now) }
     }
 
     /// A request as it goes on to the target of a redirect, to be shown and edited again. Its
@@ -143,7 +143,7 @@ extension RequestTransfer {
         guard options[.jsonOnly] == 1, response.body.count > Self.quickJSON else {
             return end(verdict(response))
         }
-        client.workers.submit { [self] in endFromWorker(verdict(response)) }
+        client.workers.submit { [self] in end(verdict(response)) }
     }
 
     /// Bytes of JSON that are read at once.

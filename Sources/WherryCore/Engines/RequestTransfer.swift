@@ -79,7 +79,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     // MARK: Starting
 
-    package override func begin(wake: Bool) {
+    package override func begin(wake: Wake) {
         if request.hasImages {
             encodeImages()
         } else if decisions.contains(.adapt) {
@@ -96,22 +96,22 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 if case .success(let body) = body { state.body = body }
             }
             guard !isCancelled else {
-                return endFromWorker(TransferOutcome(error: Self.cancelledError))
+                return end(TransferOutcome(error: Self.cancelledError))
             }
             switch body {
             case .success: ask()
-            case .failure(let error): endFromWorker(TransferOutcome(error: error))
+            case .failure(let error): end(TransferOutcome(error: error))
             }
         }
     }
 
     /// Puts the question before an attempt, where it is wanted.
     func ask() {
-        guard decisions.contains(.adapt) else { return send(wake: true) }
+        guard decisions.contains(.adapt) else { return send(wake: .now) }
         let request = hops.withLock { $0.edited } ?? request
         put(.adapt(request)) { [self] answer in
             switch answer {
-            case .standard, .follow: resume { self.send(wake: true) }
+            case .standard, .follow: resume { self.send(wake: .now) }
             case .adapted(let request): resume { self.adapt(request) }
             case .refuse(let message): refuse(message)
             }
@@ -184,7 +184,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                     state.lostBody = false
                 }
             }
-            send(wake: true)
+            send(wake: .now)
         } catch {
             end(TransferOutcome(error: error))
         }
@@ -194,8 +194,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     /// Starts the exchange of the present hop.
     ///
-    /// - Parameter wake: `false` where the caller is about to drive the transport itself.
-    func send(wake: Bool) {
+    /// - Parameter wake: who carries it out, if nobody turns the transport.
+    func send(wake: Wake) {
         do {
             let exchange = try hops.withLock { state throws(WherryError) -> Exchange in
                 let hasBody = if case .none = state.body.body { false } else { true }
@@ -299,13 +299,6 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     // MARK: Ending
-
-    /// The end, on a thread that is not the transport's: a caller who waits for it may be asleep in
-    /// the transport, and is woken.
-    func endFromWorker(_ outcome: TransferOutcome) {
-        end(outcome)
-        client.transport.schedule(at: started) {}
-    }
 
     func end(_ outcome: TransferOutcome) {
         var outcome = outcome

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
+import WherryTransport
 
 /// A completion queue: transfers put events in, threads read them, a descriptor tells of them.
 ///
@@ -23,6 +24,12 @@ package final class EventQueue: TransferObserver {
         var transfers: [Transfer] = []
         var signal: EventFD?
         var waiting = 0
+        /// Whether the transfers are of more than one client.
+        var isMixed = false
+        /// The transport that a reader turns while it waits.
+        var driven: (any Transport)?
+        /// The last wait did so, and the next is expected to.
+        var isAttended = false
         var isClosed = false
     }
     private let state = Monitor(State())
@@ -36,6 +43,11 @@ package final class EventQueue: TransferObserver {
     package func willStart(_ transfer: Transfer) throws(WherryError) {
         let isOpen = state.withLock { state in
             guard !state.isClosed else { return false }
+            if let other = state.transfers.first {
+                if other.client !== transfer.client { state.isMixed = true }
+            } else {
+                state.isMixed = false
+            }
             transfer.queueIndex = state.transfers.count
             state.transfers.append(transfer)
             return true
@@ -46,6 +58,9 @@ package final class EventQueue: TransferObserver {
     package func transfer(_ transfer: Transfer, did event: TransferEvent) {
         put(QueueEvent(event, of: transfer))
     }
+
+    /// Whoever reads event after event turns the transport itself, as long as it does.
+    package var wake: Wake { state.withLock { $0.isAttended } ? .soon : .now }
 
     /// Ends a wait: puts an event of no transfer in.
     package func wake(userData: UInt) throws(WherryError) {
@@ -62,18 +77,28 @@ package final class EventQueue: TransferObserver {
         return found.count
     }
 
+    private struct Outcome {
+        var isOpen = false
+        var wakes = false
+        /// What a reader sleeps in.
+        var transport: (any Transport)?
+        var dropped: AnyObject?
+    }
+
     /// `false` if the queue is closed. What is dropped is let go of outside the lock, since that
     /// may run a transfer's code.
     @discardableResult
     private func put(_ event: QueueEvent) -> Bool {
-        let result = state.withLock { state -> (isOpen: Bool, wakes: Bool, dropped: AnyObject?) in
-            guard !state.isClosed else { return (false, false, nil) }
+        let result = state.withLock { state -> Outcome in
+            guard !state.isClosed else { return Outcome() }
             let wasEmpty = state.ring.count == 0
             let dropped = Self.add(event, to: &state)
             if wasEmpty { state.signal?.signal() }
-            return (true, state.waiting > 0, dropped)
+            return Outcome(
+                isOpen: true, wakes: state.waiting > 0, transport: state.driven, dropped: dropped)
         }
         if result.wakes { state.notifyOne() }
+        result.transport?.lookAgain()
         return result.isOpen
     }
 
@@ -123,6 +148,8 @@ package final class EventQueue: TransferObserver {
             return try state.withLock { state throws(SystemError) -> Int32 in
                 if state.isClosed { return -1 }
                 if let signal = state.signal { return signal.descriptor }
+                // Who watches the descriptor does not wait here.
+                state.isAttended = false
                 let signal = try EventFD()
                 if state.ring.count > 0 { signal.signal() }
                 state.signal = signal
@@ -169,16 +196,47 @@ package final class EventQueue: TransferObserver {
             if state.ring.count == 0 { state.signal?.clear() }
             return true
         }
-        var found = state.withLock { state -> Bool? in
-            let found = attempt(&state)
-            if found == nil && timeout != 0 { state.waiting += 1 }
-            return found
+        let start = timeout == nil || timeout == 0 ? nil : SystemClock.shared.now()
+        var (found, transport) = state.withLock { state -> (Bool?, (any Transport)?) in
+            if let found = attempt(&state) { return (found, nil) }
+            return (nil, timeout == 0 ? nil : Self.beginDriving(&state))
         }
-        if found == nil && timeout != 0 {
-            found = state.wait(timeout: timeout, until: attempt)
-            state.withLock { $0.waiting -= 1 }
+        if let client = transport {
+            let wasTaken = client.drive(
+                until: { state.withLock { $0.ring.count > 0 || $0.isClosed } },
+                timeout: timeout, returns: true)
+            found = state.withLock { state in
+                state.driven = nil
+                state.isAttended = wasTaken && state.signal == nil
+                return attempt(&state)
+            }
+            transport = wasTaken ? nil : client
         }
+        guard found == nil && timeout != 0 else {
+            if found == false { throw Self.closedError }
+            return
+        }
+        let left = timeout.map { timeout in
+            start.map { max(0, timeout - SystemClock.shared.now().since($0)) } ?? timeout
+        }
+        state.withLock { state in
+            state.waiting += 1
+            state.isAttended = false
+        }
+        defer { state.withLock { $0.waiting -= 1 } }
+        func rest() -> Bool? { state.wait(timeout: left, until: attempt) }
+        found = transport.map { $0.standBy(rest) } ?? rest()
         if found == false { throw Self.closedError }
+    }
+
+    /// The transport that a reader who would have to wait may turn meanwhile: that of all the
+    /// transfers, unless somebody else reads, or the descriptor is watched.
+    private static func beginDriving(_ state: inout State) -> (any Transport)? {
+        guard state.driven == nil, !state.isMixed, state.waiting == 0, state.signal == nil else {
+            return nil
+        }
+        state.driven = state.transfers.first?.client.transport
+        return state.driven
     }
 
     private static func take(from state: inout State) -> QueueEvent? {
@@ -193,15 +251,16 @@ package final class EventQueue: TransferObserver {
 
     /// Cancels the transfers bound to it and drops what waits; those who wait in it are told.
     package func close() {
-        let (transfers, waiting) = state.update { state in
+        let (transfers, waiting, transport) = state.update { state in
             state.isClosed = true
-            let rest = (state.transfers, state.ring)
+            let rest = (state.transfers, state.ring, state.driven)
             state.transfers = []
             state.ring = EventRing()
             state.progress = [:]
             state.signal = nil
             return rest
         }
+        transport?.lookAgain()
         // First the verdict, so that a question that is dropped does not carry its transfer on.
         for transfer in transfers { transfer.cancel() }
         withExtendedLifetime(waiting) {}

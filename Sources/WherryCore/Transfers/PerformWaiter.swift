@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
+import WherryTransport
 
 /// Catches the end of a transfer for a thread that waits for it.
 package final class PerformWaiter: TransferObserver {
@@ -10,19 +11,26 @@ package final class PerformWaiter: TransferObserver {
     package init() {}
 
     package func transfer(_ transfer: Transfer, did event: TransferEvent) {
-        if case .done(let outcome) = event { self.outcome.update { $0 = outcome } }
+        guard case .done(let outcome) = event else { return }
+        self.outcome.update { $0 = outcome }
+        // It may have come from a worker, while the one who waits sleeps in the transport.
+        transfer.client.transport.lookAgain()
     }
+
+    /// The thread that waits turns the transport.
+    package var wake: Wake { .never }
 
     package var isDone: Bool { outcome.withLock { $0 != nil } }
 
     /// The end, waited for so many nanoseconds of real time; `nil` when they ran out.
     package func wait(on client: Client, timeout: Int64?) -> TransferOutcome? {
         let start = SystemClock.shared.now()
-        if client.transport.drive(until: { isDone }, timeout: timeout), let done = take() {
+        let transport = client.transport
+        if transport.drive(until: { isDone }, timeout: timeout, returns: false), let done = take() {
             return done
         }
         let left = timeout.map { max(0, $0 - SystemClock.shared.now().since(start)) }
-        return outcome.wait(timeout: left) { $0 }
+        return transport.standBy { outcome.wait(timeout: left) { $0 } }
     }
 
     private func take() -> TransferOutcome? { outcome.withLock { $0 } }

@@ -118,8 +118,8 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
 
     /// Starts the work; called once.
     ///
-    /// - Parameter wake: `false` if the caller is about to drive the transport itself.
-    package func begin(wake: Bool) {}
+    /// - Parameter wake: who carries it out, if nobody turns the transport.
+    package func begin(wake: Wake) {}
     /// Brings the work in line with ``isPaused``, which may have changed again meanwhile.
     package func applyPause() {}
     /// Brings about the end; `finish` must follow.

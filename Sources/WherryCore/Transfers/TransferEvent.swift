@@ -135,9 +135,12 @@ package enum TransferEvent: Sendable {
 package protocol TransferObserver: AnyObject, Sendable {
     /// The transfer is about to start. Throwing keeps it from starting, and nothing follows.
     func willStart(_ transfer: Transfer) throws(WherryError)
+    /// Who carries out what is started for this observer, if nobody turns the transport.
+    var wake: Wake { get }
     func transfer(_ transfer: Transfer, did event: TransferEvent)
 }
 
 extension TransferObserver {
+    package var wake: Wake { .now }
     package func willStart(_ transfer: Transfer) throws(WherryError) {}
 }

@@ -208,7 +208,7 @@ import WherryTransport
                 method: "POST", url: try HTTPURL(url),
                 headers: HeaderList([("Content-Type", type)]), body: .source(body)),
             receiver: receiver)
-        transport.start(exchange, wake: true)
+        transport.start(exchange, wake: .now)
         let result = receiver.result.wait(timeout: .milliseconds(60_000)) { $0 }
         let bytes = try #require(result).body.array
         #expect(result?.error == nil)

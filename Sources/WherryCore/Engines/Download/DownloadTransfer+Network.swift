@@ -78,7 +78,7 @@ extension DownloadTransfer {
                 core.hop = hop
                 core.hop?.exchange = started
             }
-            client.transport.start(started, wake: true)
+            client.transport.start(started, wake: .now)
         } catch {
             core.withLock { core in
                 core.hop = nil

@@ -111,7 +111,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     // MARK: Starting
 
-    package override func begin(wake: Bool) {
+    package override func begin(wake: Wake) {
         disk.submit { [self] in open() }
     }
 

@@ -1,0 +1,255 @@
+// Wherry: who turns the loop: its own thread, or a caller that waits.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+extension CurlLoop {
+    /// How long the loop may be left alone, in nanoseconds, where a caller is expected.
+    private static let patience: Int64 = 2_000_000
+
+    // MARK: A caller
+
+    /// Turns the loop on the caller's thread until `isDone`, if nobody else turns it.
+    ///
+    /// - Parameter returns: the caller will come again: the thread makes way for it, and gives it
+    ///   a moment before it takes over what is left.
+    func drive(until isDone: () -> Bool, timeout: Int64?, returns: Bool) -> Bool {
+        guard !isDrivenHere, ForkGuard.current == forkGeneration, take(returns) else {
+            return false
+        }
+        let limit = timeout.map { SystemClock.shared.now().advanced(by: max(0, $0)) } ?? .never
+        drivingThread.store(Self.currentThread, ordering: .relaxed)
+        while !isDone() && !sawClosing && SystemClock.shared.now() < limit {
+            turn(until: limit, unless: isDone)
+        }
+        if mailbox.withLock({ $0.isClosing }) { shutDown() }
+        while !letGo(returns) { giveUp() }
+        return true
+    }
+
+    /// A caller's last step: somebody goes on with what is left. `false` if there is no thread, and
+    /// none can be had.
+    private func letGo(_ returns: Bool) -> Bool {
+        let (isOver, mustTell) = mailbox.withLock { mailbox -> (Bool, Bool) in
+            let isLeft = !mailbox.isClosed && (hasWork || !mailbox.messages.isEmpty)
+            if isLeft && !hasThread(&mailbox) { return (false, false) }
+            drivingThread.store(0, ordering: .relaxed)
+            mailbox.driver = .nobody
+            if isLeft {
+                // Those who stand by must not wait for this one to come back.
+                _ = returns && mailbox.bystanders == 0 ? watch(&mailbox) : handToThread(&mailbox)
+            }
+            return (true, mailbox.isClosing || mailbox.isClosed)
+        }
+        // Only who closes the loop waits for its driver to go.
+        if mustTell { mailbox.notify() }
+        return isOver
+    }
+
+    /// Ends everything: there is nobody who could go on with it.
+    private func giveUp() {
+        refusal = Self.noThreadError
+        defer { refusal = nil }
+        let messages = mailbox.withLock { mailbox in
+            let messages = mailbox.messages
+            mailbox.messages = []
+            return messages
+        }
+        read(messages)
+        for exchange in queue.removeAll() { finishUnstarted(exchange, Self.noThreadError) }
+        while let exchange = active.last { finish(exchange, error: Self.noThreadError) }
+        // What was to happen later happens now, and finds the same.
+        let due = timers
+        timers = []
+        for timer in due { timer.body() }
+        readInner()
+        tellListeners()
+    }
+
+    /// Makes the caller the driver, if it may be.
+    private func take(_ returns: Bool) -> Bool {
+        mailbox.wait { mailbox -> Bool? in
+            if mailbox.isClosed || mailbox.isClosing { return false }
+            switch mailbox.driver {
+            case .nobody:
+                mailbox.driver = .caller
+                mailbox.visits += 1
+                mailbox.isWanted = false
+                return true
+            case .thread where returns && mailbox.bystanders == 0:
+                mailbox.isWanted = true
+                _ = wake(&mailbox)
+                return nil
+            case .thread, .caller:
+                if !mailbox.messages.isEmpty { _ = wake(&mailbox) }
+                return false
+            }
+        } ?? false
+    }
+
+    /// Runs a wait for answers that somebody else's turning of the loop brings.
+    func standBy<Result>(_ body: () -> Result) -> Result {
+        guard !isDrivenHere, ForkGuard.current == forkGeneration else { return body() }
+        mailbox.withLock { mailbox in
+            mailbox.bystanders += 1
+            if mailbox.driver == .nobody && mailbox.isWatched { _ = handToThread(&mailbox) }
+        }
+        defer { mailbox.withLock { $0.bystanders -= 1 } }
+        return body()
+    }
+
+    // MARK: The thread
+
+    func runThread() {
+        enum Duty { case turn, watch, end }
+        while true {
+            let duty = mailbox.wait { mailbox -> Duty? in
+                if mailbox.isClosed { return .end }
+                if mailbox.driver == .thread { return .turn }
+                return mailbox.isWatched ? .watch : nil
+            }
+            switch duty {
+            case .turn: if !turnUntilRest() { return }
+            case .watch: keepWatch()
+            case .end, nil: return
+            }
+        }
+    }
+
+    /// Turns the loop while there is work and no caller wants it. `false` once it is closed.
+    private func turnUntilRest() -> Bool {
+        enum Next { case turn, rest, close }
+        drivingThread.store(Self.currentThread, ordering: .relaxed)
+        while true {
+            turn(until: .never)
+            let next = mailbox.withLock { mailbox -> Next in
+                if mailbox.isClosing { return .close }
+                let isIdle = !hasWork && mailbox.messages.isEmpty
+                guard isIdle || mailbox.isWanted else { return .turn }
+                drivingThread.store(0, ordering: .relaxed)
+                mailbox.driver = .nobody
+                if mailbox.isWanted {
+                    // Should the caller that wanted it have gone meanwhile, this thread sees it.
+                    mailbox.isWatched = true
+                    mailbox.isWanted = false
+                    self.mailbox.notify()
+                }
+                return .rest
+            }
+            switch next {
+            case .turn: continue
+            case .rest: return true
+            case .close:
+                shutDown()
+                drivingThread.store(0, ordering: .relaxed)
+                return false
+            }
+        }
+    }
+
+    /// Sees to it that the thread looks after a loop that nobody turns. `false` if there can be no
+    /// thread.
+    func watch(_ mailbox: inout Mailbox) -> Bool {
+        guard !mailbox.isWatched else { return true }
+        guard hasThread(&mailbox) else { return false }
+        mailbox.isWatched = true
+        self.mailbox.notify()
+        return true
+    }
+
+    /// Gives callers a moment, and takes the loop over if none has come in it.
+    private func keepWatch() {
+        let visits = mailbox.withLock { $0.visits }
+        _ = mailbox.wait(timeout: Self.patience) { mailbox in
+            mailbox.isClosed || mailbox.driver == .thread ? true : nil
+        }
+        mailbox.withLock { mailbox in
+            // Somebody comes and goes: go on like this.
+            guard mailbox.visits == visits, !mailbox.isClosed else { return }
+            mailbox.isWatched = false
+            if mailbox.driver == .nobody && (hasWork || !mailbox.messages.isEmpty) {
+                mailbox.driver = .thread
+            }
+        }
+    }
+
+    // MARK: The end
+
+    /// Cancels everything, gives back every descriptor and ends the thread.
+    ///
+    /// Whoever turns the loop does the work; the caller does, if nobody turns it.
+    func close() {
+        guard ForkGuard.current == forkGeneration else { return }
+        if isDrivenHere {
+            mailbox.withLock { $0.isClosing = true }
+            return
+        }
+        enum Step {
+            case shutDown, done
+            case join(NativeThread)
+        }
+        while true {
+            let step = mailbox.wait { mailbox -> Step? in
+                if mailbox.isClosed {
+                    if let thread = mailbox.thread {
+                        mailbox.thread = nil
+                        mailbox.isJoining = true
+                        return .join(thread)
+                    }
+                    return mailbox.isJoining ? nil : .done
+                }
+                mailbox.isClosing = true
+                guard mailbox.driver == .nobody else {
+                    _ = wake(&mailbox)
+                    return nil
+                }
+                mailbox.driver = .caller
+                return .shutDown
+            }
+            switch step {
+            case .shutDown:
+                drivingThread.store(Self.currentThread, ordering: .relaxed)
+                shutDown()
+                drivingThread.store(0, ordering: .relaxed)
+            case .join(let thread):
+                thread.join()
+                mailbox.update { $0.isJoining = false }
+                return
+            case .done, nil: return
+            }
+        }
+    }
+
+    /// The driver's last deed. All receivers have heard and all is given back when others see it.
+    private func shutDown() {
+        refusal = Self.closedError
+        while true {
+            let messages = mailbox.withLock { mailbox in
+                let messages = mailbox.messages
+                mailbox.messages = []
+                return messages
+            }
+            read(messages)
+            readInner()
+            for exchange in queue.removeAll() { finishUnstarted(exchange, Self.closedError) }
+            while let exchange = active.last { finish(exchange, error: Self.closedError) }
+            timers.removeAll()
+            tellListeners()
+            guard inner.isEmpty else { continue }
+            let isOver = mailbox.withLock { mailbox -> Bool in
+                guard mailbox.messages.isEmpty else { return false }
+                mailbox.isRefusing = true
+                return true
+            }
+            if isOver { break }
+        }
+        observation = nil
+        tearDown()
+        sockets.close()
+        mailbox.update { mailbox in
+            waker = nil
+            mailbox.isClosed = true
+            mailbox.driver = .nobody
+        }
+    }
+}
