@@ -10,9 +10,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 import urllib.parse
 import urllib.request
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import pytest
 
@@ -168,6 +169,14 @@ client.close()
     done = run_python(code)
     assert done.stderr == ""
     return int(done.stdout) << 10
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Looks again and again until it is so: for amounts, which nobody tells of at once."""
+    last = time.monotonic() + PATIENCE
+    while not reached():
+        assert time.monotonic() < last, "this takes too long"
+        time.sleep(0.005)
 
 
 def body(told: Dict[str, Any]) -> bytes:

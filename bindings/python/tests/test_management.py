@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import random
-import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Iterator, List
+from typing import Any, Iterator, List
 
 import pytest
-from conftest import PATIENCE, PATIENT, Server, run_python
+from conftest import PATIENCE, PATIENT, Server, run_python, until
 from test_uploads import png
 
 import wherry
@@ -74,18 +73,13 @@ def test_M2_a_listing_tells_of_every_kind_how_far_it_is(
 ) -> None:
     size, there = 100_000, 40_000
     url = server.url(f"/bytes/{size}", hold=there, gate=server.gate())
-    arrived = [threading.Event(), threading.Event()]
-
-    def tells(event: threading.Event) -> Callable[[wherry.Progress], None]:
-        return lambda progress: event.set() if progress.done_bytes >= there else None
-
-    request = threads.submit(patient.put, url, tag="a", progress=tells(arrived[0]))
-    handle = patient.start_download(url, tmp_path / "file", tag="b", progress=tells(arrived[1]))
+    request = threads.submit(patient.put, url, tag="a")
+    handle = patient.start_download(url, tmp_path / "file", tag="b")
     download = threads.submit(handle.wait)
     sink = server.url("/sink", stall=1, gate=server.gate())
     upload = threads.submit(patient.upload, sink, png(4, 4), tag="c")
     server.wait(requests=3)
-    assert all(event.wait(PATIENCE) for event in arrived)
+    until(lambda: all(patient.progress(tag=tag).done_bytes >= there for tag in "ab"))
 
     infos = {info.tag: info for info in patient.transfers()}
     assert {tag: (info.kind, info.method) for tag, info in infos.items()} == {
@@ -196,16 +190,10 @@ def test_M6_a_paused_upload_sends_no_byte_and_goes_on_where_it_was(
         data = bytes(size)
     elif kind == "pieces":
         data = (bytes(1 << 20) for _ in range(size >> 20))
-    moved = threading.Event()
-
-    def look(progress: wherry.Progress) -> None:
-        if progress.done_bytes > 0:
-            moved.set()
-
     # The server takes nothing yet: what goes out stays in the buffers of the sockets.
     url = server.url("/sink", stall=1, gate=server.gate())
-    upload = threads.submit(patient.post, url, data=data, tag="up", progress=look)
-    assert moved.wait(PATIENCE)
+    upload = threads.submit(patient.post, url, data=data, tag="up")
+    until(lambda: patient.progress(tag="up").done_bytes > 0)
     assert patient.pause(tag="up") == 1
     for _ in range(2):  # Round trips through the loop: the pause has arrived.
         patient.get(server.url("/json"))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Callable, Iterator, List
 
 import pytest
-from conftest import PATIENCE, Server, field
+from conftest import PATIENCE, Server, field, until
 
 import wherry
 
@@ -274,16 +273,8 @@ def begin(
     client: wherry.Client, threads: ThreadPoolExecutor, url: str, target: Any, **options: Any
 ) -> Watched:
     """Starts a download, and returns when bytes of it have come, or it has ended."""
-    moved = threading.Event()
-
-    def look(progress: wherry.Progress) -> None:
-        if progress.done_bytes > 0:
-            moved.set()
-
-    handle = client.start_download(url, target, progress=look, **options)
-    watched = Watched(threads, handle)
-    watched.end.add_done_callback(lambda _: moved.set())
-    assert moved.wait(PATIENCE)
+    watched = Watched(threads, client.start_download(url, target, **options))
+    until(lambda: watched.handle.progress.done_bytes > 0 or watched.end.done())
     return watched
 
 

@@ -158,6 +158,30 @@ def test_SEC_U2_no_text_whatever_is_more_than_refused(mock: wherry.MockTransport
     assert 0 < asked < 3000
 
 
+def test_SEC_U2_an_answer_tells_the_url_that_was_sent(mock: wherry.MockTransport) -> None:
+    mock.add(None, "*")
+    dice = random.Random()
+    words = [*WORDS, "h.test", "/a", "x=1", "A", ".b", "'", "!", "*", "(", ")", "+", ",", "$", "_"]
+    hosts = ["http://h.test", "http://127.0.0.1:8080", "https://a-b.c:1", "http://h/", "HTTP://H"]
+
+    async def main(urls: List[str]) -> List[str]:
+        async with wherry.AsyncClient(transport=mock) as client:
+            return [(await client.get(url)).url for url in urls]
+
+    found: Dict[str, str] = {}
+    with wherry.Client(transport=mock) as client:
+        for _ in range(3000):
+            url = dice.choice(hosts) + "".join(dice.choices(words, k=dice.randint(0, 5)))
+            try:
+                found[url] = client.get(url, tag="a").url
+            except wherry.ArgumentError:
+                continue
+            assert client.get(url).url == found[url], repr(url)
+    assert asyncio.run(main(list(found))) == list(found.values())
+    assert any(told != asked for asked, told in found.items())
+    assert any(told == asked for asked, told in found.items())
+
+
 def test_SEC_U2_who_is_asked_is_who_was_judged(server: Server) -> None:
     dice = random.Random()
     answered = 0

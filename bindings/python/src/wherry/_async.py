@@ -352,7 +352,9 @@ class AsyncClient(BaseClient["Answer"]):
             if draft is not None:
                 draft.free()
         future: asyncio.Future[Response] = loop.create_future()
-        is_plain = draft is None and not self._url_depends
+        is_plain = draft is None and not self._url_depends and (
+            url == self._clean_url or self._is_clean(url)
+        )
         pump.waiting[key] = future, url, perf_counter(), is_plain, draft
         try:
             return await future

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 from . import _codes as codes
 from ._bridge import (
     Cell, check, copy_text, freed, last_error, lib, made, progress_of, text, transfer_rows,
@@ -14,6 +16,13 @@ from ._options import Timeout, Unset, credentials, flat, pairs, word
 from ._progress import Progress, TransferInfo
 from ._request import NONE_SAYS_SOMETHING, PLAIN, Draft, path_text
 from ._settings import FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
+
+#: URLs that are sent to the letter: whole, with a path, no segment that begins with a dot, and no
+#: empty query. What it does not know is asked of the library, which takes longer.
+CLEAN = re.compile(
+    r"https?://(?:[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*|127\.0\.0\.1)(?::[1-9][0-9]*)?"
+    r"/X*(?:\.[A-Za-z0-9_]X*)*(?<!\?)\Z".replace("X", "[A-Za-z0-9_~?=&+,;!$()*'/%:@-]")
+).match
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +60,8 @@ class BaseClient(Generic[Answer]):
     #: Whether an unclosed client is told of.
     _warns = True
     _handle = 0
+    #: The last URL that `_is_clean` found clean.
+    _clean_url = ""
 
     def __init__(
         self,
@@ -234,6 +245,13 @@ class BaseClient(Generic[Answer]):
     def _set_header(self, name: str, value: Optional[str]) -> None:
         sent = None if value is None else text(value, "bad_header")
         check(lib.wherry_client_set_header(self._live(), text(name, "bad_header"), sent))
+
+    def _is_clean(self, url: str) -> bool:
+        """Whether the library sends that URL as it is, to the letter."""
+        if CLEAN(url) is None:
+            return False
+        self._clean_url = url
+        return True
 
     def _refusal(self, status: int) -> WherryError:
         """Why a request was not started."""

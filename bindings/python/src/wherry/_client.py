@@ -163,7 +163,9 @@ class Client(BaseClient["Response"]):
             if draft is not None:
                 response = draft.answer()
                 settle(response, place.record.at(), draft)
-            elif status or flags or self._url_depends:
+            elif status or flags or self._url_depends or not (
+                url == self._clean_url or self._is_clean(url)
+            ):
                 response = Response(url=url)
                 settle(response, place.record.at(), None)
             else:  # What `settle` does with a plain success.
