@@ -442,7 +442,7 @@ import WherrySystem
                         while !stop.withLock({ $0 }) {
                             turn += 1
                             try client.setHeader("X-\(index)", "\(turn)")
-                            try client.setIdleTimeout(.seconds(20 + turn % 10))
+                            try client.setIdleTimeout(.seconds(600 + turn % 10))
                             try client.setParameter("p\(index)", JSON(turn))
                             try client.setMaxPerHost(1 + turn % 6)
                             try client.setBearerToken(turn % 2 == 0 ? "t\(turn)" : nil)
@@ -461,6 +461,8 @@ import WherrySystem
                     }
                 }
             }
+            // The eight end, whatever becomes of the requests.
+            defer { stop.withLock { $0 = true } }
             let statuses = try await withThrowingTaskGroup(of: Int.self) { flying in
                 for number in 0..<count {
                     flying.addTask { try await client.get("echo?n=\(number)").status }

@@ -27,14 +27,15 @@ import WherrySystem
         let size = 8_389_385
         let whole = Contents.make(seed: 1, size: size)
         let path = bench.folder.file("a.bin")
-        // The server stands still before the end, so that no run is over before it is killed.
-        let url = bench.url("rate=1600000&hold_at=6000000&gate=go", size: size)
+        // The server is slow, so that there is time to look, and stands still before the end, so
+        // that no run is over before it is killed; both until the gate opens.
+        let url = bench.url("rate=250000&hold_at=8000000&gate=go", size: size)
         var claims: [Int64] = [0]
         for isCheckpointed in [true, false, true, false] {
             let (child, _) = try Self.start(url, path)
             try await bench.scope.wait("requests=\(claims.count)")
             if isCheckpointed {
-                for _ in 0..<100_000 where child.isRunning {
+                while child.isRunning {
                     if let bytes = try bench.client.partial(of: path)?.bytes,
                         bytes > claims[claims.count - 1]
                     {

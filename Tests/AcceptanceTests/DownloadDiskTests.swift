@@ -75,6 +75,30 @@ private enum Strace {
     static let isPossible: Bool =
         FileManager.default.isExecutableFile(atPath: path)
         && (try? run(path, ["-f", "-qq", "-o", "/dev/null", "/bin/true"]))?.status == 0
+
+    /// The calls of a log; one that another thread's call broke in two is whole again.
+    ///
+    /// It stands where it began, but a wait for the disk where it was over.
+    static func calls(in log: String) -> [String] {
+        var calls: [String] = []
+        var begun: [Substring: Int] = [:]
+        for line in log.split(separator: "\n") {
+            let thread = line.prefix { $0 != " " }
+            if let end = line.range(of: " <unfinished") {
+                begun[thread] = calls.count
+                calls.append(String(line[..<end.lowerBound]))
+            } else if let rest = line.range(of: " resumed>"),
+                let index = begun.removeValue(forKey: thread)
+            {
+                let call = calls[index] + line[rest.upperBound...]
+                calls[index] = call.contains("sync(") ? "" : call
+                if call.contains("sync(") { calls.append(call) }
+            } else {
+                calls.append(String(line))
+            }
+        }
+        return calls
+    }
 }
 
 @Suite struct DownloadDiskTests {
@@ -213,9 +237,9 @@ private enum Strace {
 
         // The calls that name the part, the folder and the journal, in the order they were made.
         let folder = bench.folder.path
-        let steps = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+        let steps = Strace.calls(in: try String(contentsOfFile: log, encoding: .utf8))
             .compactMap { line -> String? in
-                if line.contains("ENOENT") || line.contains("resumed>") { return nil }
+                if line.contains("ENOENT") { return nil }
                 if line.contains("rename") || line.contains("linkat(") && !line.contains("unlink") {
                     return line.contains("\"a.bin\"") ? "name" : nil
                 }

@@ -4,6 +4,7 @@
 import Foundation
 import TestServer
 import Wherry
+import WherrySystem
 
 /// A client whose base is the test's part of the server; nothing of the environment counts.
 ///
@@ -17,6 +18,15 @@ func makeClient(
         configuration.idleTimeout = .seconds(600)
         configuration.firstByteTimeout = .seconds(600)
         configure(&configuration)
+    }
+}
+
+extension Client {
+    /// Returns when the network thread has done all that is due by now.
+    func settle(_ clock: ManualClock) async {
+        await withCheckedContinuation { continuation in
+            transport.schedule(at: clock.now()) { continuation.resume() }
+        }
     }
 }
 

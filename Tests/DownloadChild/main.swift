@@ -11,11 +11,17 @@ guard CommandLine.arguments.count == 3 else {
     exit(2)
 }
 do {
-    let client = try Client { $0.proxy = "" }
+    // Its limits of time are far away: it is killed, or ends by itself.
+    let client = try Client {
+        $0.proxy = ""
+        $0.idleTimeout = .seconds(3600)
+        $0.firstByteTimeout = .seconds(3600)
+    }
     let waiter = PerformWaiter()
-    let transfer = try client.download(
-        Request(CommandLine.arguments[1]), to: CommandLine.arguments[2], observer: waiter)
-    let outcome = waiter.wait(on: client, timeout: 60_000_000_000)
+    var request = Request(CommandLine.arguments[1])
+    request.set(.stallSpeed, 0)
+    let transfer = try client.download(request, to: CommandLine.arguments[2], observer: waiter)
+    let outcome = waiter.wait(on: client, timeout: nil)
     withExtendedLifetime(transfer) {}
     print(outcome?.error?.reason ?? (outcome == nil ? "nothing" : "done"))
     exit(outcome?.path == nil ? 1 : 0)

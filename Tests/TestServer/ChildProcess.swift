@@ -72,7 +72,7 @@ final class ChildProcess: Sendable {
         var bytes = [UInt8](repeating: 0, count: 256)
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         var hasLeft = false
-        while !hasLeft, poll(&waiting, 1, 60_000) > 0 {
+        while !hasLeft, poll(&waiting, 1, 600_000) > 0 {
             hasLeft = read(descriptor, &bytes, bytes.count) <= 0
         }
         if !hasLeft { kill(pid, SIGKILL) }
@@ -121,8 +121,8 @@ final class ChildProcess: Sendable {
         var line = Data()
         while true {
             var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&waiting, 1, 60_000) > 0 else {
-                throw TestServerError("\(program) said nothing for 60 seconds")
+            guard poll(&waiting, 1, 600_000) > 0 else {
+                throw TestServerError("\(program) said nothing for ten minutes")
             }
             var byte: UInt8 = 0
             guard read(descriptor, &byte, 1) == 1 else {

@@ -61,7 +61,7 @@ struct ThreadsTests {
                 var records = [wherry_record](repeating: wherry_record(), count: 16)
                 records[0].size = MemoryLayout<wherry_record>.size
                 var count = 0
-                let read = wherry_queue_read(shared.queue, &records, 16, 60_000, &count)
+                let read = wherry_queue_read(shared.queue, &records, 16, 600_000, &count)
                 guard read == WHERRY_OK else {
                     // Another thread may have taken what this one waits for, but only at the end.
                     continue
@@ -90,7 +90,7 @@ struct ThreadsTests {
     /// Reads until every transfer has ended and told so.
     private func drain(_ shared: Shared, _ ends: borrowing Lock<[UInt: Int]>) {
         #expect(
-            wherry_client_wait(shared.client, WHERRY_MATCH_ALL, nil, 60_000) == WHERRY_OK)
+            wherry_client_wait(shared.client, WHERRY_MATCH_ALL, nil, 600_000) == WHERRY_OK)
         var event: OpaquePointer?
         while wherry_queue_next(shared.queue, 0, &event) == WHERRY_OK {
             if wherry_event_get_kind(event) == WHERRY_EVENT_DONE {

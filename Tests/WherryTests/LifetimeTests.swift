@@ -17,14 +17,16 @@ import Wherry
             let client = try Client {
                 $0.proxy = ""
                 $0.baseURL = scope.url("/")
+                $0.idleTimeout = .seconds(600)
+                $0.firstByteTimeout = .seconds(600)
             }
             freed = client
             try await body(client, scope)
             client.cancel()
-            #expect(client.wait(timeout: .seconds(60)))
+            #expect(client.wait(timeout: .seconds(600)))
         }
         // The network thread may hold the last reference for the moment of its last event.
-        let limit = ContinuousClock.now + .seconds(60)
+        let limit = ContinuousClock.now + .seconds(600)
         while freed != nil && ContinuousClock.now < limit { await Task.yield() }
         return freed == nil
     }

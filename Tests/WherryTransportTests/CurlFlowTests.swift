@@ -48,7 +48,7 @@ private final class SlowReceiver: ExchangeReceiver {
     /// Consumes piece after piece until the end.
     func consumeAll(_ exchange: Exchange) throws -> ExchangeResult {
         while true {
-            let step = state.wait(timeout: .milliseconds(60_000)) { state -> ExchangeResult?? in
+            let step = state.wait(timeout: .milliseconds(600_000)) { state -> ExchangeResult?? in
                 if state.pending > 0 {
                     state.pending -= 1
                     state.outstanding -= 1
@@ -168,7 +168,7 @@ private final class SlowReceiver: ExchangeReceiver {
                     let isPaused = call.exchange.state.isPaused
                     paused.update { $0 = isPaused }
                 }
-                #expect(paused.wait(timeout: .milliseconds(60_000), until: { $0 }) == true)
+                #expect(paused.wait(timeout: .milliseconds(600_000), until: { $0 }) == true)
                 #expect(!receiver.isFinished)
                 transport.setPaused(call.exchange, false)
                 #expect(try call.result().error == nil)
@@ -199,7 +199,8 @@ private final class SlowReceiver: ExchangeReceiver {
 
     @Test func `a pause in an upload stops it, and the rest follows`() throws {
         let scope = try TestServer.shared.scope()
-        let bytes = TestPattern.bytes(seed: 4, count: 8_000_000)
+        // More than the buffers of both kernels hold.
+        let bytes = [UInt8](repeating: 7, count: 64_000_000)
         try withTransport { transport in
             let call = try Call(
                 "PUT", scope.url("/sink?stall=1&gate=g"), headers: [("Expect", nil)],
@@ -213,12 +214,12 @@ private final class SlowReceiver: ExchangeReceiver {
                 let isActive = call.exchange.state.phase == .active
                 running.update { $0 = isActive }
             }
-            #expect(running.wait(timeout: .milliseconds(60_000), until: { $0 }) == true)
-            #expect(call.exchange.sent < 8_000_000)
+            #expect(running.wait(timeout: .milliseconds(600_000), until: { $0 }) == true)
+            #expect(call.exchange.sent < 64_000_000)
             transport.setPaused(call.exchange, false)
             let result = try call.result()
             #expect(result.error == nil)
-            #expect(result.body.text.contains("\"bytes\": 8000000"))
+            #expect(result.body.text.contains("\"bytes\": 64000000"))
         }
     }
 
@@ -334,7 +335,7 @@ private final class SlowReceiver: ExchangeReceiver {
             transport.start(exchange, wake: .now)
             let last = moment == "success" ? "success" : "cancelled"
             #expect(
-                receiver.heard.wait(timeout: .milliseconds(60_000)) {
+                receiver.heard.wait(timeout: .milliseconds(600_000)) {
                     $0.last == last ? true : nil
                 } == true)
             let after = try Call("GET", scope.url("/bytes/10")).start(on: transport).result()

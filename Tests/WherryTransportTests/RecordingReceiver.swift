@@ -72,9 +72,9 @@ final class RecordingReceiver: ExchangeReceiver {
         onFinish?(result)
     }
 
-    /// Waits until the condition holds; `false` after a minute, which no healthy run reaches.
+    /// Waits until the condition holds; `false` after ten minutes, which no healthy run reaches.
     func wait(_ condition: @escaping (Heard) -> Bool) -> Bool {
-        heard.wait(timeout: .milliseconds(60_000)) { condition($0) ? true : nil } ?? false
+        heard.wait(timeout: .milliseconds(600_000)) { condition($0) ? true : nil } ?? false
     }
 
     /// Waits for the end.

@@ -183,6 +183,12 @@ import Testing
         for number in 0..<18 {
             store.write(entry(body), to: "0", in: store.folder(of: "\(number)"))
         }
+        // Written in one moment, they may all have the same time.
+        for number in 0..<18 {
+            let path = "\(bench.path)/store/\(store.folder(of: "\(number)").path)/0"
+            let time = Date(timeIntervalSince1970: 1_000_000_000 + Double(number))
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: path)
+        }
         store.touch("0", in: store.folder(of: "0"))
         for number in 18..<21 {
             store.write(entry(body), to: "0", in: store.folder(of: "\(number)"))
@@ -190,6 +196,10 @@ import Testing
         store.waitUntilSwept()
         #expect(store.read("0", in: store.folder(of: "0"), key: key) == .entry(entry(body)))
         #expect(store.read("0", in: store.folder(of: "1"), key: key) == .missing)
+        for number in 18..<21 {
+            #expect(
+                store.read("0", in: store.folder(of: "\(number)"), key: key) == .entry(entry(body)))
+        }
     }
 
     @Test("What is larger than an eighth of the store is not written, and the older one goes")

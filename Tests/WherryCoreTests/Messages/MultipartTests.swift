@@ -209,7 +209,7 @@ import WherryTransport
                 headers: HeaderList([("Content-Type", type)]), body: .source(body)),
             receiver: receiver)
         transport.start(exchange, wake: .now)
-        let result = receiver.result.wait(timeout: .milliseconds(60_000)) { $0 }
+        let result = receiver.result.wait(timeout: .milliseconds(600_000)) { $0 }
         let bytes = try #require(result).body.array
         #expect(result?.error == nil)
         return try JSONDecoder().decode(Echo.self, from: Data(bytes))
