@@ -17,14 +17,11 @@ do {
         $0.idleTimeout = .seconds(3600)
         $0.firstByteTimeout = .seconds(3600)
     }
-    let waiter = PerformWaiter()
     var request = Request(CommandLine.arguments[1])
     request.set(.stallSpeed, 0)
-    let transfer = try client.download(request, to: CommandLine.arguments[2], observer: waiter)
-    let outcome = waiter.wait(on: client, timeout: nil)
-    withExtendedLifetime(transfer) {}
-    print(outcome?.error?.reason ?? (outcome == nil ? "nothing" : "done"))
-    exit(outcome?.path == nil ? 1 : 0)
+    _ = try await client.download(request, to: CommandLine.arguments[2]).value
+    print("done")
+    exit(0)
 } catch {
     print(error.reason)
     exit(1)
