@@ -131,7 +131,9 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         #expect(try bench.contents() == Contents.v1)
         #expect(end.outcome.response?.metrics.httpVersion == 20)
         let waits = end.watcher.states.filter { $0.state == .waiting }
-        #expect(waits.map(\.reason) == ["connection_reset", "connection_reset"])
+        // nginx resets the stream, or ends it early where it had sent the rest of its buffer.
+        #expect(waits.count == 2)
+        #expect(waits.allSatisfy { ["connection_reset", "truncated"].contains($0.reason) })
         #expect(end.restarts == [])
     }
 
