@@ -48,6 +48,10 @@ extension CurlLoop {
         guard exchange.state.phase == .idle else { return }
         exchange.state.submitted = now
         if let refusal { return finishUnstarted(exchange, refusal) }
+        // Nothing is sent whose answer could only come too late.
+        guard exchange.request.deadline > now else {
+            return finishUnstarted(exchange, exchange.timeoutError(.totalTimeout))
+        }
         guard queue.admit(exchange) else {
             exchange.state.phase = .waiting
             nextSweep = min(nextSweep, exchange.request.deadline)

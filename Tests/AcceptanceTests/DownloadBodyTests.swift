@@ -209,6 +209,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
             $0.totalTimeout = .seconds(60)
         }
         #expect(end.reason == "total_timeout")
+        #expect(try bench.scope.requests().count == 1)
         #expect(try bench.folder.names.isEmpty)
     }
 
