@@ -297,7 +297,7 @@ TEST("SEC-U6 ten redirects are followed, an eleventh is not, and the bound can b
 
 TEST("SEC-U6 a body that cannot be sent again is not, and bytes and a file's are") {
   enum { COUNT = 300000 };
-  char *bytes = check_memory(COUNT);
+  char *bytes = check_memory(COUNT + 1); /* and a NUL */
   for (size_t i = 0; i < COUNT; i++) bytes[i] = (char)('a' + i % 26);
   const char *path = check_path("body");
   check_write_file(path, bytes, COUNT);

@@ -116,10 +116,16 @@ extension Client {
 
     /// Deletes partials that no transfer is at: by path, or by URL in the directories this client
     /// has downloaded into.
-    func discardPartials(_ match: TransferMatch) -> Int {
+    ///
+    /// - Parameter counted: the destinations of transfers that are counted themselves.
+    /// - Returns: how many there were, but for those.
+    func discardPartials(_ match: TransferMatch, apartFrom counted: Set<String>) -> Int {
         switch match {
-        case .path(let path): return (try? PartialDownload.discard(path)) ?? 0
-        case .urls(let texts): return texts.reduce(0) { $0 + discardPartials(.url($1)) }
+        case .path(let path):
+            let count = (try? PartialDownload.discard(path)) ?? 0
+            return counted.contains((try? Directory.absolute(path)) ?? path) ? 0 : count
+        case .urls(let texts):
+            return texts.reduce(0) { $0 + discardPartials(.url($1), apartFrom: counted) }
         case .url(let text):
             guard
                 let url = try? RequestPlanner.target(
@@ -130,7 +136,8 @@ extension Client {
             for directory in downloads.directories {
                 let found = (try? PartialDownload.list(in: directory)) ?? []
                 for partial in found where partial.identity == identity && !partial.isRunning {
-                    count += (try? PartialDownload.discard(partial.partialPath)) ?? 0
+                    let discarded = (try? PartialDownload.discard(partial.partialPath)) ?? 0
+                    if !counted.contains(partial.path) { count += discarded }
                 }
             }
             return count

@@ -296,7 +296,11 @@ public final class Client: Sendable {
     /// transfer is at.
     @discardableResult
     public func discard(_ match: TransferMatch = .all) -> Int {
-        apply(match) { $0.discard() } + discardPartials(match)
+        let found = transfers(match)
+        // First, while what they are at is held by them; afterwards it may just have been let go.
+        let idle = discardPartials(match, apartFrom: Set(found.compactMap(\.path)))
+        for transfer in found { transfer.discard() }
+        return found.count + idle
     }
 
     private func apply(_ match: TransferMatch, _ verb: (Transfer) -> Void) -> Int {
