@@ -14,8 +14,8 @@ private struct Join: Decodable {
     let error: String?
 }
 
-/// Sends every case of the table with this body.
-func proveJoins(with body: Request.Body) async throws {
+/// The cases of the table, for the addresses of the shared server.
+private func joins() throws -> [Join] {
     let server = try TestServer.shared
     let here = server.url("")
     let there = server.url("", host: "localhost")
@@ -23,9 +23,18 @@ func proveJoins(with body: Request.Body) async throws {
         text.replacingOccurrences(of: "{here}", with: here)
             .replacingOccurrences(of: "{there}", with: there)
     }
-    for join in try scenarios("url-joins.json", of: Join.self) {
-        let client = try makeClient { $0.baseURL = join.base.map(fill) }
-        var request = Request(fill(join.url))
+    return try scenarios("url-joins.json", of: Join.self).map { join in
+        Join(
+            base: join.base.map(fill), url: fill(join.url), target: join.target,
+            host: String((join.host == "there" ? there : here).dropFirst(7)), error: join.error)
+    }
+}
+
+/// Sends every case of the table with this body.
+func proveJoins(with body: Request.Body) async throws {
+    for join in try joins() {
+        let client = try makeClient { $0.baseURL = join.base }
+        var request = Request(join.url)
         request.body = body
         if let reason = join.error {
             let refused = request
@@ -36,26 +45,18 @@ func proveJoins(with body: Request.Body) async throws {
         } else {
             let echo = try await client.echo(request)
             #expect(echo.target == join.target, "\(join)")
-            let host = join.host == "there" ? there : here
-            #expect(echo.values("host") == [String(host.dropFirst(7))], "\(join)")
+            #expect(echo.values("host") == [join.host], "\(join)")
         }
     }
 }
 
 /// Downloads by every case of the table.
 func proveJoinsOfDownloads() async throws {
-    let server = try TestServer.shared
-    let here = server.url("")
-    let there = server.url("", host: "localhost")
-    func fill(_ text: String) -> String {
-        text.replacingOccurrences(of: "{here}", with: here)
-            .replacingOccurrences(of: "{there}", with: there)
-    }
     let folder = try TemporaryFolder()
-    for (index, join) in try scenarios("url-joins.json", of: Join.self).enumerated() {
-        let client = try makeClient { $0.baseURL = join.base.map(fill) }
+    for (index, join) in try joins().enumerated() {
+        let client = try makeClient { $0.baseURL = join.base }
         let path = folder.file("\(index)")
-        let request = Request(fill(join.url))
+        let request = Request(join.url)
         if let reason = join.error {
             let error = await failure { () throws(WherryError) in
                 try await client.download(request, to: path).value
@@ -66,7 +67,6 @@ func proveJoinsOfDownloads() async throws {
         _ = try await client.download(request, to: path).value
         let echo = try JSONDecoder().decode(Echo.self, from: try folder.contents("\(index)"))
         #expect(echo.target == join.target, "\(join)")
-        let host = join.host == "there" ? there : here
-        #expect(echo.values("host") == [String(host.dropFirst(7))], "\(join)")
+        #expect(echo.values("host") == [join.host], "\(join)")
     }
 }

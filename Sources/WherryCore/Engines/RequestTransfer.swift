@@ -150,7 +150,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     /// Takes over an edited request.
-    func adapt(_ edited: Request) {
+    private func adapt(_ edited: Request) {
         do {
             let method = edited.effectiveMethod
             try RequestPlanner.check(method: method, body: edited.body)

@@ -13,6 +13,7 @@ import sys
 import time
 import urllib.parse
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import pytest
@@ -169,6 +170,19 @@ client.close()
     done = run_python(code)
     assert done.stderr == ""
     return int(done.stdout) << 10
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(12) as pool:
+        yield pool
+
+
+@pytest.fixture
+def patient(threads: ThreadPoolExecutor) -> Iterator[wherry.Client]:
+    """A client that waits for a gate however long that takes, and ends before the threads."""
+    with wherry.Client(timeout=None, stall_bytes_per_second=0) as made:
+        yield made
 
 
 def until(reached: Callable[[], bool]) -> None:

@@ -6,26 +6,13 @@ import asyncio
 import multiprocessing
 import random
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Iterator, List
+from typing import Any, List
 
 import pytest
 from conftest import PATIENCE, PATIENT, Server, run_python, until
 from test_uploads import png
 
 import wherry
-
-
-@pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(12) as pool:
-        yield pool
-
-
-@pytest.fixture
-def patient(threads: ThreadPoolExecutor) -> Iterator[wherry.Client]:
-    """A client that waits for a gate however long that takes, and ends before the threads."""
-    with wherry.Client(timeout=None, stall_bytes_per_second=0) as made:
-        yield made
 
 
 def held(

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Iterator, List
+from typing import Any, Callable, List
 
 import pytest
 from conftest import PATIENCE, Server, field, until
@@ -254,19 +254,6 @@ class Watched:
     def __init__(self, threads: ThreadPoolExecutor, handle: wherry.Download) -> None:
         self.handle = handle
         self.end: Future[str] = threads.submit(handle.wait)
-
-
-@pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(8) as pool:
-        yield pool
-
-
-@pytest.fixture
-def patient(threads: ThreadPoolExecutor) -> Iterator[wherry.Client]:
-    """A client that waits for a gate however long that takes, and ends before the threads."""
-    with wherry.Client(timeout=None, stall_bytes_per_second=0) as made:
-        yield made
 
 
 def begin(
