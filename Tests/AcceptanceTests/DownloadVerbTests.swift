@@ -384,6 +384,50 @@ enum Verb: String, CaseIterable, Sendable {
         #expect(quiet.error == nil && quiet.watcher.progresses.isEmpty)
     }
 
+    // The transport tells of bytes ten times a second, the download not before 0.1 s after its
+    // own last report: what came with the head was dropped, and told only when more came.
+    @Test("D9 what came before a standstill is told, once, as soon as it is time")
+    func lastProgress() async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("hold=10&gate=go"), to: bench.folder.file("a.bin"))
+        try await bench.wait(forBytes: 10, of: transfer)
+        for _ in 0..<3 {
+            bench.clock.advance(by: .milliseconds(100))
+            await bench.client.settle(bench.clock)
+        }
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().error == nil)
+        #expect(watcher.progresses.filter { $0.completed == 10 }.count == 1)
+    }
+
+    @Test("D9 a pause is followed by how far it came, and the end by nothing")
+    func progressOfPause() async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("hold=10&gate=go"), to: bench.folder.file("a.bin"))
+        try await bench.wait(forBytes: 10, of: transfer)
+        transfer.pause()
+        bench.clock.advance(by: .milliseconds(100))
+        await bench.client.settle(bench.clock)
+        await watcher.wait { events in
+            events.contains { if case .progress(let told) = $0 { told.completed == 10 } else { false } }
+        }
+        #expect(transfer.state == .paused)
+        transfer.resume()
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().error == nil)
+
+        let (other, heard) = try bench.client.begin(
+            bench.url("hold=10&gate=never"), to: bench.folder.file("b.bin"))
+        try await bench.wait(forBytes: 10, of: other)
+        other.cancel()
+        #expect(await heard.end().error?.code == .cancelled)
+        bench.clock.advance(by: .milliseconds(1_000))
+        await bench.client.settle(bench.clock)
+        if case .done? = heard.events.last {} else { Issue.record("something follows the end") }
+    }
+
     @Test("D10 without a length the total is unknown until the end")
     func unknownLength() async throws {
         let bench = try DownloadBench()

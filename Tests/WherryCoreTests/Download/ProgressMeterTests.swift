@@ -77,4 +77,44 @@ import Testing
         #expect(second.fraction == 1)
         #expect(second.wire == 5)
     }
+
+    @Test("D9 what came too early is owed until it is time, and told once")
+    func owed() throws {
+        var meter = ProgressMeter()
+        let start = Instant(nanoseconds: 0)
+        func update(_ completed: Int64, at now: Instant, generation: UInt32 = 1) -> Progress? {
+            meter.update(
+                completed: completed, total: 2000, generation: generation, received: 10, now: now)
+        }
+        #expect(!meter.hasReported && meter.owedAt == nil)
+        #expect(update(10, at: start) != nil)
+        #expect(meter.hasReported && meter.owedAt == nil)
+        #expect(update(20, at: start.advanced(by: 1)) == nil)
+        #expect(update(30, at: start.advanced(by: 2)) == nil)
+        let due = try #require(meter.owedAt)
+        #expect(due == start.advanced(by: tenth))
+        #expect(meter.takeOwed(generation: 1, now: start.advanced(by: tenth - 1)) == nil)
+        #expect(meter.takeOwed(generation: 1, now: due)?.completed == 30)
+        #expect(meter.owedAt == nil)
+        #expect(meter.takeOwed(generation: 1, now: due.advanced(by: tenth)) == nil)
+
+        // The file changed meanwhile: its old progress is nobody's.
+        #expect(update(40, at: due.advanced(by: 1)) == nil)
+        #expect(meter.takeOwed(generation: 2, now: due.advanced(by: tenth)) == nil)
+        #expect(meter.owedAt == nil)
+    }
+
+    @Test("D9 what is told already is not told again")
+    func unchanged() {
+        var meter = ProgressMeter()
+        let start = Instant(nanoseconds: 0)
+        func update(_ received: Int64, at now: Instant) -> Progress? {
+            meter.update(completed: 10, total: 20, generation: 1, received: received, now: now)
+        }
+        #expect(update(10, at: start) != nil)
+        #expect(update(0, at: start.advanced(by: tenth)) == nil)
+        #expect(meter.owedAt == nil)
+        // Bytes that are not of the file count too.
+        #expect(update(5, at: start.advanced(by: tenth)) != nil)
+    }
 }

@@ -10,11 +10,11 @@ import json
 import os
 import subprocess
 import sys
-import time
+import threading
 import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 import pytest
 
@@ -185,12 +185,23 @@ def patient(threads: ThreadPoolExecutor) -> Iterator[wherry.Client]:
         yield made
 
 
-def until(reached: Callable[[], bool]) -> None:
-    """Looks again and again until it is so: for amounts, which nobody tells of at once."""
-    last = time.monotonic() + PATIENCE
-    while not reached():
-        assert time.monotonic() < last, "this takes too long"
-        time.sleep(0.005)
+class Arrival:
+    """A ``progress=`` function that somebody waits for: until so many bytes have moved."""
+
+    def __init__(self, count: int = 1) -> None:
+        self._count = count
+        self._event = threading.Event()
+
+    def __call__(self, progress: wherry.Progress) -> None:
+        if progress.done_bytes >= self._count:
+            self._event.set()
+
+    def give_up(self) -> None:
+        """No more will come."""
+        self._event.set()
+
+    def wait(self) -> None:
+        assert self._event.wait(PATIENCE), "this takes too long"
 
 
 def body(told: Dict[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ import os
 from typing import Any, List
 
 import pytest
-from conftest import Server, most_memory, until
+from conftest import Server, most_memory
 
 import wherry
 
@@ -213,11 +213,16 @@ def test_D12_a_cancelled_download_keeps_its_part_and_discard_deletes_it(
 ) -> None:
     target = tmp_path / "file"
     url = server.url("/bytes/9000000", hold=400000, gate=server.gate())
-    with client.start_download(url, target) as handle:
-        until(lambda: handle.progress.done_bytes > 0)
-        assert client.cancel(path=str(target)) == 1
+    told: List[int] = []
+
+    def cancel(progress: wherry.Progress) -> None:
+        if progress.done_bytes > 0:
+            told.append(client.cancel(path=str(target)))
+
+    with client.start_download(url, target, progress=cancel) as handle:
         with pytest.raises(wherry.CancelledError):
             handle.wait()
+        assert told[0] == 1
         assert litter(tmp_path) != []
         handle.discard()
     assert litter(tmp_path) == [] and not target.exists()

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Callable, List
 
 import pytest
-from conftest import PATIENCE, Server, field, until
+from conftest import PATIENCE, Arrival, Server, field
 
 import wherry
 
@@ -260,8 +260,11 @@ def begin(
     client: wherry.Client, threads: ThreadPoolExecutor, url: str, target: Any, **options: Any
 ) -> Watched:
     """Starts a download, and returns when bytes of it have come, or it has ended."""
-    watched = Watched(threads, client.start_download(url, target, **options))
-    until(lambda: watched.handle.progress.done_bytes > 0 or watched.end.done())
+    begun = Arrival()
+    handle = client.start_download(url, target, progress=begun, **options)
+    watched = Watched(threads, handle)
+    watched.end.add_done_callback(lambda _: begun.give_up())
+    begun.wait()
     return watched
 
 

@@ -102,6 +102,7 @@ extension DownloadTransfer {
         // Told with its reason, when the wait begins; and the end tells itself.
         case .state(.waiting), .state(.done), .state(.failed), .state(.cancelled): break
         case .state(let state):
+            if state == .paused || state == .verifying { tellProgress() }
             if state == .paused { core.withLock { $0.meter.pause() } }
             show(state, quiet: self.state == .queued && state == .running)
         case .restarted(let reason, _):
@@ -118,6 +119,7 @@ extension DownloadTransfer {
     // MARK: Time
 
     private func wait(_ nanoseconds: Int64, _ error: DownloadError) {
+        tellProgress()
         let timer = core.withLock { core -> UInt64 in
             core.retries += 1
             core.timer &+= 1

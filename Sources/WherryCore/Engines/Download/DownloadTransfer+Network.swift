@@ -205,13 +205,13 @@ extension DownloadTransfer {
     }
 
     package func exchangeDidProgress(_ exchange: Exchange) {
-        let now = client.transport.clock.now()
-        core.withLock { core in
-            guard core.hop?.exchange === exchange, let hop = core.hop, case .file = hop.answer,
-                let progress = Self.measure(&core, now: now, isForced: false)
-            else { return }
-            core.steps.append(.progress(progress))
+        let isOfFile = core.withLock { core in
+            guard core.hop?.exchange === exchange, case .file? = core.hop?.answer else {
+                return false
+            }
+            return true
         }
+        if isOfFile { tellProgress() }
         carry()
     }
 

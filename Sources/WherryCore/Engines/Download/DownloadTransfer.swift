@@ -45,6 +45,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         var timer: UInt64 = 0
         var retries = 0
         var meter = ProgressMeter()
+        /// A time is set at which progress that came too early is told.
+        var isProgressSet = false
         /// The last progress told, which never goes back within a generation.
         var shown: (generation: UInt32, completed: Int64) = (0, 0)
         /// Body bytes off the wire: of earlier exchanges, and what the meter has been told of.
@@ -277,30 +279,6 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         }
     }
 
-    // MARK: Progress
-
-    /// Bytes of the file that are here, those still in the transport's hands included.
-    static func completed(_ core: inout State) -> Int64 {
-        let pending = core.hop.map { max(0, ($0.exchange?.received ?? 0) - $0.delivered) } ?? 0
-        let generation = core.machine.currentGeneration
-        var completed = core.machine.completed(with: pending)
-        // Bytes that were broken off with their exchange come again.
-        if generation == core.shown.generation { completed = max(completed, core.shown.completed) }
-        core.shown = (generation, completed)
-        return completed
-    }
-
-    /// The progress to tell now, if it is time for it.
-    static func measure(_ core: inout State, now: Instant, isForced: Bool) -> Progress? {
-        let wire = core.wireBefore &+ (core.hop?.exchange?.receivedOnWire ?? 0)
-        let received = wire &- core.wireTold
-        core.wireTold = wire
-        return core.meter.update(
-            completed: completed(&core), total: core.machine.total,
-            generation: core.machine.currentGeneration, received: received, now: now,
-            isForced: isForced)
-    }
-
     /// The end of all; the last step.
     func end(_ outcome: DownloadOutcome) {
         let now = client.transport.clock.now()
@@ -337,13 +315,6 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 }
 
 extension DownloadMachine {
-    /// ``completed`` with so many further bytes of the body that were not handed in yet.
-    func completed(with pending: Int64) -> Int64 {
-        guard pending > 0, let body else { return have.count }
-        let last = min(body.position.addingSaturating(pending), body.end ?? .max)
-        return have.count.addingSaturating(max(0, last - max(body.position, body.wantedFrom)))
-    }
-
     /// Whether a verb ends the exchange and leaves a partial that its last bytes belong to.
     func keepsLastBytes(_ verb: DownloadTransfer.Verb) -> Bool {
         guard state == .receiving, isResumable else { return false }

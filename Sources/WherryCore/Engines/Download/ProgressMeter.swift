@@ -14,6 +14,9 @@ package struct ProgressMeter: Sendable {
     private var samples: [(at: Instant, received: Int64)] = []
     private var firstByteAt: Instant?
     private var reportedAt: Instant?
+    /// What the last report told, and whether it does not tell all that was taken in since.
+    private var told: (completed: Int64, total: Int64?, wire: Int64) = (0, nil, 0)
+    private var owes = false
 
     package init() {}
 
@@ -30,7 +33,7 @@ package struct ProgressMeter: Sendable {
     ///   - received: how many bytes came since the last call.
     ///   - isForced: also if the last report is less than 0.1 s ago: for the first, the last, and
     ///     a new generation.
-    /// - Returns: the progress to report, or `nil` if it is too early.
+    /// - Returns: the progress to report, or `nil` if it is too early or nothing is new.
     package mutating func update(
         completed: Int64, total: Int64?, generation: UInt32, received: Int64, now: Instant,
         isForced: Bool = false
@@ -47,10 +50,32 @@ package struct ProgressMeter: Sendable {
             if received > 0, firstByteAt == nil { firstByteAt = now }
             note(now)
         }
-        guard
-            isForced || isFirst || isNewGeneration || now.since(reportedAt ?? now) >= Self.interval
-        else { return nil }
+        owes = told != (completed, total, progress.wire)
+        guard isForced || isFirst || isNewGeneration else { return takeOwed(generation: generation, now: now) }
+        return report(now)
+    }
+
+    /// Whether anything was reported yet.
+    package var hasReported: Bool { reportedAt != nil }
+
+    /// When the amounts taken since the last report may be told; `nil` if it told all.
+    package var owedAt: Instant? { owes ? reportedAt?.advanced(by: Self.interval) : nil }
+
+    /// The progress to report of the amounts taken last; `nil` if it is too early or nothing is
+    /// new, or where they are of another generation than the file has now.
+    package mutating func takeOwed(generation: UInt32, now: Instant) -> Progress? {
+        guard let owedAt, owedAt <= now else { return nil }
+        guard Int(generation) == progress.generation else {
+            owes = false
+            return nil
+        }
+        return report(now)
+    }
+
+    private mutating func report(_ now: Instant) -> Progress {
         reportedAt = now
+        told = (progress.completed, progress.total, progress.wire)
+        owes = false
         return snapshot(now: now)
     }
 

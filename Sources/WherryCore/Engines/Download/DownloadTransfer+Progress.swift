@@ -1,0 +1,81 @@
+// Wherry: how far a download is, told in time
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension DownloadTransfer {
+    /// Bytes of the file that are here, those still in the transport's hands included.
+    static func completed(_ core: inout State) -> Int64 {
+        let pending = core.hop.map { max(0, ($0.exchange?.received ?? 0) - $0.delivered) } ?? 0
+        let generation = core.machine.currentGeneration
+        var completed = core.machine.completed(with: pending)
+        // Bytes that were broken off with their exchange come again.
+        if generation == core.shown.generation { completed = max(completed, core.shown.completed) }
+        core.shown = (generation, completed)
+        return completed
+    }
+
+    /// The progress to tell now, if it is time for it.
+    static func measure(_ core: inout State, now: Instant, isForced: Bool) -> Progress? {
+        let wire = core.wireBefore &+ (core.hop?.exchange?.receivedOnWire ?? 0)
+        let received = wire &- core.wireTold
+        core.wireTold = wire
+        return core.meter.update(
+            completed: completed(&core), total: core.machine.total,
+            generation: core.machine.currentGeneration, received: received, now: now,
+            isForced: isForced)
+    }
+
+    /// Tells how far it is: what is new, now or as soon as it is time for it.
+    ///
+    /// Called when bytes came and when none will come for a while; of a file that was not begun
+    /// there is nothing to tell.
+    func tellProgress() {
+        guard wantsProgress else { return }
+        let now = client.transport.clock.now()
+        let due = core.withLock { core -> Instant? in
+            guard core.meter.hasReported else { return nil }
+            if let progress = Self.measure(&core, now: now, isForced: false) {
+                core.steps.append(.progress(progress))
+            }
+            return Self.dueProgress(&core)
+        }
+        if let due { setProgress(at: due) }
+    }
+
+    /// When what came too early is to be told, unless that is seen to.
+    private static func dueProgress(_ core: inout State) -> Instant? {
+        guard !core.isProgressSet, let due = core.meter.owedAt else { return nil }
+        core.isProgressSet = true
+        return due
+    }
+
+    private func setProgress(at due: Instant) {
+        client.transport.schedule(at: due) { [weak self] in self?.tellOwedProgress() }
+    }
+
+    private func tellOwedProgress() {
+        let now = client.transport.clock.now()
+        let due = core.withLock { core -> Instant? in
+            core.isProgressSet = false
+            let generation = core.machine.currentGeneration
+            if let progress = core.meter.takeOwed(generation: generation, now: now) {
+                core.steps.append(.progress(progress))
+            }
+            // Another report may have come first, and more after it.
+            return Self.dueProgress(&core)
+        }
+        if let due { setProgress(at: due) }
+        carry()
+    }
+}
+
+extension DownloadMachine {
+    /// ``completed`` with so many further bytes of the body that were not handed in yet.
+    func completed(with pending: Int64) -> Int64 {
+        guard pending > 0, let body else { return have.count }
+        let last = min(body.position.addingSaturating(pending), body.end ?? .max)
+        return have.count.addingSaturating(max(0, last - max(body.position, body.wantedFrom)))
+    }
+}
