@@ -386,7 +386,8 @@ wherry_status wherry_transfer_progress(const wherry_transfer *transfer,
  * rest. Full is E_BUSY with nothing taken. */
 wherry_status wherry_transfer_write(wherry_transfer *transfer, const void *bytes, size_t count,
     size_t *out_taken);
-/* No more bytes. Fewer than the count that was announced fails the transfer: `truncated`. */
+/* No more bytes. Fewer than the count that was announced fails the transfer: `truncated`. After the
+ * end E_STATE, but OK where all that was announced was written: the answer may come first. */
 wherry_status wherry_transfer_finish(wherry_transfer *transfer);
 
 /* ---- 8. Queue and events --------------------------------------------------------------------- */

@@ -115,8 +115,9 @@ final class BodyWriter: TransferObserver {
 
     /// Says that there are no more pieces, unless the transfer has ended already.
     func finish(_ transfer: Transfer) throws(WherryError) {
-        guard monitor.withLock({ $0.outcome == nil }), !transfer.state.isFinal else { return }
-        try transfer.finishWriting()
+        do { try transfer.finishWriting() } catch {
+            guard transfer.state.isFinal else { throw error }
+        }
     }
 
     /// The end. Cancelling the task cancels the transfer, whose end is then awaited.

@@ -84,6 +84,9 @@ package final class StreamedBody: BodySource {
         return count
     }
 
+    /// Whether as many bytes were written as were announced.
+    package var isWhole: Bool { state.withLock { $0.written == length } }
+
     /// Says that there are no more bytes. Fewer than announced fail the transfer with kind
     /// `truncated`. A second call does nothing.
     package func finish() {

@@ -25,13 +25,30 @@ extension Transfer {
     }
 
     /// Says that the streamed body has no more bytes. Fewer than announced fail the transfer.
-    package func finishWriting() throws(WherryError) { try openStream().finish() }
+    ///
+    /// - Throws: `wrong_state` if the body is not a streamed one, or the transfer has ended before all
+    ///   bytes were written. Of all that were announced a server may answer to the last one before
+    ///   this word comes, and that is well.
+    package func finishWriting() throws(WherryError) {
+        let stream = try streamedBody()
+        if !stream.isWhole { try checkOpen() }
+        stream.finish()
+    }
 
     private func openStream() throws(WherryError) -> StreamedBody {
+        let stream = try streamedBody()
+        try checkOpen()
+        return stream
+    }
+
+    private func streamedBody() throws(WherryError) -> StreamedBody {
         guard let stream = (self as? RequestTransfer)?.stream else {
             throw WherryError(.wrongState, "The body of this transfer is not a streamed one")
         }
-        guard !isFinal else { throw WherryError(.wrongState, "The transfer has ended") }
         return stream
+    }
+
+    private func checkOpen() throws(WherryError) {
+        guard !isFinal else { throw WherryError(.wrongState, "The transfer has ended") }
     }
 }
