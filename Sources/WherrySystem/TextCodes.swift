@@ -1,4 +1,4 @@
-// Wherry: bytes written as hexadecimal digits and as Base64.
+// Wherry: bytes written as hexadecimal digits, percent-escapes and Base64.
 // SPDX-License-Identifier: Apache-2.0
 
 /// Bytes as hexadecimal digits, two for each.
@@ -42,6 +42,38 @@ package enum Hex {
         case 0x61...0x66: digit &- 0x57
         default: nil
         }
+    }
+}
+
+/// Percent-escapes (RFC 3986, section 2.1).
+package enum PercentCoding {
+    /// The bytes with their escapes resolved once; `nil` where a percent sign starts none.
+    package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var iterator = bytes.makeIterator()
+        while let byte = iterator.next() {
+            guard byte == 0x25 else {
+                decoded.append(byte)
+                continue
+            }
+            guard let high = iterator.next().flatMap(Hex.value),
+                let low = iterator.next().flatMap(Hex.value)
+            else { return nil }
+            decoded.append(high << 4 | low)
+        }
+        return decoded
+    }
+
+    /// Appends the escape of one byte, its digits in upper case.
+    @inlinable package static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        bytes.append(0x25)
+        bytes.append(digit(byte >> 4))
+        bytes.append(digit(byte & 15))
+    }
+
+    @inlinable package static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? 0x30 &+ value : 0x37 &+ value
     }
 }
 

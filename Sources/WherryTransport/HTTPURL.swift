@@ -204,7 +204,7 @@ package struct HTTPURL: Hashable, Sendable {
             defer { curl_free(value) }
             return String(cString: value)
         }
-        let scheme = (part(CURLUPART_SCHEME) ?? "").lowercased()
+        let scheme = (part(CURLUPART_SCHEME) ?? "").asciiLowercased
         guard scheme == "http" || scheme == "https" else {
             throw Invalid(
                 message: "The URL \"\(redacted(text))\" has the scheme \"\(scheme)\"; only http and https are spoken")
@@ -213,7 +213,7 @@ package struct HTTPURL: Hashable, Sendable {
             throw Invalid(
                 message: "The URL of \(part(CURLUPART_HOST) ?? "?") contains a user name or password; give them as credentials")
         }
-        guard let host = part(CURLUPART_HOST)?.lowercased(), !host.isEmpty else {
+        guard let host = part(CURLUPART_HOST)?.asciiLowercased, !host.isEmpty else {
             throw Invalid(message: "The URL \"\(redacted(text))\" has no host")
         }
         _ = curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
@@ -224,12 +224,5 @@ package struct HTTPURL: Hashable, Sendable {
             throw Invalid(message: "The URL \"\(redacted(text))\" cannot be written out")
         }
         return HTTPURL(text: whole, origin: Origin(scheme: scheme, host: host, port: port))
-    }
-}
-
-extension String {
-    /// ASCII letters in lower case; everything else as it is. No Foundation, no locale.
-    fileprivate func lowercased() -> String {
-        String(decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

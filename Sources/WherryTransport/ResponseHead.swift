@@ -35,13 +35,15 @@ package struct ResponseHead: Sendable {
         var found: String?
         forEachField { fieldName, value in
             guard Self.matches(fieldName, name) else { return true }
-            found = String(validating: value, as: UTF8.self) ?? value.reduce(into: "") { text, byte in
-                if byte < 0x80 {
-                    text.unicodeScalars.append(Unicode.Scalar(byte))
-                } else {
-                    text += "%" + Hex.encode(CollectionOfOne(byte)).uppercased()
-                }
-            }
+            found = String(validating: value, as: UTF8.self)
+                ?? String(
+                    decoding: value.reduce(into: []) { bytes, byte in
+                        if byte < 0x80 {
+                            bytes.append(byte)
+                        } else {
+                            PercentCoding.append(byte, to: &bytes)
+                        }
+                    }, as: UTF8.self)
             return false
         }
         return found
@@ -111,15 +113,11 @@ package struct ResponseHead: Sendable {
         var name = name
         return name.withUTF8 { name in
             guard name.count == bytes.count else { return false }
-            for index in 0..<name.count where lower(bytes[index]) != lower(name[index]) {
+            for index in 0..<name.count
+            where bytes[index].asciiLowercased != name[index].asciiLowercased {
                 return false
             }
             return true
         }
-    }
-
-    @inline(__always)
-    private static func lower(_ byte: UInt8) -> UInt8 {
-        byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
     }
 }

@@ -76,7 +76,7 @@ final class StubScript: Sendable {
         return String(
             decoding: url.utf8.map { byte -> UInt8 in
                 if byte == UInt8(ascii: "/") { slashes += 1 }
-                return slashes < 3 && byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+                return slashes < 3 ? byte.asciiLowercased : byte
             }, as: UTF8.self)
     }
 

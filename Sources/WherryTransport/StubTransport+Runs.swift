@@ -237,7 +237,7 @@ extension StubTransport {
         for line in request.headers.lines {
             let end = line.utf8.firstIndex { $0 == 0x3A || $0 == 0x3B } ?? line.endIndex
             let name = String(line[..<end])
-            known.insert(lowercased(name))
+            known.insert(name.asciiLowercased)
             var value = line[end...].utf8.dropFirst()
             let isEmptyField = line.utf8.last == 0x3B && value.isEmpty
             while value.first == 0x20 { value.removeFirst() }
@@ -248,7 +248,7 @@ extension StubTransport {
         }
         var fields: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) {
-            if !known.contains(lowercased(name)) { fields.append((name, value)) }
+            if !known.contains(name.asciiLowercased) { fields.append((name, value)) }
         }
         add("Host", authority(of: request.url))
         if !request.userAgent.isEmpty { add("User-Agent", request.userAgent) }
@@ -275,9 +275,5 @@ extension StubTransport {
         let rest = url.text.utf8.dropFirst(url.origin.scheme.utf8.count + 3)
         let end = rest.firstIndex { $0 == 0x2F || $0 == 0x3F } ?? rest.endIndex
         return String(decoding: rest[..<end], as: UTF8.self)
-    }
-
-    private static func lowercased(_ text: String) -> String {
-        String(decoding: text.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

@@ -69,18 +69,6 @@ import WherrySystem
     }
 }
 
-/// Runs `body` in a forked child, whose exit code it answers.
-///
-/// Swift has no fork, for good reason; programs in other languages that load Wherry do.
-private func forked(_ body: () -> Int32) throws -> pid_t {
-    typealias Fork = @convention(c) () -> pid_t
-    let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
-    let pid = fork()
-    if pid == 0 { _exit(body()) }
-    try #require(pid > 0)
-    return pid
-}
-
 /// Does something in the last event.
 private final class LettingGo: TransferObserver {
     private let action: @Sendable () -> Void

@@ -1,4 +1,4 @@
-// Wherry: tests of hexadecimal, Base64 and random bytes.
+// Wherry: tests of hexadecimal, percent-escapes, Base64, letters' case and random bytes.
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -18,6 +18,28 @@ import WherrySystem
     @Test("Text that is not hexadecimal is refused", arguments: ["0", "0g", "g0", " 0", "é", "0x"])
     func hexRefused(text: String) {
         #expect(Hex.decode(text) == nil)
+    }
+
+    @Test("Percent-escapes of every byte come back, and half ones are refused")
+    func percentEscapes() {
+        let all = (UInt8.min...UInt8.max).map { $0 }
+        var text: [UInt8] = []
+        for byte in all { PercentCoding.append(byte, to: &text) }
+        #expect(String(decoding: text.suffix(6), as: UTF8.self) == "%FE%FF")
+        #expect(PercentCoding.decode(text) == all)
+        #expect(PercentCoding.decode(Array("a%2fb".utf8)) == Array("a/b".utf8))
+        for bad in ["%", "%4", "%4g", "%%41"] {
+            #expect(PercentCoding.decode(Array(bad.utf8)) == nil, "\(bad)")
+        }
+    }
+
+    @Test("Only ASCII capitals get small")
+    func asciiLowercase() {
+        let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+        for byte in UInt8.min...UInt8.max {
+            #expect(byte.asciiLowercased == (capitals.contains(byte) ? byte + 32 : byte))
+        }
+        #expect("ABC-xyz[@`{ \u{C4}\u{130}\u{212A}".asciiLowercased == "abc-xyz[@`{ \u{C4}\u{130}\u{212A}")
     }
 
     @Test(

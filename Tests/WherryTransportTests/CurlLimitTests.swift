@@ -182,16 +182,6 @@ import WherrySystem
     }
 }
 
-/// Runs `body` in a forked child, whose exit code it answers.
-private func forked(_ body: () -> Int32) throws -> pid_t {
-    typealias Fork = @convention(c) () -> pid_t
-    let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
-    let pid = fork()
-    if pid == 0 { _exit(body()) }
-    try #require(pid > 0)
-    return pid
-}
-
 /// How many bytes malloc has given out and not got back.
 private func heldMemory() throws -> Int {
     typealias Info = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32

@@ -223,7 +223,7 @@ package enum RequestPlanner {
         let rest = settings.fields.filter { !has($0.name) }.map { ($0.name, $0.value) }
         return HeaderList(
             (own + rest).filter { field in
-                let name = lowercased(field.0)
+                let name = field.0.asciiLowercased
                 if lostBody && bodyNames.contains(name) { return false }
                 return !crossOrigin || safeNames.contains(name)
             })
@@ -242,11 +242,6 @@ package enum RequestPlanner {
         "content-type", "content-encoding", "content-language", "content-location",
         "content-length", "content-digest", "repr-digest", "digest", "last-modified",
     ]
-
-    private static func lowercased(_ name: String) -> String {
-        String(
-            decoding: name.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
-    }
 
     /// Checks the method (SEC-U1), and whether it may have a body: that of HEAD would have no
     /// meaning (RFC 9110 section 9.3.2), and servers that wait for it or do not read it are many.

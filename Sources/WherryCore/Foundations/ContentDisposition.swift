@@ -76,24 +76,3 @@ package struct ContentDisposition: Hashable, Sendable {
         }
     }
 }
-
-/// Percent-escapes (RFC 3986, section 2.1).
-package enum PercentCoding {
-    /// The bytes with their escapes resolved once; `nil` where a percent sign starts none.
-    package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(bytes.count)
-        var iterator = bytes.makeIterator()
-        while let byte = iterator.next() {
-            guard byte == 0x25 else {
-                decoded.append(byte)
-                continue
-            }
-            guard let high = iterator.next().flatMap(Hex.value),
-                let low = iterator.next().flatMap(Hex.value)
-            else { return nil }
-            decoded.append(high << 4 | low)
-        }
-        return decoded
-    }
-}

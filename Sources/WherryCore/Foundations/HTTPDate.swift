@@ -1,6 +1,8 @@
 // Wherry: the dates of HTTP.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherrySystem
+
 /// Dates in header fields (RFC 9110, section 5.6.7), as seconds since 1970 without leap seconds.
 package enum HTTPDate {
     private static let months = [
@@ -22,7 +24,7 @@ package enum HTTPDate {
     /// - Parameter now: decides the century of a year of two digits, which is never more than 50
     ///   years ahead.
     package static func parse(_ text: some StringProtocol, now: Int64) -> Int64? {
-        let bytes = text.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+        let bytes = text.utf8.map(\.asciiLowercased)
         var reader = Reader(bytes: bytes[...])
         let name = reader.letters()
         let date: (year: Int64, month: Int64, day: Int64)?

@@ -1,6 +1,8 @@
 // Wherry: parameters as a query or as a form.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherrySystem
+
 /// Writes the members of an object as `name=value` pairs joined by `&`, for queries and for bodies
 /// of the type `application/x-www-form-urlencoded`.
 ///
@@ -152,17 +154,12 @@ public struct ParameterEncoding: Sendable, Hashable {
         return printed.map(\.element)
     }
 
-    private static let upperDigits = Array("0123456789ABCDEF".utf8)
-
     private static func escape(_ text: String, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E, 0x3F, 0x2F:
                 bytes.append(byte)
-            default:
-                bytes.append(0x25)
-                bytes.append(upperDigits[Int(byte >> 4)])
-                bytes.append(upperDigits[Int(byte & 15)])
+            default: PercentCoding.append(byte, to: &bytes)
             }
         }
     }

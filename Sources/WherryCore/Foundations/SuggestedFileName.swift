@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @_spi(_Unicode) import Swift
+import WherrySystem
 
 /// Chooses a file name from an answer's head and URL. Whatever a server says, the result is the
 /// name of a direct child of a directory.

@@ -1,6 +1,8 @@
 // Wherry: header fields, in order, found whatever their case.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherrySystem
+
 /// Header fields in order. Names are compared without regard to case, and keep theirs.
 public struct Headers: Sendable, Hashable {
     /// One field. A request's field with a `nil` value suppresses the client's of that name.
@@ -86,12 +88,7 @@ public struct Headers: Sendable, Hashable {
     /// ASCII comparison without regard to case (RFC 9110 section 5.1).
     package static func areEqual(_ a: String, _ b: String) -> Bool {
         guard a.utf8.count == b.utf8.count else { return false }
-        return zip(a.utf8, b.utf8).allSatisfy { lower($0) == lower($1) }
-    }
-
-    @inline(__always)
-    private static func lower(_ byte: UInt8) -> UInt8 {
-        byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+        return zip(a.utf8, b.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
     }
 
     /// Checks a field that a caller gives (SEC-U1, SEC-U11).

@@ -180,20 +180,12 @@ package struct Multipart: Sendable {
         pending = []
     }
 
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    private static func append(escaped byte: UInt8, to bytes: inout [UInt8]) {
-        bytes.append(0x25)
-        bytes.append(digits[Int(byte >> 4)])
-        bytes.append(digits[Int(byte & 15)])
-    }
-
     /// Quotes and line ends escaped as browsers do it (WHATWG HTML, multipart form data), NUL too;
     /// everything else as UTF-8.
     private static func escape(_ text: String, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {
-            case 0x00, 0x0A, 0x0D, 0x22: append(escaped: byte, to: &bytes)
+            case 0x00, 0x0A, 0x0D, 0x22: PercentCoding.append(byte, to: &bytes)
             default: bytes.append(byte)
             }
         }
@@ -206,7 +198,7 @@ package struct Multipart: Sendable {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x21, 0x23, 0x24, 0x26, 0x2B, 0x2D, 0x2E,
                 0x5E, 0x5F, 0x60, 0x7C, 0x7E:
                 bytes.append(byte)
-            default: append(escaped: byte, to: &bytes)
+            default: PercentCoding.append(byte, to: &bytes)
             }
         }
     }

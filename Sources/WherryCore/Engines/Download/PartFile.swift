@@ -284,7 +284,7 @@ package final class PartFile {
         do throws(SystemError) {
             // What it claims is about a part that is no more, so its name is all there is to
             // remove; and it goes whatever becomes of the rest.
-            defer { if journal != nil { try? target.directory.remove(names.journal) } }
+            defer { if journal != nil { _ = try? target.directory.remove(names.journal) } }
             if isDurable { try target.directory.synchronize() }
         } catch {
             var failure = DownloadError(error)
