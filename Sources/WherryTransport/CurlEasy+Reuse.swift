@@ -17,6 +17,10 @@ extension CurlEasy {
         guard let exchange, long(CURLINFO_NUM_CONNECTS) == 0, isSerial(exchange),
             let socket = loop.sockets.connection(to: port, from: localPort)
         else { return true }
+        if let isSoiled = loop.sockets.isSoiled(socket) {
+            exchange.state.isStale = isSoiled
+            return !isSoiled
+        }
         var byte: UInt8 = 0
         let count = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         guard count >= 0 else { return true }

@@ -16,10 +16,11 @@ final class CurlEasy {
         /// libcurl undoes content codings.
         var decodes: Bool?
         var headers: HeaderList?
+        /// What the fields of our own were made for.
+        var ownFields: OwnFields.Content?
         var connectTimeout: Int64 = -1
         var sharesByHandshake: Bool?
         var userAgent = ""
-        var decoding: ContentDecoding?
         /// GET without a body, as after a reset.
         var isGet = true
         /// Has a large buffer for sending.
@@ -45,13 +46,22 @@ final class CurlEasy {
     /// No option is set that `prepare` would not set again.
     @exclusivity(unchecked) private var isPlain = true
     @exclusivity(unchecked) private var settled = Settled()
+    /// The URL in parts. Given the text alone, libcurl parses it for each request and puts it
+    /// together again, an eighth of all that a small one costs.
+    private let url: OpaquePointer
+    @exclusivity(unchecked) private var ownFields = OwnFields()
     @exclusivity(unchecked) private var lastAddress = ""
     @exclusivity(unchecked) private var run = Run.none
     private let forkGeneration = ForkGuard.current
 
     init?(loop: CurlLoop) {
         guard let handle = curl_easy_init() else { return nil }
+        guard let url = curl_url() else {
+            curl_easy_cleanup(handle)
+            return nil
+        }
         self.handle = handle
+        self.url = url
         self.loop = loop
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText[0] = 0
@@ -62,6 +72,7 @@ final class CurlEasy {
         // In a forked child, libcurl would say goodbye on connections that are its parent's.
         guard ForkGuard.current == forkGeneration else { return }
         curl_easy_cleanup(handle)
+        curl_url_cleanup(url)
         errorText.deallocate()
     }
 
@@ -127,6 +138,10 @@ final class CurlEasy {
             ccurl_set_text(handle, CURLOPT_CAPATH, "/etc/ssl/certs")
         }
         if let proxy = loop.proxy { ccurl_set_text(handle, CURLOPT_PROXY, proxy) }
+        // Or libcurl asks the environment for each request.
+        if !loop.mayHaveProxy { ccurl_set_text(handle, CURLOPT_NOPROXY, "") }
+        // The field itself is one of ours: without this, libcurl would undo no coding.
+        ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, ContentDecoding.all.fieldValue)
     }
 
     /// The handle that a callback is about, without a reference counted.
@@ -167,14 +182,12 @@ final class CurlEasy {
     /// What every exchange has; most of it is as it was last time.
     private func prepareUsual(_ request: borrowing ExchangeRequest) -> CURLcode {
         if !Self.areSame(settled.url, request.url.text) {
-            let code = ccurl_set_text(handle, CURLOPT_URL, request.url.text)
+            let code = prepareURL(request.url.text)
             guard code == CURLE_OK else { return code }
             settled.url = request.url.text
         }
-        if settled.headers !== request.headers {
-            settled.headers = request.headers
-            ccurl_set_headers(handle, request.headers.head)
-        }
+        let code = prepareFields(request)
+        guard code == CURLE_OK else { return code }
         if settled.connectTimeout != request.timeouts.connect {
             settled.connectTimeout = request.timeouts.connect
             set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.timeouts.connect))
@@ -186,19 +199,42 @@ final class CurlEasy {
             settled.sharesByHandshake = isSecure
             set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
         }
-        if !Self.areSame(settled.userAgent, request.userAgent) {
+        decodeByCurl(false)
+        return CURLE_OK
+    }
+
+    private func prepareURL(_ text: String) -> CURLcode {
+        // What it cannot take apart, libcurl shall refuse in its own words.
+        let isParsed = curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK
+        ccurl_set_pointer(handle, CURLOPT_CURLU, isParsed ? UnsafeMutableRawPointer(url) : nil)
+        // Else it would be made of the parts.
+        return ccurl_set_text(handle, CURLOPT_URL, text)
+    }
+
+    /// The fields of the request, behind those that the transport adds.
+    private func prepareFields(_ request: borrowing ExchangeRequest) -> CURLcode {
+        // To a proxy, libcurl itself says who asks.
+        if loop.mayHaveProxy, !Self.areSame(settled.userAgent, request.userAgent) {
             settled.userAgent = request.userAgent
             ccurl_set_text(
                 handle, CURLOPT_USERAGENT, request.userAgent.isEmpty ? nil : request.userAgent)
         }
-        if settled.decoding != request.decoding {
-            settled.decoding = request.decoding
-            // libcurl writes the field, which costs less than one of the list; and undoes the
-            // codings only where we do not.
-            ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, request.decoding.fieldValue)
+        var content = OwnFields.Content()
+        if !request.headers.hasAcceptEncoding { content.decoding = request.decoding }
+        if !request.headers.hasUserAgent && !loop.mayHaveProxy {
+            content.userAgent = request.userAgent
         }
-        decodeByCurl(false)
-        return CURLE_OK
+        if settled.headers === request.headers, let made = settled.ownFields,
+            made.decoding == content.decoding, Self.areSame(made.userAgent, content.userAgent)
+        {
+            return CURLE_OK
+        }
+        guard let head = ownFields.head(content, followedBy: request.headers) else {
+            return CURLE_OUT_OF_MEMORY
+        }
+        settled.headers = request.headers
+        settled.ownFields = content
+        return ccurl_set_headers(handle, head)
     }
 
     /// Whether libcurl undoes the coding of a body. It may still be told when the head is there.
@@ -324,7 +360,10 @@ final class CurlEasy {
     /// Gives the handle to libcurl, which looks at it the next time it is called.
     func add() -> CURLMcode {
         let code = curl_multi_add_handle(loop.multi, handle)
-        if code == CURLM_OK { run = .added(turn: loop.curlCalls) }
+        if code == CURLM_OK {
+            run = .added(turn: loop.curlCalls)
+            loop.hasAdded = true
+        }
         return code
     }
 

@@ -4,8 +4,10 @@
 import WherrySystem
 
 extension CurlLoop {
-    /// How long the loop may be left alone, in nanoseconds, where a caller is expected.
-    private static let patience: Int64 = 2_000_000
+    /// How long the loop may be left alone, in nanoseconds, where a caller is expected: little at
+    /// first, and more where one has come again and again, since each look costs a change of
+    /// thread.
+    private static let patience: ClosedRange<Int64> = 2_000_000...16_000_000
 
     // MARK: A caller
 
@@ -63,7 +65,7 @@ extension CurlLoop {
         timers = []
         for timer in due { timer.body() }
         readInner()
-        tellListeners()
+        while !listeners.isEmpty { tellListeners() }
     }
 
     /// Makes the caller the driver, if it may be.
@@ -102,6 +104,7 @@ extension CurlLoop {
 
     func runThread() {
         enum Duty { case turn, watch, end }
+        var patience = Self.patience.lowerBound
         while true {
             let duty = mailbox.wait { mailbox -> Duty? in
                 if mailbox.isClosed { return .end }
@@ -110,7 +113,9 @@ extension CurlLoop {
             }
             switch duty {
             case .turn: if !turnUntilRest() { return }
-            case .watch: keepWatch()
+            case .watch:
+                patience = keepWatch(patience)
+                    ? min(patience * 2, Self.patience.upperBound) : Self.patience.lowerBound
             case .end, nil: return
             }
         }
@@ -158,18 +163,21 @@ extension CurlLoop {
     }
 
     /// Gives callers a moment, and takes the loop over if none has come in it.
-    private func keepWatch() {
+    ///
+    /// - Returns: whether one has come.
+    private func keepWatch(_ patience: Int64) -> Bool {
         let visits = mailbox.withLock { $0.visits }
-        _ = mailbox.wait(timeout: Self.patience) { mailbox in
+        _ = mailbox.wait(timeout: patience) { mailbox in
             mailbox.isClosed || mailbox.driver == .thread ? true : nil
         }
-        mailbox.withLock { mailbox in
+        return mailbox.withLock { mailbox in
             // Somebody comes and goes: go on like this.
-            guard mailbox.visits == visits, !mailbox.isClosed else { return }
+            guard mailbox.visits == visits, !mailbox.isClosed else { return true }
             mailbox.isWatched = false
             if mailbox.driver == .nobody && (hasWork || !mailbox.messages.isEmpty) {
                 mailbox.driver = .thread
             }
+            return false
         }
     }
 
@@ -235,7 +243,7 @@ extension CurlLoop {
             while let exchange = active.last { finish(exchange, error: Self.closedError) }
             timers.removeAll()
             tellListeners()
-            guard inner.isEmpty else { continue }
+            guard inner.isEmpty && listeners.isEmpty else { continue }
             let isOver = mailbox.withLock { mailbox -> Bool in
                 guard mailbox.messages.isEmpty else { return false }
                 mailbox.isRefusing = true

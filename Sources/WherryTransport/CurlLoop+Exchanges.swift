@@ -30,6 +30,7 @@ extension CurlLoop {
             case .schedule(let time, let body):
                 timers.append((time, body))
                 nextSweep = min(nextSweep, time)
+            case .tell(let listener): listeners.append(listener)
             case .limits(let perHost, let total):
                 queue.setLimits(perHost: perHost, total: total)
                 setConnectionCache()

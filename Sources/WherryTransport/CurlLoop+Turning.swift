@@ -8,6 +8,7 @@ import WherrySystem
 extension CurlLoop {
     var hasWork: Bool {
         !active.isEmpty || !queue.isEmpty || !timers.isEmpty || !inner.isEmpty
+            || !listeners.isEmpty
     }
 
     /// Reads the mailbox, waits for sockets or time, and carries out what is due.
@@ -32,11 +33,20 @@ extension CurlLoop {
             if events & UInt32(CLINUX_READ) != 0 { mask |= CURL_CSELECT_IN }
             if events & UInt32(CLINUX_WRITE) != 0 { mask |= CURL_CSELECT_OUT }
             if events & UInt32(CLINUX_HANGUP) != 0 { mask |= CURL_CSELECT_ERR }
-            var running: Int32 = 0
-            curlCalls &+= 1
-            curl_multi_socket_action(multi, socket, mask, &running)
+            callCurl(socket, mask)
         }
         settle()
+    }
+
+    private func callCurl(_ socket: Int32, _ events: Int32) {
+        if hasAdded {
+            hasAdded = false
+            // The next connections to be used again are clean as far as can be told.
+            sockets.inspect()
+        }
+        var running: Int32 = 0
+        curlCalls &+= 1
+        curl_multi_socket_action(multi, socket, events, &running)
     }
 
     private func readMail() {
@@ -63,9 +73,7 @@ extension CurlLoop {
             readInner()
             if curlDeadline != .never && SystemClock.shared.now() >= curlDeadline {
                 curlDeadline = .never
-                var running: Int32 = 0
-                curlCalls &+= 1
-                curl_multi_socket_action(multi, CCURL_TIMEOUT_SOCKET, 0, &running)
+                callCurl(CCURL_TIMEOUT_SOCKET, 0)
             }
             harvest()
             if hasNewRoom {
@@ -79,21 +87,21 @@ extension CurlLoop {
     }
 
     /// Tells somebody when everything that this turn brings about has been told. `false` on a
-    /// thread that does not turn the loop.
+    /// thread that does not turn the loop, and when there will be no end.
     func atEndOfTurn(_ listener: any TurnListener) -> Bool {
-        guard isDrivenHere else { return false }
+        guard isDrivenHere, refusal == nil else { return false }
         listeners.append(listener)
         return true
     }
 
     func tellListeners() {
-        guard !listeners.isEmpty else { return }
-        var index = 0
-        while index < listeners.count {
-            listeners[index].turnDidEnd()
-            index += 1
+        // Twice: those told first may set others going, which need not wait for the next turn; but
+        // nobody who asks again and again keeps the loop from its sockets.
+        for _ in 0..<2 where !listeners.isEmpty {
+            swap(&listeners, &told)
+            for listener in told { listener.turnDidEnd() }
+            told.removeAll(keepingCapacity: true)
         }
-        listeners.removeAll(keepingCapacity: true)
     }
 
     /// How long to wait, in milliseconds; `nil` if there is something to do at once.
@@ -108,7 +116,7 @@ extension CurlLoop {
         if nextSweep != .never, let real = clock.realDelay(for: nextSweep.since(now)) {
             atMost(real)
         }
-        guard nanoseconds != 0 else { return 0 }
+        guard nanoseconds != 0, listeners.isEmpty else { return 0 }
         let mayRest = !hasWork
         let mustRead = mailbox.withLock { mailbox -> Bool in
             if !mailbox.messages.isEmpty || mailbox.isClosing || mailbox.isWanted

@@ -21,6 +21,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         case continueReceiving(Exchange)
         case continueSending(Exchange)
         case schedule(Instant, @Sendable () -> Void)
+        case tell(any TurnListener)
         case limits(perHost: Int, total: Int)
         /// Somebody else has changed what the driver goes by.
         case lookAgain
@@ -81,6 +82,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) var taken: [Message] = []
     /// Who waits for the end of this turn.
     @exclusivity(unchecked) var listeners: [any TurnListener] = []
+    /// Those being told; its memory and that of `listeners` change places.
+    @exclusivity(unchecked) var told: [any TurnListener] = []
     /// Messages that arose inside the loop itself.
     @exclusivity(unchecked) var inner: [Message] = []
     /// When libcurl wants to be called, in real time.
@@ -92,6 +95,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) var isStarting = false
     /// Some that wait may start since an answer came.
     @exclusivity(unchecked) var hasNewRoom = false
+    /// Handles were given to libcurl that it has yet to look at.
+    @exclusivity(unchecked) var hasAdded = false
     /// Counts the calls in which libcurl looks at the handles it was given.
     @exclusivity(unchecked) var curlCalls = 0
     let inflateBuffer = InflateBuffer()
@@ -169,6 +174,9 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         curl_share_cleanup(share)
     }
 
+    /// Whether requests may go through a proxy.
+    var mayHaveProxy: Bool { proxy != "" }
+
     private static let environmentHasProxy: Bool = {
         for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         where getenv(name) != nil { return true }
@@ -180,10 +188,12 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// Leaves a message and sees to it that somebody reads it.
     ///
     /// - Parameter wake: who reads it, if nobody turns the loop.
-    func post(_ message: Message, wake: Wake = .now) {
+    /// - Returns: `false` if nobody ever will. The receiver of an exchange has heard of it then.
+    @discardableResult
+    func post(_ message: Message, wake: Wake = .now) -> Bool {
         if isDrivenHere {
             inner.append(message)
-            return
+            return true
         }
         let refusal = mailbox.withLock { mailbox -> TransportError? in
             guard ForkGuard.current == forkGeneration else {
@@ -206,6 +216,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             result.error = refusal
             exchange.receiver.exchange(exchange, didFinish: result)
         }
+        return refusal == nil
     }
 
     /// A clock was moved by hand: whoever sleeps by it looks again.

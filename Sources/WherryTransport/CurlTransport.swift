@@ -45,6 +45,12 @@ package final class CurlTransport: Transport, ExchangeCarrier {
         loop.atEndOfTurn(listener)
     }
 
+    package func runSoon(_ listener: any TurnListener) -> Bool {
+        loop.isDrivenHere ? loop.atEndOfTurn(listener) : loop.post(.tell(listener))
+    }
+
+    package var isTurnedHere: Bool { loop.isDrivenHere }
+
     package func setConnectionLimits(perHost: Int, total: Int) {
         // Whoever turns the loop lets more start at once; for this alone nobody begins to.
         loop.post(.limits(perHost: perHost, total: total), wake: .never)

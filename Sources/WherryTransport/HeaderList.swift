@@ -15,6 +15,9 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
     let head: UnsafeMutablePointer<curl_slist>?
     /// There was no memory for all of the fields: not to be sent.
     package let isIncomplete: Bool
+    /// Whether the transport leaves that field alone.
+    let hasAcceptEncoding: Bool
+    let hasUserAgent: Bool
 
     /// - Parameters:
     ///   - fields: in the order of sending. An empty value is sent as an empty field; a `nil`
@@ -22,6 +25,9 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
     ///   - rest: the fields that follow.
     package init(_ fields: [(name: String, value: String?)], rest: HeaderList? = nil) {
         self.rest = rest
+        hasAcceptEncoding =
+            rest?.hasAcceptEncoding == true || Self.contains(fields, "accept-encoding")
+        hasUserAgent = rest?.hasUserAgent == true || Self.contains(fields, "user-agent")
         guard !fields.isEmpty else {
             block = nil
             head = rest?.head
@@ -73,6 +79,17 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
             node = current.pointee.next
         }
         return result
+    }
+
+    private static func contains(
+        _ fields: [(name: String, value: String?)], _ name: StaticString
+    ) -> Bool {
+        fields.contains { field in
+            field.name.utf8.count == name.utf8CodeUnitCount
+                && strcasecmp(
+                    field.name, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
+                    == 0
+        }
     }
 
     private static func copy(

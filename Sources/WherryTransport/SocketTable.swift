@@ -18,6 +18,8 @@ final class SocketTable {
         /// Its end is told by `closed`, so that it may stay in epoll while nobody wants it. The
         /// sockets of libcurl's resolver are closed without a word, and their numbers used again.
         var isConnection = false
+        /// Something came while nobody wanted it.
+        var isSoiled = false
         /// Its ports as in `route`, 0 until they were asked for.
         var route: UInt32 = 0
     }
@@ -28,6 +30,10 @@ final class SocketTable {
     /// Connections by their ports, for those that were used again.
     @exclusivity(unchecked) private var routes: [UInt32: Int32] = [:]
     private let ready = UnsafeMutablePointer<clinux_ready>.allocate(capacity: 64)
+    private static let inspectedLimit = 256
+    private let inspected = UnsafeMutablePointer<clinux_ready>.allocate(capacity: inspectedLimit)
+    /// Whether the last `inspect` has seen all that came.
+    @exclusivity(unchecked) private var hasSeenAll = false
 
     init(waker: EventFD) throws(SystemError) {
         epoll = clinux_epoll_create()
@@ -40,6 +46,7 @@ final class SocketTable {
     deinit {
         close()
         ready.deallocate()
+        inspected.deallocate()
     }
 
     /// Gives the epoll descriptor back; nothing can be watched afterwards.
@@ -55,6 +62,8 @@ final class SocketTable {
         let index = Int(socket)
         grow(to: index)
         interests[index].want = events
+        // What came while a transfer was paused is its own.
+        if events != 0 { interests[index].isSoiled = false }
         if events == 0 && !interests[index].isConnection && interests[index].have != 0 {
             _ = clinux_epoll_set(epoll, socket, 0, 1)
             interests[index].have = 0
@@ -76,6 +85,7 @@ final class SocketTable {
         guard socket >= 0 else { return }
         grow(to: Int(socket))
         interests[Int(socket)].have = 0
+        interests[Int(socket)].isSoiled = false
         interests[Int(socket)].isConnection = true
     }
 
@@ -146,18 +156,40 @@ final class SocketTable {
         return max(0, Int(clinux_epoll_wait(epoll, ready, 64, timeout)))
     }
 
+    /// Finds out which connections have something to read that nobody asked for, with one call
+    /// for all of them.
+    func inspect() {
+        let count = Int(clinux_epoll_wait(epoll, inspected, Int32(Self.inspectedLimit), 0))
+        hasSeenAll = count >= 0 && count < Self.inspectedLimit
+        for index in 0..<max(0, count) { _ = isUnwanted(inspected[index].descriptor) }
+    }
+
+    /// Whether something came over an idle connection before the last `inspect`; `nil` if that
+    /// could not tell.
+    func isSoiled(_ socket: Int32) -> Bool? {
+        let interest = interests[Int(socket)]
+        if interest.isSoiled { return true }
+        return hasSeenAll && interest.have & UInt8(CLINUX_READ) != 0 ? false : nil
+    }
+
+    /// Takes a socket that is ready, though nobody waits for it any more, out of epoll.
+    private func isUnwanted(_ socket: Int32) -> Bool {
+        guard socket >= 0, Int(socket) < interests.count else { return false }
+        let interest = interests[Int(socket)]
+        guard interest.want == 0, interest.isConnection || interest.have != 0 else { return false }
+        if interest.have != 0 {
+            _ = clinux_epoll_set(epoll, socket, 0, 1)
+            interests[Int(socket)].have = 0
+            interests[Int(socket)].isSoiled = true
+        }
+        return true
+    }
+
     /// Calls `body` with each of the sockets that the last `wait` found ready.
     func forEachReady(_ count: Int, _ body: (Int32, UInt32) -> Void) {
         for index in 0..<count {
             let socket = ready[index].descriptor
-            if socket >= 0, Int(socket) < interests.count, interests[Int(socket)].have != 0,
-                interests[Int(socket)].want == 0
-            {
-                // Nobody waits for this one any more.
-                _ = clinux_epoll_set(epoll, socket, 0, 1)
-                interests[Int(socket)].have = 0
-                continue
-            }
+            if isUnwanted(socket) { continue }
             body(socket, ready[index].events)
         }
     }

@@ -158,6 +158,8 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     package func lookAgain() {}
     package func standBy<Result>(_ body: () -> Result) -> Result { body() }
     package func atEndOfTurn(_ listener: any TurnListener) -> Bool { false }
+    package func runSoon(_ listener: any TurnListener) -> Bool { false }
+    package var isTurnedHere: Bool { isOnThread }
     package func setConnectionLimits(perHost: Int, total: Int) {
         post(.limits(perHost: perHost, total: total))
     }

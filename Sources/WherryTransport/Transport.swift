@@ -35,6 +35,11 @@ package protocol Transport: AnyObject, Sendable {
     /// Has a listener told once everything that came in together has been told. `false`, and
     /// nothing follows, on any thread but the transport's.
     func atEndOfTurn(_ listener: any TurnListener) -> Bool
+    /// Has a listener told soon on the transport's thread, which is started for it. From any
+    /// thread; `false`, and nothing follows, where there is no such thread (any more).
+    func runSoon(_ listener: any TurnListener) -> Bool
+    /// Whether the calling thread turns the transport, and so must not wait for it.
+    var isTurnedHere: Bool { get }
     func setConnectionLimits(perHost: Int, total: Int)
     /// Cancels everything, and returns when no thread and no descriptor is left. The receivers
     /// have heard `didFinish` by then. Called on its own thread it cannot wait, and does not.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: bench-swift get URL REQUESTS IN_FLIGHT
+//        bench-swift executor get URL REQUESTS IN_FLIGHT      on a NetworkExecutor
 //        bench-swift sync URL REQUESTS
 //        bench-swift download URL PATH COUNT
 //        bench-swift upload URL FILE COUNT
@@ -28,7 +29,7 @@ func openClient(_ inFlight: Int) throws -> Client {
 }
 
 /// So many requests, so many of them at once, each by `await`.
-func get(_ url: String, _ total: Int, _ inFlight: Int) async throws {
+func get(_ url: String, _ total: Int, _ inFlight: Int, onNetwork: Bool) async throws {
     let client = try openClient(inFlight)
     let asked = Request(url, method: "GET")
     @Sendable func run(_ count: Int) async -> (failed: Int, bytes: Int64) {
@@ -41,13 +42,16 @@ func get(_ url: String, _ total: Int, _ inFlight: Int) async throws {
     }
     _ = await run(warmUp)
     let measurement = Measurement()
-    let sum = await withTaskGroup(of: (failed: Int, bytes: Int64).self) { group in
-        for index in 0..<inFlight {
-            let share = total / inFlight + (index < total % inFlight ? 1 : 0)
-            group.addTask { await run(share) }
-        }
-        return await group.reduce((failed: 0, bytes: Int64(0))) {
-            ($0.failed + $1.failed, $0.bytes + $1.bytes)
+    let executor = onNetwork ? NetworkExecutor(client) : nil
+    let sum = await withTaskExecutorPreference(executor) {
+        await withTaskGroup(of: (failed: Int, bytes: Int64).self) { group in
+            for index in 0..<inFlight {
+                let share = total / inFlight + (index < total % inFlight ? 1 : 0)
+                group.addTask { await run(share) }
+            }
+            return await group.reduce((failed: 0, bytes: Int64(0))) {
+                ($0.failed + $1.failed, $0.bytes + $1.bytes)
+            }
         }
     }
     measurement.end(done: total, failed: sum.failed, bytes: sum.bytes)
@@ -100,11 +104,14 @@ func upload(_ url: String, _ path: String, _ count: Int) throws {
     measurement.end(done: count, failed: failed, bytes: size * Int64(count - failed))
 }
 
-let words = CommandLine.arguments
+var words = CommandLine.arguments
+let onNetwork = words.dropFirst().first == "executor"
+if onNetwork { words.remove(at: 1) }
 guard words.count > 3, let amount = Int(words[words.count == 4 ? 3 : words[1] == "get" ? 3 : 4])
 else { usage() }
 switch words[1] {
-case "get" where words.count == 5: try await get(words[2], amount, max(1, Int(words[4]) ?? 1))
+case "get" where words.count == 5: 
+    try await get(words[2], amount, max(1, Int(words[4]) ?? 1), onNetwork: onNetwork)
 case "sync": try sync(words[2], amount)
 case "download" where words.count == 5: try await download(words[2], words[3], amount)
 case "upload" where words.count == 5: try upload(words[2], words[3], amount)

@@ -263,6 +263,11 @@ public final class Client: Sendable {
             throw WherryError(
                 .needsQueue, "A body that is handed over while it is sent needs a reader of events")
         }
+        if transport.isTurnedHere {
+            throw WherryError(
+                .wrongState,
+                "A call that blocks was made on the network thread, which it would wait for; await the answer there")
+        }
         let waiter = PerformWaiter()
         let transfer = try send(request, observer: waiter, userData: userData)
         return (transfer, waiter)
@@ -310,7 +315,10 @@ public final class Client: Sendable {
     }
 
     /// Blocks until none that matches is left. `false` when the time ran out.
+    ///
+    /// On the network thread, which carries them out, it only looks.
     public func wait(_ match: TransferMatch = .all, timeout: Duration? = nil) -> Bool {
+        let timeout = transport.isTurnedHere ? .zero : timeout
         let nanoseconds = timeout.map { Int64.milliseconds($0.wholeMilliseconds) }
         return pool.wait(timeout: nanoseconds, predicate(match))
     }

@@ -1,0 +1,156 @@
+// Wherry: tests of tasks on the network thread
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+import TestServer
+import Testing
+import Wherry
+
+@Suite struct NetworkExecutorTests {
+    private let scope: TestServer.Scope
+    private let client: Client
+    private let executor: NetworkExecutor
+
+    init() throws {
+        let scope = try TestServer.shared.scope()
+        self.scope = scope
+        client = try Client {
+            $0.proxy = ""
+            $0.baseURL = scope.url("/")
+            $0.idleTimeout = .seconds(600)
+            $0.firstByteTimeout = .seconds(600)
+        }
+        executor = NetworkExecutor(client)
+    }
+
+    private final class Flag: Sendable {
+        let isSet = Atomic(false)
+    }
+
+    /// The name of the calling thread.
+    private static var thread: String {
+        let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+        return name?.trimmingCharacters(in: .newlines) ?? ""
+    }
+
+    @Test func `tasks begin and go on where the answers come in`() async throws {
+        let client = client
+        let threads = try await withTaskExecutorPreference(executor) {
+            let first = Self.thread
+            let status = try await client.get("echo").status
+            #expect(status == 200)
+            let second = Self.thread
+            try await Task.sleep(nanoseconds: 1)
+            return [first, second, Self.thread]
+        }
+        #expect(threads == Array(repeating: "wherry-network", count: 3))
+    }
+
+    @Test func `many requests at once, children too`() async throws {
+        let client = client
+        let count = try await withTaskExecutorPreference(executor) {
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<40 {
+                    group.addTask {
+                        var sum = 0
+                        for _ in 0..<5 { sum += try await client.get("bytes/\(number)").body.count }
+                        return sum
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+        }
+        #expect(count == 5 * (0..<40).reduce(0, +))
+    }
+
+    @Test func `a task that yields for ever does not keep the network from its sockets`()
+        async throws
+    {
+        let client = client
+        let hasCome = Flag()
+        try await withTaskExecutorPreference(executor) {
+            async let turns: Int = {
+                var turns = 0
+                while !hasCome.isSet.load(ordering: .relaxed) {
+                    await Task.yield()
+                    turns += 1
+                }
+                return turns
+            }()
+            for _ in 0..<5 { _ = try await client.get("echo") }
+            hasCome.isSet.store(true, ordering: .relaxed)
+            #expect(await turns > 0)
+        }
+    }
+
+    @Test func `a call that would wait for its own thread is refused`() async throws {
+        let client = client
+        await withTaskExecutorPreference(executor) {
+            let error = #expect(throws: WherryError.self) { try client.perform(Request("echo")) }
+            #expect(error?.reason == "wrong_state")
+            _ = try? client.start(Request("silent"))
+            #expect(!client.wait(.all))
+            client.cancel()
+        }
+        #expect(client.wait(.all, timeout: .seconds(600)))
+    }
+
+    @Test func `tasks outlive the client that is closed`() async throws {
+        let client = client
+        let answer = Task(executorPreference: executor) { try await client.get("silent") }
+        let threads = await withTaskExecutorPreference(executor) {
+            await Task.yield()
+            client.close()
+            let error = await #expect(throws: WherryError.self) { try await answer.value }
+            #expect(error?.code == .cancelled || error?.reason == "closed")
+            // Only when it is let go of is the thread's end waited for.
+            var threads: Set<String> = []
+            for _ in 0..<100 {
+                await Task.yield()
+                threads.insert(Self.thread)
+            }
+            return threads
+        }
+        #expect(threads.contains { $0 != "wherry-network" })
+    }
+
+    @Test func `tasks cancelled from another thread end`() async throws {
+        let client = client
+        let executor = executor
+        let task = Task(executorPreference: executor) { try await client.get("silent") }
+        _ = try await client.get("echo")
+        task.cancel()
+        let error = await #expect(throws: WherryError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func `with a stub they run on the default executor`() async throws {
+        let stub = StubServer()
+        stub.answer("http://h/a", status: 201)
+        let client = try Client { $0.stubServer = stub }
+        let status = try await withTaskExecutorPreference(NetworkExecutor(client)) {
+            try await client.get("http://h/a").status
+        }
+        #expect(status == 201)
+    }
+
+    @Test func `the network thread's end does not wait for tasks on it`() async throws {
+        weak var freed: Client?
+        let scope = scope
+        do {
+            let client = try Client {
+                $0.proxy = ""
+                $0.baseURL = scope.url("/")
+            }
+            freed = client
+            let status = try await withTaskExecutorPreference(NetworkExecutor(client)) {
+                try await client.get("echo").status
+            }
+            #expect(status == 200)
+        }
+        let limit = ContinuousClock.now + .seconds(600)
+        while freed != nil && ContinuousClock.now < limit { await Task.yield() }
+        #expect(freed == nil)
+    }
+}
