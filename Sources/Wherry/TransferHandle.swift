@@ -35,6 +35,10 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     /// Every change of state from the start on, the final one last. Any number may read.
     public var states: StateSequence { StateSequence(events: events) }
 
+    /// The stored answer, as soon as it is told: of a request with ``CachePolicy/thenNetwork``, whose
+    /// ``value`` is the fresh one. `nil` when the end comes and none was told.
+    public var cached: Response? { get async { await events.cached() } }
+
     /// What became of each picture of an upload so far, in the order of finishing.
     public var images: [ImageOutcome] { events.images }
 
@@ -116,6 +120,7 @@ final class TransferEvents: TransferObserver {
         var progressCount = 0
         var states: [StateSequence.Element] = []
         var images: [ImageOutcome] = []
+        var cached: Response?
         var outcome: TransferOutcome?
     }
     /// The states kept for those who read late; a transfer that is paused again and again has no
@@ -145,6 +150,8 @@ final class TransferEvents: TransferObserver {
             add(StateSequence.Element(state: outcome.state, reason: outcome.error?.reason))
             monitor.update { $0.outcome = outcome }
             responder?.stop()
+        case .cached(let response):
+            monitor.update { $0.cached = response }
         case .head, .body, .wantBody: break
         }
     }
@@ -182,4 +189,12 @@ final class TransferEvents: TransferObserver {
     }
 
     var images: [ImageOutcome] { monitor.withLock { $0.images } }
+
+    func cached() async -> Response? {
+        let found = await monitor.wait { state -> Response?? in
+            if let cached = state.cached { return cached }
+            return state.outcome == nil ? nil : .some(nil)
+        }
+        return found ?? nil
+    }
 }

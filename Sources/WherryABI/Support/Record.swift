@@ -80,6 +80,9 @@ extension wherry_record {
             done_bytes = progress.completed
             expected_bytes = progress.total ?? -1
         case .head(let response): set(head: response)
+        case .cached(let response):
+            set(head: response)
+            set(body: response.body)
         case .body(let piece):
             set(body: piece.bytes)
             done_bytes = piece.offset
@@ -131,6 +134,7 @@ extension QueueEvent {
         case .wantBody: 4
         case .state: 5
         case .image: 6
+        case .cached: 7
         case .decision: 8
         case .done: 9
         }
@@ -144,7 +148,7 @@ extension TransferEvent {
         case .state(let state, _): Int64(state.rawValue)
         case .image(let image): Int64(image.index)
         case .decision(let decision): Int64(decision.kind.set.rawValue)
-        case .progress, .head, .body, .done: 0
+        case .progress, .head, .cached, .body, .done: 0
         }
     }
 
@@ -159,7 +163,7 @@ extension TransferEvent {
 
     var response: Response? {
         switch self {
-        case .head(let response): response
+        case .head(let response), .cached(let response): response
         case .done(let outcome): outcome.response
         case .decision(let decision):
             if case .redirect(let response, _) = decision.kind { response } else { nil }

@@ -18,6 +18,7 @@ public final class Client: Sendable {
     /// The last URL sent to, so that its siblings need no parser.
     private let known = Lock<HTTPURL?>(nil)
     private let storage: StorageFolder
+    package let caches: ClientCaches
     private let debugging = Atomic(false)
     /// What the face of a language keeps with its clients.
     package let extras = Lock<(any Sendable)?>(nil)
@@ -51,6 +52,8 @@ public final class Client: Sendable {
         current = Lock(settings)
         storage = StorageFolder(
             name: configuration.storageName, directory: configuration.storageDirectory)
+        caches = ClientCaches(
+            folder: storage, workers: workers, clock: transport.clock, options: settings.options)
         debugging.store(configuration.isDebugging, ordering: .relaxed)
         if configuration.isInsecure { DebugLog.warnInsecure() }
     }
@@ -89,6 +92,9 @@ public final class Client: Sendable {
         if changed.contains(.maxPerHost) || changed.contains(.maxConnections) {
             transport.setConnectionLimits(
                 perHost: Int(options[.maxPerHost]), total: Int(options[.maxConnections]))
+        }
+        if changed.contains(.cacheMaxBytes) || changed.contains(.cacheMemoryBytes) {
+            caches.setLimits(options)
         }
     }
 
@@ -226,8 +232,10 @@ public final class Client: Sendable {
                 workers: workers)
         }
         let transfer = RequestTransfer(
-            kind, request, method: method, url: url, body: body, stream: stream, client: self,
-            settings: settings, options: options, observer: observer, userData: userData)
+            kind, request, method: method, url: url, body: body, stream: stream,
+            caching: try transferCaching(request, method: method, settings: settings),
+            client: self, settings: settings, options: options, observer: observer,
+            userData: userData)
         stream?.onRoom { [weak transfer] offset, room in
             transfer?.emit(.wantBody(offset: offset, room: room))
         }
@@ -367,6 +375,7 @@ public final class Client: Sendable {
         pool.close()
         cancel()
         transport.close()
+        caches.close()
         workers.close()
         // What a caller's thread carries out for a download just now.
         _ = pool.wait(timeout: nil) { $0.kind == .download }

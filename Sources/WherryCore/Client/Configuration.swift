@@ -123,6 +123,18 @@ extension Client {
             get { values.texts[.storageDirectory] }
             set { values.texts[.storageDirectory] = newValue }
         }
+        /// How many bytes a cache may have on disk: 256 MiB, for each of the two. What was used
+        /// longest ago goes first; an answer of more than an eighth is not stored.
+        public var cacheMaxBytes: Int64 {
+            get { values.options[.cacheMaxBytes] }
+            set { values.options[.cacheMaxBytes] = newValue }
+        }
+        /// How many bytes of stored answers a cache holds in memory: 16 MiB, for each of the two;
+        /// 0 holds none.
+        public var cacheMemoryBytes: Int64 {
+            get { values.options[.cacheMemoryBytes] }
+            set { values.options[.cacheMemoryBytes] = newValue }
+        }
         /// Writes what happens to standard error. Off; then nothing but the word about `isInsecure`
         /// is written.
         public var isDebugging: Bool {

@@ -19,6 +19,15 @@ package enum DebugLog {
         }
     }
 
+    /// A cache that cannot be had: requests go on without it.
+    package static func noCache(_ error: WherryError) {
+        write("Nothing is cached! \(error.reason): \(error.message)")
+    }
+
+    package static func notStored(_ transfer: Transfer) {
+        write("The answer was not stored! \(transfer.id)")
+    }
+
     private static let hasWarned = Atomic(false)
 
     /// Said whether or not anybody asked for what happens, once in a process (S1).

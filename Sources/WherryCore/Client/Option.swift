@@ -27,6 +27,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case wantProgress = 33
     case maxPerHost = 40
     case maxConnections = 41
+    case cacheMaxBytes = 51
+    case cacheMemoryBytes = 52
     case insecure = 60
     case ignoreProxyEnvironment = 62
     case resume = 70
@@ -52,7 +54,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     package var scope: Scope {
         switch self {
         case .defaultParameters, .ignoreBase, .wantHead, .resume, .targetIsDirectory: .request
-        case .maxPerHost, .maxConnections, .debug: [.build, .live]
+        case .maxPerHost, .maxConnections, .cacheMaxBytes, .cacheMemoryBytes, .debug: [.build, .live]
         case .insecure, .ignoreProxyEnvironment: .build
         default: [.build, .live, .request]
         }
@@ -72,6 +74,8 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .maxBodyBytes: 67_108_864
         case .maxHeaderBytes: 307_200
         case .compressed, .defaultParameters, .resume, .durability: 1
+        case .cacheMaxBytes: 268_435_456
+        case .cacheMemoryBytes: 16_777_216
         case .maxPerHost: 6
         case .maxConnections: 32
         case .stallSpeed: 1000

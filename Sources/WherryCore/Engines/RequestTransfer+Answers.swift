@@ -133,27 +133,40 @@ extension RequestTransfer {
     }
 
     private func judge(_ head: ResponseHead, _ result: ExchangeResult) {
-        let response = response(head, result.body, result)
+        judge(response(head, result.body, result))
+    }
+
+    /// Ends with an answer, as a success or as an error.
+    func judge(_ response: Response) {
         if options[.jsonOnly] == 0,
-            ResponseRules.accepts(head.status, request: request, options: options)
+            ResponseRules.accepts(response.status, request: request, options: options)
         {
-            return end(TransferOutcome(response: response))
+            return succeed(response)
         }
         // To read much JSON takes long: everybody else's bytes wait for this thread.
         guard options[.jsonOnly] == 1, response.body.count > Self.quickJSON else {
-            return end(verdict(response))
+            return finish(response, verdict(response))
         }
-        client.workers.submit { [self] in end(verdict(response)) }
+        client.workers.submit { [self] in finish(response, verdict(response)) }
+    }
+
+    private func finish(_ response: Response, _ error: WherryError?) {
+        guard let error else { return succeed(response) }
+        end(TransferOutcome(response: response, error: error))
+    }
+
+    private func succeed(_ response: Response) {
+        guard let caching, !response.isFromCache else {
+            return end(TransferOutcome(response: response))
+        }
+        keep(response, in: caching)
     }
 
     /// Bytes of JSON that are read at once.
     private static let quickJSON = 16_384
 
-    private func verdict(_ response: Response) -> TransferOutcome {
-        TransferOutcome(
-            response: response,
-            error: ResponseRules.error(
-                response, method: method, request: request, options: options))
+    private func verdict(_ response: Response) -> WherryError? {
+        ResponseRules.error(response, method: method, request: request, options: options)
     }
 
     func response(

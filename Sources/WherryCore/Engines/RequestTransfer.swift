@@ -44,13 +44,17 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     let hops: Lock<State>
     /// The body that the caller writes, if it is a streamed one.
     package let stream: StreamedBody?
+    /// `nil` for a request without a cache.
+    let caching: TransferCaching?
 
     package init(
         _ kind: Kind, _ request: Request, method: String, url: HTTPURL, body: PreparedBody?,
-        stream: StreamedBody?, client: Client, settings: ClientSettings, options: OptionTable,
-        observer: any TransferObserver, userData: UInt
+        stream: StreamedBody?, caching: TransferCaching?, client: Client,
+        settings: ClientSettings, options: OptionTable, observer: any TransferObserver,
+        userData: UInt
     ) {
         self.stream = stream
+        self.caching = caching
         hops = Lock(
             State(method: method, url: url, body: body ?? PreparedBody(), origin: url.origin))
         super.init(
@@ -80,7 +84,9 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     // MARK: Starting
 
     package override func begin(wake: Wake) {
-        if request.hasImages {
+        if let caching, caching.reads {
+            look(into: caching, wake: wake)
+        } else if request.hasImages {
             encodeImages()
         } else if decisions.contains(.adapt) {
             ask()
@@ -106,8 +112,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     /// Puts the question before an attempt, where it is wanted.
-    func ask() {
-        guard decisions.contains(.adapt) else { return send(wake: .now) }
+    func ask(wake: Wake = .now) {
+        guard decisions.contains(.adapt) else { return send(wake: wake) }
         let request = hops.withLock { $0.edited } ?? request
         put(.adapt(request)) { [self] answer in
             switch answer {

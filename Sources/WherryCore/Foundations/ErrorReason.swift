@@ -84,6 +84,14 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case truncatedImage = "truncated_image"
     case imageTooLarge = "image_too_large"
     case unsupportedOption = "unsupported_option"
+    // cacheMiss
+    case missing
+    case damaged
+    case noDuration = "duration"
+    case clock
+    case stale
+    case appVersion = "app_version"
+    case cacheVersion = "cache_version"
     // limit
     case tooLarge = "too_large"
     case headerTooLarge = "header_too_large"
@@ -117,6 +125,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
             .file
         case .badImage, .unsupportedImage, .truncatedImage, .imageTooLarge, .unsupportedOption:
             .image
+        case .missing, .damaged, .noDuration, .clock, .stale, .appVersion, .cacheVersion: .cacheMiss
         case .tooLarge, .headerTooLarge, .noMemory: .limit
         case .internal: .internal
         case .forked: .forked

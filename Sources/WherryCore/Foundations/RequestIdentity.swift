@@ -19,9 +19,16 @@ package enum RequestIdentity {
     package static func request(
         base: String?, url: String, method: String, parameters: JSON?
     ) throws(JSONError) -> String {
+        request(
+            base: base, url: url, method: method, printed: try parameters?.printed(.pretty))
+    }
+
+    /// The same with parameters that have been printed with sorted names.
+    package static func request(
+        base: String?, url: String, method: String, printed: [UInt8]?
+    ) -> String {
         let prefix = prefix(base: base, url: url, method: method)
-        guard let parameters else { return prefix }
-        return prefix + digest("Parameters:", try parameters.printed(.pretty))
+        return printed.map { prefix + digest("Parameters:", $0) } ?? prefix
     }
 
     /// The identifier of a download.

@@ -31,6 +31,8 @@ public struct WherryError: Error, Sendable {
         public static let file = Code(-8)
         /// Not an image, or one that cannot be encoded.
         public static let image = Code(-9)
+        /// The request was for the cache alone, and nothing usable is stored.
+        public static let cacheMiss = Code(-10)
         /// A limit of size or count.
         public static let limit = Code(-11)
         /// A fault of Wherry's own: please report it.

@@ -44,6 +44,8 @@ public struct Request: Sendable {
         var overrides: [OptionValue] = []
         var decisions: DecisionSet?
         var userInfo: (any Sendable)?
+        /// Most requests say nothing about caches.
+        var caching: CopyOnWrite<RequestCaching>?
     }
 
     private var content: CopyOnWrite<Fields>
@@ -142,6 +144,13 @@ public struct Request: Sendable {
     package var overrides: [OptionValue] {
         get { content.value.overrides }
         _modify { yield &content.value.overrides }
+    }
+    package var caching: RequestCaching? { content.value.caching?.value }
+    /// Changes what the request says about caches.
+    package mutating func setCaching(_ change: (inout RequestCaching) -> Void) {
+        var caching = content.value.caching ?? CopyOnWrite(RequestCaching())
+        change(&caching.value)
+        content.value.caching = caching
     }
     package var decisions: DecisionSet? {
         get { content.value.decisions }
@@ -266,10 +275,23 @@ public struct Request: Sendable {
         do {
             return try RequestIdentity.request(
                 base: ignoresBase ? nil : base, url: url, method: effectiveMethod,
-                parameters: parameters.isEmpty ? nil : .object(parameters))
+                parameters: countedParameters.map { .object($0) })
         } catch {
             throw WherryError(.badParameters, error.message)
         }
+    }
+
+    /// The request's own parameters, but for those that do not count for identifier and cache;
+    /// `nil` where there are none.
+    package var countedParameters: JSONObject? {
+        guard let ignored = caching?.ignored, !ignored.isEmpty else {
+            return parameters.isEmpty ? nil : parameters
+        }
+        var counted = JSONObject()
+        for member in parameters where !ignored.contains(member.name) {
+            counted[member.name] = member.value
+        }
+        return counted.isEmpty ? nil : counted
     }
 
     package var hasImages: Bool {

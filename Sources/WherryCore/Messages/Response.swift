@@ -50,10 +50,11 @@ public struct Response: Sendable {
         let metrics: ExchangeMetrics
         let retries: Int
         let isLengthUnverified: Bool
+        let marks: CacheMarks
 
         init(
             head: ResponseHead, url: String, redirects: [Redirect], metrics: ExchangeMetrics,
-            retries: Int, isLengthUnverified: Bool
+            retries: Int, isLengthUnverified: Bool, marks: CacheMarks
         ) {
             self.head = head
             self.url = url
@@ -61,7 +62,16 @@ public struct Response: Sendable {
             self.metrics = metrics
             self.retries = retries
             self.isLengthUnverified = isLengthUnverified
+            self.marks = marks
         }
+    }
+
+    /// What caches had to do with an answer.
+    package struct CacheMarks: OptionSet, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        package static let stored = CacheMarks(rawValue: 1)
+        package static let unchanged = CacheMarks(rawValue: 2)
     }
 
     private let storage: Storage
@@ -71,12 +81,20 @@ public struct Response: Sendable {
     package init(
         head: ResponseHead, body: Bytes, url: String, redirects: [Redirect] = [],
         metrics: ExchangeMetrics = ExchangeMetrics(), retries: Int = 0,
-        isLengthUnverified: Bool = false
+        isLengthUnverified: Bool = false, marks: CacheMarks = []
     ) {
         storage = Storage(
             head: head, url: url, redirects: redirects, metrics: metrics, retries: retries,
-            isLengthUnverified: isLengthUnverified)
+            isLengthUnverified: isLengthUnverified, marks: marks)
         self.body = body
+    }
+
+    /// The same answer with more marks.
+    package func marked(_ marks: CacheMarks) -> Response {
+        Response(
+            head: head, body: body, url: url, redirects: redirects, metrics: storage.metrics,
+            retries: storage.retries, isLengthUnverified: isLengthUnverified,
+            marks: storage.marks.union(marks))
     }
 
     package var head: ResponseHead { storage.head }
@@ -89,7 +107,10 @@ public struct Response: Sendable {
     /// The redirects that were followed, first one first.
     public var redirects: [Redirect] { storage.redirects }
     /// Whether a cache gave the answer.
-    public var isFromCache: Bool { false }
+    public var isFromCache: Bool { storage.marks.contains(.stored) }
+    /// Whether the body is the one that a stored answer had, which was told before this one
+    /// (``CachePolicy/thenNetwork``).
+    public var isUnchanged: Bool { storage.marks.contains(.unchanged) }
     /// A TLS body without a length, whose end could not be told from a cut (SEC-R4).
     public var isLengthUnverified: Bool { storage.isLengthUnverified }
 

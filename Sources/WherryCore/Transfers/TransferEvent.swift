@@ -121,6 +121,8 @@ package struct TransferOutcome: Sendable {
 package enum TransferEvent: Sendable {
     case progress(Progress)
     case head(Response)
+    /// A stored answer, told before the network is asked.
+    case cached(Response)
     case body(BodyPiece)
     /// A streamed request body has room for so many bytes, at this offset.
     case wantBody(offset: Int64, room: Int)

@@ -7,7 +7,7 @@ import WherryCore
 @Suite struct MemoryLayerTests {
     @Test("K14 the longest unused go first, and use counts")
     func order() {
-        let layer = MemoryLayer<Int>(limit: 100)
+        let layer = MemoryLayer<String, Int>(limit: 100)
         for number in 1...10 { layer.insert(number, for: "\(number)", cost: 10) }
         #expect(layer.count == 10 && layer.cost == 100)
         #expect(layer.value("1") == 1)
@@ -20,7 +20,7 @@ import WherryCore
 
     @Test("A value takes the place of an older one")
     func replaced() {
-        let layer = MemoryLayer<Int>(limit: 100)
+        let layer = MemoryLayer<String, Int>(limit: 100)
         layer.insert(1, for: "a", cost: 20)
         layer.insert(2, for: "a", cost: 10)
         #expect(layer.value("a") == 2 && layer.count == 1 && layer.cost == 10)
@@ -31,20 +31,20 @@ import WherryCore
 
     @Test("What is too large is not held, and drives nothing else out")
     func large() {
-        let layer = MemoryLayer<Int>(limit: 100)
+        let layer = MemoryLayer<String, Int>(limit: 100)
         layer.insert(1, for: "a", cost: 20)
         layer.insert(2, for: "b", cost: 26)
         #expect(layer.value("a") == 1 && layer.value("b") == nil)
         layer.insert(3, for: "a", cost: 26)
         #expect(layer.value("a") == nil && layer.cost == 0)
-        let none = MemoryLayer<Int>(limit: 0)
+        let none = MemoryLayer<String, Int>(limit: 0)
         none.insert(1, for: "a", cost: 1)
         #expect(none.value("a") == nil)
     }
 
     @Test("Whatever is done, sum and order agree with a plain model")
     func model() {
-        let layer = MemoryLayer<Int>(limit: 1000)
+        let layer = MemoryLayer<String, Int>(limit: 1000)
         var model: [(key: String, value: Int, cost: Int)] = []  // newest first
         var seed: UInt64 = 7
         func next(_ bound: UInt64) -> Int {

@@ -98,6 +98,7 @@ import Testing
         case .http: "http"
         case .file: "file"
         case .image: "image"
+        case .cacheMiss: "cacheMiss"
         case .limit: "limit"
         case .internal: "internal"
         case .forked: "forked"

@@ -49,11 +49,13 @@ package struct EntryFile: Sendable, Equatable {
         self.uselessAfter = uselessAfter
     }
 
+    /// Bytes of the file before the body.
+    package var headCount: Int { Self.fixedCount + key.count + description.count }
+
     // MARK: Writing
 
     /// The file in two pieces; `nil` if the head would be too large to be read again.
     package func encoded() -> [Bytes]? {
-        let headCount = Self.fixedCount + key.count + description.count
         guard headCount <= Self.mostHead else { return nil }
         var writer = BinaryWriter()
         writer.raw(Array("WhrC".utf8))

@@ -1,6 +1,7 @@
 // Wherry: a folder of entries that several processes use at once.
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import WherrySystem
 
 /// Entries on disk: `ab/cdef.../name` below one private folder, one folder for each URL.
@@ -21,6 +22,12 @@ package final class EntryStore: Sendable {
         package var path: String { shard + "/" + rest }
     }
 
+    /// How much a store may hold; changed while it works.
+    final class Limits: Sendable {
+        let bytes: Atomic<Int64>
+        init(_ limit: Int64) { bytes = Atomic(max(0, limit)) }
+    }
+
     /// What a look for an entry found.
     package enum Found: Sendable, Equatable {
         case entry(EntryFile)
@@ -37,7 +44,8 @@ package final class EntryStore: Sendable {
 
     let root: Directory
     let counters: SharedCounters
-    let limit: Int64
+    let limits: Limits
+    private var limit: Int64 { limits.bytes.load(ordering: .relaxed) }
     let sweeper: EntrySweeper
     private let hash: @Sendable (String) -> [UInt8]
     /// For digests of what must not be kept as it is.
@@ -63,10 +71,10 @@ package final class EntryStore: Sendable {
         counters = try SharedCounters(
             "counters", count: Self.firstSlot + Self.slots, in: root)
         secret = VarySecret(key: try Self.key(in: root))
-        self.limit = max(0, limit)
+        limits = Limits(limit)
         self.hash = hash
         sweeper = EntrySweeper(
-            root: root, counters: counters, limit: max(0, limit), workers: workers, clock: clock)
+            root: root, counters: counters, limits: limits, workers: workers, clock: clock)
         sweeper.request()
     }
 
@@ -75,6 +83,12 @@ package final class EntryStore: Sendable {
     /// Ends what goes on in the background, soon. Entries can be read and written as before, but
     /// nothing is swept any more.
     package func close() { sweeper.stop() }
+
+    /// Sets how many bytes all files may have; what is too much goes soon.
+    package func setLimit(_ bytes: Int64) {
+        limits.bytes.store(max(0, bytes), ordering: .relaxed)
+        if counters[Self.totalBytes] > max(0, bytes) { sweeper.request() }
+    }
 
     /// Random bytes that are made once for each folder.
     private static func key(in root: Directory) throws(SystemError) -> [UInt8] {
@@ -209,18 +223,61 @@ package final class EntryStore: Sendable {
         _ body: (_ folder: Folder, _ name: String, _ head: EntryFile, _ size: Int64) -> Bool
     ) {
         EntrySweeper.forEachFile(in: root) { shard, rest, open, name in
-            guard !name.hasPrefix("."), let file = try? File.open(name, [.read], in: open),
-                let size = try? file.status().size,
-                let bytes = try? file.read(min(Int(clamping: size), 16_384), at: 0)
-            else { return true }
-            var head = EntryFile(head: bytes, fileSize: size)
-            if head == nil, size > 16_384, let more = try? file.read(EntryFile.mostHead, at: 0) {
-                head = EntryFile(head: more, fileSize: size)
-            }
-            guard let head else { return true }
-            let slot = Self.firstSlot + (Int(shard + rest.prefix(2), radix: 16) ?? 0) % Self.slots
-            return body(Folder(shard: shard, rest: rest, slot: slot), name, head, size)
+            guard let (head, size) = Self.head(of: name, in: open) else { return true }
+            return body(Self.folder(shard, rest), name, head, size)
         }
+    }
+
+    /// The same for the entries of one folder, without a look at the others.
+    package func forEach(
+        in folder: Folder, _ body: (_ name: String, _ head: EntryFile, _ size: Int64) -> Void
+    ) {
+        guard let open = try? existing(folder), let names = try? open.names() else { return }
+        for name in names {
+            if let (head, size) = Self.head(of: name, in: open) { body(name, head, size) }
+        }
+    }
+
+    /// What is told of an entry before its body; `nil` for what is none.
+    private static func head(of name: String, in open: Directory) -> (EntryFile, Int64)? {
+        guard !name.hasPrefix("."), let file = try? File.open(name, [.read], in: open),
+            let size = try? file.status().size,
+            let bytes = try? file.read(min(Int(clamping: size), 16_384), at: 0)
+        else { return nil }
+        var head = EntryFile(head: bytes, fileSize: size)
+        if head == nil, size > 16_384, let more = try? file.read(EntryFile.mostHead, at: 0) {
+            head = EntryFile(head: more, fileSize: size)
+        }
+        return head.map { ($0, size) }
+    }
+
+    private static func folder(_ shard: String, _ rest: String) -> Folder {
+        let slot = firstSlot + (Int(shard + rest.prefix(2), radix: 16) ?? 0) % slots
+        return Folder(shard: shard, rest: rest, slot: slot)
+    }
+
+    // MARK: By place
+
+    /// A text that names an entry's place in this store.
+    package func place(of name: String, in folder: Folder) -> String { folder.path + "/" + name }
+
+    /// The entry at a place, whatever its key; `nil` where there is none, and for other texts.
+    package func entry(at place: String) -> EntryFile? {
+        guard let (folder, name) = parse(place),
+            let bytes = root.contents(of: folder.path + "/" + name, limit: Int(clamping: limit))
+        else { return nil }
+        return EntryFile(bytes)
+    }
+
+    private func parse(_ place: String) -> (Folder, String)? {
+        let parts = place.split(separator: "/", omittingEmptySubsequences: false)
+        func isHex(_ text: Substring) -> Bool {
+            text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
+        }
+        guard parts.count == 3, parts[0].utf8.count == 2, parts[1].utf8.count == 30,
+            isHex(parts[0]), isHex(parts[1]), !parts[2].isEmpty, parts[2].utf8.first != 0x2E
+        else { return nil }
+        return (Self.folder(String(parts[0]), String(parts[1])), String(parts[2]))
     }
 
     /// How many files there are, and their bytes.

@@ -23,17 +23,18 @@ package final class EntrySweeper: Sendable {
     private let stopped = Atomic(false)
     private let root: Directory
     private let counters: SharedCounters
-    private let limit: Int64
+    private let limits: EntryStore.Limits
+    private var limit: Int64 { limits.bytes.load(ordering: .relaxed) }
     private let workers: WorkerPool
     private let clock: any Clock
 
     init(
-        root: Directory, counters: SharedCounters, limit: Int64, workers: WorkerPool,
+        root: Directory, counters: SharedCounters, limits: EntryStore.Limits, workers: WorkerPool,
         clock: any Clock
     ) {
         self.root = root
         self.counters = counters
-        self.limit = limit
+        self.limits = limits
         self.workers = workers
         self.clock = clock
     }

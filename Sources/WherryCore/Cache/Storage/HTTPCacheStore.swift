@@ -42,7 +42,7 @@ package final class HTTPCacheStore: Sendable {
     private static let mostLists = 8
 
     package let entries: EntryStore
-    private let memory: MemoryLayer<Record>
+    private let memory: MemoryLayer<String, Record>
 
     /// - Parameter memoryLimit: bytes of answers that are held in memory.
     package init(_ entries: EntryStore, memoryLimit: Int) {
@@ -52,6 +52,7 @@ package final class HTTPCacheStore: Sendable {
 
     package var secret: VarySecret { entries.secret }
     package var memoryCost: Int { memory.cost }
+    package func setMemoryLimit(_ bytes: Int) { memory.setLimit(bytes) }
 
     // MARK: Keys
 

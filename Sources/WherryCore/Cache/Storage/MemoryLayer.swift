@@ -4,9 +4,9 @@
 import WherrySystem
 
 /// A bounded number of bytes' worth of values, of which the longest unused go first (K14).
-package final class MemoryLayer<Value: Sendable>: Sendable {
+package final class MemoryLayer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Node {
-        var key: String
+        var key: Key
         var value: Value?
         var cost: Int
         /// Towards the most recently used; -1 at the end.
@@ -17,25 +17,33 @@ package final class MemoryLayer<Value: Sendable>: Sendable {
 
     private struct State {
         var nodes: [Node] = []
-        var places: [String: Int] = [:]
+        var places: [Key: Int] = [:]
         var free: [Int] = []
         var newest = -1
         var oldest = -1
         var cost = 0
+        var limit: Int
     }
 
-    private let state = Lock(State())
-    private let limit: Int
+    private let state: Lock<State>
 
     /// - Parameter limit: in bytes; 0 keeps nothing.
-    package init(limit: Int) { self.limit = max(0, limit) }
+    package init(limit: Int) { state = Lock(State(limit: max(0, limit))) }
+
+    /// Sets how many bytes may be held, and lets go of what is too much.
+    package func setLimit(_ limit: Int) {
+        state.withLock { state in
+            state.limit = max(0, limit)
+            Self.shrink(&state)
+        }
+    }
 
     /// Bytes that are held.
     package var cost: Int { state.withLock { $0.cost } }
     package var count: Int { state.withLock { $0.places.count } }
 
     /// The value, which becomes the most recently used.
-    package func value(_ key: String) -> Value? {
+    package func value(_ key: Key) -> Value? {
         state.withLock { state in
             guard let place = state.places[key] else { return nil }
             if state.newest != place {
@@ -48,10 +56,10 @@ package final class MemoryLayer<Value: Sendable>: Sendable {
 
     /// Holds the value in place of an older one, and lets go of others until all fit. What would
     /// take more than a quarter of the room is not held.
-    package func insert(_ value: Value, for key: String, cost: Int) {
+    package func insert(_ value: Value, for key: Key, cost: Int) {
         state.withLock { state in
             Self.remove(key, &state)
-            guard cost <= limit / 4 else { return }
+            guard cost <= state.limit / 4 else { return }
             let node = Node(key: key, value: value, cost: cost, newer: -1, older: -1)
             let place: Int
             if let free = state.free.popLast() {
@@ -64,16 +72,20 @@ package final class MemoryLayer<Value: Sendable>: Sendable {
             state.places[key] = place
             state.cost += cost
             Self.link(place, &state)
-            while state.cost > limit, state.oldest >= 0 {
-                Self.remove(state.nodes[state.oldest].key, &state)
-            }
+            Self.shrink(&state)
         }
     }
 
-    package func remove(_ key: String) { state.withLock { Self.remove(key, &$0) } }
-    package func removeAll() { state.withLock { $0 = State() } }
+    private static func shrink(_ state: inout State) {
+        while state.cost > state.limit, state.oldest >= 0 {
+            remove(state.nodes[state.oldest].key, &state)
+        }
+    }
 
-    private static func remove(_ key: String, _ state: inout State) {
+    package func remove(_ key: Key) { state.withLock { Self.remove(key, &$0) } }
+    package func removeAll() { state.withLock { $0 = State(limit: $0.limit) } }
+
+    private static func remove(_ key: Key, _ state: inout State) {
         guard let place = state.places.removeValue(forKey: key) else { return }
         unlink(place, &state)
         state.cost -= state.nodes[place].cost

@@ -15,7 +15,7 @@ package final class TimedCacheStore: Sendable {
     }
 
     package let entries: EntryStore
-    private let memory: MemoryLayer<Held>
+    private let memory: MemoryLayer<TimedKey, Held>
 
     /// - Parameter memoryLimit: bytes of answers that are held in memory.
     package init(_ entries: EntryStore, memoryLimit: Int) {
@@ -24,6 +24,7 @@ package final class TimedCacheStore: Sendable {
     }
 
     package var memoryCost: Int { memory.cost }
+    package func setMemoryLimit(_ bytes: Int) { memory.setLimit(bytes) }
 
     // MARK: Names
 
@@ -42,11 +43,14 @@ package final class TimedCacheStore: Sendable {
         entries.secret.digest(Hex.encode(key.material), of: "timed")
     }
 
-    private func memoryKey(_ key: TimedKey) -> String {
-        String(decoding: key.material, as: UTF8.self)
-    }
-
     // MARK: Reading
+
+    /// An entry without its body, and where it lies.
+    package struct Listed: Sendable {
+        package let place: String
+        package let entry: TimedEntry
+        package let bodyBytes: Int64
+    }
 
     /// The answer to a request. What may not be given is deleted, and why is said.
     ///
@@ -54,13 +58,12 @@ package final class TimedCacheStore: Sendable {
     package func read(
         _ key: TimedKey, now: Int64, appVersion: String?, cacheVersion: Int64 = 0
     ) -> Result<TimedEntry, TimedRefusal> {
-        let text = memoryKey(key)
-        if let held = memory.value(text), held.stamp == entries.stamp(held.folder),
+        if let held = memory.value(key), held.stamp == entries.stamp(held.folder),
             held.entry.refusal(at: now, appVersion: appVersion, cacheVersion: cacheVersion) == nil
         {
             return .success(held.entry)
         }
-        memory.remove(text)
+        memory.remove(key)
         let folder = folder(key.prefix)
         let name = name(key)
         let stamp = entries.stamp(folder)
@@ -81,7 +84,7 @@ package final class TimedCacheStore: Sendable {
             }
             entries.touch(name, in: folder)
             memory.insert(
-                Held(entry: entry, folder: folder, stamp: stamp), for: text,
+                Held(entry: entry, folder: folder, stamp: stamp), for: key,
                 cost: entry.body.count + entry.block.count + 1024)
             return .success(entry)
         }
@@ -90,23 +93,52 @@ package final class TimedCacheStore: Sendable {
     /// What is stored and good, of all URLs or of one, or of one and a method (K8). What may not
     /// be given is deleted and left out. Bodies are left out too.
     ///
-    /// - Parameter prefix: of ``RequestIdentity``; "" for all.
-    package func list(prefix: String = "", now: Int64, appVersion: String?) -> [TimedEntry] {
-        var found: [TimedEntry] = []
-        entries.forEach { folder, name, head, _ in
-            guard let entry = TimedEntry(head), entry.identifier.hasPrefix(prefix) else {
-                return true
+    /// - Parameters:
+    ///   - url: with the base of its requests; `nil` for all.
+    ///   - method: `nil` for any.
+    package func list(
+        _ url: (base: String?, url: String)? = nil, method: String? = nil, now: Int64,
+        appVersion: String?
+    ) -> [Listed] {
+        var found: [Listed] = []
+        func look(_ folder: EntryStore.Folder, _ name: String, _ head: EntryFile, _ size: Int64) {
+            guard let entry = TimedEntry(head), method == nil || entry.method == method else {
+                return
             }
             if entry.refusal(at: now, appVersion: appVersion, cacheVersion: entry.cacheVersion)
                 == nil
             {
-                found.append(entry)
+                found.append(
+                    Listed(
+                        place: entries.place(of: name, in: folder), entry: entry,
+                        bodyBytes: size - Int64(head.headCount)))
             } else {
                 entries.remove(name, in: folder)
             }
-            return true
+        }
+        if let url {
+            let prefix = RequestIdentity.prefix(base: url.base, url: url.url)
+            let folder = folder(prefix)
+            entries.forEach(in: folder) { name, head, size in
+                // Another URL's, by a collision of the folders, is none of this one's.
+                guard TimedEntry(head)?.identifier.hasPrefix(prefix) == true else { return }
+                look(folder, name, head, size)
+            }
+        } else {
+            entries.forEach { folder, name, head, size in
+                look(folder, name, head, size)
+                return true
+            }
         }
         return found
+    }
+
+    /// A listed entry, with its body; `nil` if it is gone or no longer good.
+    package func entry(at place: String, now: Int64, appVersion: String?) -> TimedEntry? {
+        guard let file = entries.entry(at: place), let entry = TimedEntry(file),
+            entry.refusal(at: now, appVersion: appVersion, cacheVersion: entry.cacheVersion) == nil
+        else { return nil }
+        return entry
     }
 
     // MARK: Changing
@@ -122,7 +154,7 @@ package final class TimedCacheStore: Sendable {
             key: Array(digest(key).utf8), description: entry.description(), body: entry.body,
             storedAt: entry.storedAt,
             uselessAfter: entry.storedAt.addingSaturating(entry.duration))
-        memory.remove(memoryKey(key))
+        memory.remove(key)
         return entries.write(file, to: name(key), in: folder(key.prefix))
     }
 
@@ -131,7 +163,7 @@ package final class TimedCacheStore: Sendable {
     /// - Returns: whether there was one.
     @discardableResult
     package func remove(_ key: TimedKey) -> Bool {
-        memory.remove(memoryKey(key))
+        memory.remove(key)
         return entries.remove(name(key), in: folder(key.prefix))
     }
 
@@ -152,6 +184,19 @@ package final class TimedCacheStore: Sendable {
         let count = names.reduce(0) { $0 + (entries.remove($1, in: folder) ? 1 : 0) }
         // What a sweep took from the disk may still be in somebody's memory.
         entries.invalidate(folder)
+        return count
+    }
+
+    /// Takes away what is stored for a method, whatever the URL.
+    ///
+    /// - Returns: how many answers.
+    package func removeAll(method: String) -> Int {
+        var count = 0
+        entries.forEach { folder, name, head, _ in
+            guard let entry = TimedEntry(head), entry.method == method else { return true }
+            if entries.remove(name, in: folder) { count += 1 }
+            return true
+        }
         return count
     }
 

@@ -5,16 +5,40 @@ import WherrySystem
 
 /// The identity of a request in the timed cache: base, URL, method and parameters as the caller
 /// gave them (K3), and what the caller adds to keep answers apart (K11, K19).
+///
+/// The digests of the identifier are made when they are asked for: an answer in memory is found
+/// without them.
 package struct TimedKey: Hashable, Sendable {
-    /// SJNetwork's identifier of the request, without the parameters that do not count.
-    package let identifier: String
-    /// What the identifiers of all requests to the URL start with; they share a folder.
-    let prefix: String
+    private let base: String?
+    private let fullURL: String
     let method: String
+    /// As the identifier has them: printed with sorted names; `nil` for none.
+    private let parameters: [UInt8]?
+    /// What keeps answers apart beside the identifier; empty for nothing.
+    private let apart: [UInt8]
+
+    /// What the identifiers of all requests to the URL start with; they share a folder.
+    var prefix: String { RequestIdentity.prefix(base: base, url: fullURL) }
     /// The URL for lists: without its query, in which secrets may stand (SEC-C10).
-    let url: String
-    /// Everything that has to be equal, the identifier too.
-    let material: [UInt8]
+    var url: String { String(fullURL.prefix { $0 != "?" && $0 != "#" }) }
+    /// Whether nothing but the identifier tells it from others.
+    var isPlain: Bool { apart.isEmpty }
+
+    /// SJNetwork's identifier of the request, without the parameters that do not count.
+    package var identifier: String {
+        RequestIdentity.request(base: base, url: fullURL, method: method, printed: parameters)
+    }
+
+    /// Everything that has to be equal.
+    var material: [UInt8] {
+        var writer = BinaryWriter()
+        writer.optional(base) { $0.text($1) }
+        writer.text(fullURL)
+        writer.text(method)
+        writer.counted(parameters ?? [])
+        writer.raw(apart)
+        return writer.bytes
+    }
 
     /// - Parameters:
     ///   - base: the base URL at the time of the call; `nil` where there is none or it is ignored.
@@ -38,26 +62,21 @@ package struct TimedKey: Hashable, Sendable {
             // Nothing but a signature is the same as no parameters at all.
             counted = rest.isEmpty ? nil : .object(rest)
         }
-        identifier = try RequestIdentity.request(
-            base: base, url: url, method: method, parameters: counted)
-        prefix = RequestIdentity.prefix(base: base, url: url)
+        self.base = base
+        fullURL = url
         self.method = method
-        self.url = String(url.prefix { $0 != "?" && $0 != "#" })
+        self.parameters = try counted?.printed(.pretty)
+        guard !(varying.isEmpty && sensitive.isEmpty && partition.isEmpty) else {
+            apart = []
+            return
+        }
         var writer = BinaryWriter()
-        writer.optional(base) { $0.text($1) }
-        writer.text(url)
-        writer.text(method)
-        writer.counted(try counted?.printed(.pretty) ?? [])
         writer.text(sensitive)
         writer.text(partition)
         for field in varying.map({ ($0.name.lowercased(), $0.value) }).sorted(by: { $0.0 < $1.0 }) {
             writer.text(field.0)
             writer.optional(field.1) { $0.text($1) }
         }
-        material = writer.bytes
-        isPlain = varying.isEmpty && sensitive.isEmpty && partition.isEmpty
+        apart = writer.bytes
     }
-
-    /// Whether nothing but the identifier tells it from others.
-    let isPlain: Bool
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-@Suite struct TimedCacheTests {
+@Suite struct TimedStoreTests {
     private func key(
         _ method: String = "POST", _ url: String = "toutiao/index",
         base: String? = "http://v.juhe.cn",
@@ -156,13 +156,18 @@ import Testing
         fill()
         let base = "http://v.juhe.cn"
         func count(_ url: String?, _ method: String? = nil, at time: Int64 = noon) -> Int {
-            let prefix = url.map { url in
-                method.map { RequestIdentity.prefix(base: base, url: url, method: $0) }
-                    ?? RequestIdentity.prefix(base: base, url: url)
-            }
-            return cache.list(prefix: prefix ?? "", now: time, appVersion: "1").count
+            cache.list(url.map { (base, $0) }, method: method, now: time, appVersion: "1").count
         }
         #expect(count(nil) == 6 && count("a") == 4 && count("a", "GET") == 3 && count("c") == 0)
+        for listed in cache.list((base, "b"), now: noon, appVersion: "1") {
+            #expect(listed.entry.body.isEmpty && listed.entry.url == "b" && listed.bodyBytes == 2)
+            let place = listed.place
+            #expect(cache.entry(at: place, now: noon, appVersion: "1") == entry(keys[3]))
+            #expect(cache.entry(at: place, now: noon + 180_001, appVersion: "1") == nil)
+        }
+        for place in ["", "../../etc/passwd", "ab/cd/0", "ab/" + String(repeating: "c", count: 30) + "/.t"] {
+            #expect(cache.entry(at: place, now: noon, appVersion: "1") == nil)
+        }
         #expect(cache.removeAll(base: base, url: "a", method: "GET") == 3)
         #expect(count(nil) == 3 && cache.removeAll(base: base, url: "a", method: "GET") == 0)
         fill()

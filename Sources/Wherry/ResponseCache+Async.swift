@@ -1,0 +1,73 @@
+// Wherry: looking at what is stored without waiting for the disk.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherryCore
+
+extension ResponseCache {
+    /// The stored answer to a request; see the form without `await`.
+    public func response(to request: Request) async throws(WherryError) -> Response {
+        try await onWorker { () throws(WherryError) in try response(to: request) }
+    }
+
+    /// What is stored and good; see the form without `await`.
+    public func entries(
+        _ url: String? = nil, base: String? = nil, method: String? = nil
+    ) async throws(WherryError) -> [Entry] {
+        try await onWorker { () throws(WherryError) in
+            try entries(url, base: base, method: method)
+        }
+    }
+
+    /// The answer of a listed entry.
+    public func response(of entry: Entry) async throws(WherryError) -> Response {
+        try await onWorker { () throws(WherryError) in try response(of: entry) }
+    }
+
+    /// Stores an answer of the program's own; see the form without `await`.
+    public func store(
+        _ body: Bytes, contentType: String? = nil, for request: Request, duration: Duration
+    ) async throws(WherryError) {
+        try await onWorker { () throws(WherryError) in
+            try store(body, contentType: contentType, for: request, duration: duration)
+        }
+    }
+
+    /// Deletes what is stored; see the form without `await`.
+    @discardableResult
+    public func clear(
+        _ url: String? = nil, base: String? = nil, method: String? = nil,
+        stores: CacheStores = .answers
+    ) async throws(WherryError) -> Int {
+        try await onWorker { () throws(WherryError) in
+            try clear(url, base: base, method: method, stores: stores)
+        }
+    }
+
+    /// Deletes the stored answer to a request; see the form without `await`.
+    @discardableResult
+    public func remove(_ request: Request) async throws(WherryError) -> Bool {
+        try await onWorker { () throws(WherryError) in try remove(request) }
+    }
+
+    /// How much is stored.
+    public func usage() async throws(WherryError) -> Usage {
+        try await onWorker { () throws(WherryError) in try usage() }
+    }
+
+    private func onWorker<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(WherryError) -> Value
+    ) async throws(WherryError) -> Value {
+        let result = await withCheckedContinuation { continuation in
+            client.workers.submit {
+                let result: Result<Value, WherryError>
+                do throws(WherryError) {
+                    result = .success(try body())
+                } catch {
+                    result = .failure(error)
+                }
+                continuation.resume(returning: result)
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,84 @@
+// Wherry: the caches of a client.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Opens the stores below the client's folder when they are first needed.
+package final class ClientCaches: Sendable {
+    private struct State {
+        var timed: TimedCacheStore?
+        var diskLimit: Int64
+        var memoryLimit: Int
+        var isClosed = false
+    }
+
+    private let folder: StorageFolder
+    private let workers: WorkerPool
+    private let clock: any Clock
+    private let state: Lock<State>
+
+    package init(
+        folder: StorageFolder, workers: WorkerPool, clock: any Clock, options: OptionTable
+    ) {
+        self.folder = folder
+        self.workers = workers
+        self.clock = clock
+        state = Lock(
+            State(
+                diskLimit: options[.cacheMaxBytes],
+                memoryLimit: Int(clamping: options[.cacheMemoryBytes])))
+    }
+
+    /// The timed cache. A folder that cannot be made or used is `bad_storage`, or what the disk
+    /// says; the next call tries again.
+    package func timed() throws(WherryError) -> TimedCacheStore {
+        if let store = state.withLock({ $0.timed }) { return store }
+        let store = try open("timed") { TimedCacheStore($0, memoryLimit: $1) }
+        // Another thread may have been quicker; its store has the same files.
+        return state.withLock { state in
+            if let timed = state.timed { return timed }
+            state.timed = store
+            store.setMemoryLimit(state.memoryLimit)
+            store.entries.setLimit(state.diskLimit)
+            if state.isClosed { store.entries.close() }
+            return store
+        }
+    }
+
+    private func open<Store>(
+        _ name: String, _ make: (EntryStore, Int) -> Store
+    ) throws(WherryError) -> Store {
+        let path = try folder.path() + "/" + name
+        let (limit, memory) = state.withLock { ($0.diskLimit, $0.memoryLimit) }
+        do {
+            let entries = try EntryStore(path, limit: limit, workers: workers, clock: clock)
+            return make(entries, memory)
+        } catch {
+            throw WherryError(error).with {
+                if [.badDirectory, .exists].contains($0.reason) { $0.reason = .badStorage }
+            }
+        }
+    }
+
+    /// Changes how much the stores may hold; what is too much goes soon.
+    package func setLimits(_ options: OptionTable) {
+        state.withLock { state in
+            state.diskLimit = options[.cacheMaxBytes]
+            state.memoryLimit = Int(clamping: options[.cacheMemoryBytes])
+            state.timed?.setMemoryLimit(state.memoryLimit)
+            state.timed?.entries.setLimit(state.diskLimit)
+        }
+    }
+
+    /// Bytes of answers in memory.
+    package var memoryBytes: Int { state.withLock { $0.timed }?.memoryCost ?? 0 }
+
+    /// Ends what goes on in the background, soon.
+    package func close() {
+        let timed = state.withLock { state in
+            state.isClosed = true
+            return state.timed
+        }
+        timed?.entries.close()
+    }
+}

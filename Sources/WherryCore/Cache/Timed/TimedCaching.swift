@@ -1,0 +1,139 @@
+// Wherry: one request's dealings with the timed cache.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// What a request reads from the timed cache and writes to it. Its calls may block for the disk.
+package struct TimedCaching: Sendable {
+    package let key: TimedKey
+    private let store: TimedCacheStore
+    private let appVersion: String
+    private let caching: RequestCaching
+
+    /// - Parameters:
+    ///   - base: the base URL at the time of the call, as the caller wrote it.
+    ///   - fields: the client's, under the request's own.
+    package init(
+        _ request: Request, _ caching: RequestCaching, method: String, base: String?,
+        fields: [Headers.Field], store: TimedCacheStore, appVersion: String
+    ) throws(WherryError) {
+        do {
+            key = try TimedKey(
+                base: request.ignoresBase ? nil : base, url: request.url, method: method,
+                parameters: request.countedParameters.map { .object($0) },
+                varying: Self.varying(request, caching, fields),
+                sensitive: Self.content(of: request) ?? "", partition: caching.partition)
+        } catch {
+            throw WherryError(.badParameters, error.message)
+        }
+        self.store = store
+        self.appVersion = appVersion
+        self.caching = caching
+    }
+
+    /// Whether the answer to a request has a place in the cache at all (K7): not if it is handed
+    /// over in pieces, or belongs to a body that is not known beforehand.
+    package static func fits(_ request: Request) -> Bool {
+        if request.isStreamed { return false }
+        switch request.body {
+        case .none, .form, .json, .bytes: return true
+        case .file, .stream, .multipart: return false
+        }
+    }
+
+    /// What of a request the identifier leaves out, and the answer depends on all the same: query
+    /// and body. `nil` where there is neither.
+    private static func content(of request: Request) -> String? {
+        if request.query.isEmpty, case .none = request.body { return nil }
+        var writer = BinaryWriter()
+        func pairs(_ kind: UInt8, _ pairs: [Request.Pair]) {
+            guard !pairs.isEmpty else { return }
+            writer.integer(kind)
+            writer.integer(UInt32(clamping: pairs.count))
+            for pair in pairs {
+                writer.text(pair.name)
+                writer.text(pair.value)
+            }
+        }
+        pairs(1, request.query)
+        switch request.body {
+        case .form(let fields): pairs(2, fields)
+        case .json(let bytes):
+            writer.integer(UInt8(3))
+            writer.raw(bytes)
+        case .bytes(let bytes, let type):
+            writer.integer(UInt8(4))
+            writer.text(type ?? "")
+            writer.raw(bytes)
+        case .none, .file, .stream, .multipart: break
+        }
+        return Hex.encode(Digest.hash(of: writer.bytes, .sha256))
+    }
+
+    /// The fields that count, as they will be sent.
+    private static func varying(
+        _ request: Request, _ caching: RequestCaching, _ fields: [Headers.Field]
+    ) -> [Headers.Field] {
+        caching.fields.map { name in
+            if let own = request.headers.fields.first(where: { Headers.areEqual($0.name, name) }) {
+                return .init(name: name, value: own.value)
+            }
+            if let token = request.bearerToken, Headers.areEqual(name, "Authorization") {
+                return .init(name: name, value: "Bearer \(token)")
+            }
+            let common = fields.first { Headers.areEqual($0.name, name) }
+            return .init(name: name, value: common?.value)
+        }
+    }
+
+    /// The stored answer, or why it may not be given; what may not is deleted.
+    package func read(_ clock: any Clock) -> Result<TimedEntry, TimedRefusal> {
+        store.read(
+            key, now: clock.wallMilliseconds, appVersion: appVersion,
+            cacheVersion: caching.version)
+    }
+
+    /// Deletes the stored answer. `false` where there is none.
+    package func remove() -> Bool { store.remove(key) }
+
+    /// Stores a success (K1, K7).
+    ///
+    /// - Returns: whether it is stored.
+    @discardableResult
+    package func write(head: ResponseHead, body: Bytes, _ clock: any Clock) -> Bool {
+        store.write(
+            TimedEntry(
+                key, head: head, body: body, storedAt: clock.wallMilliseconds,
+                duration: caching.duration, appVersion: appVersion, cacheVersion: caching.version),
+            for: key)
+    }
+}
+
+extension TimedRefusal {
+    /// What a request hears that wanted the cache alone.
+    package var error: WherryError {
+        switch self {
+        case .missing: WherryError(.missing, "Nothing is stored for this request")
+        case .damaged: WherryError(.damaged, "What was stored for this request cannot be read")
+        case .duration:
+            WherryError(.noDuration, "What was stored for this request was to be used for no time")
+        case .clock:
+            WherryError(
+                .clock, "What was stored for this request is newer than now: the clock went back")
+        case .expired:
+            WherryError(.stale, "What was stored for this request is older than it may be")
+        case .appVersion:
+            WherryError(
+                .appVersion, "What was stored for this request is of another version of the app")
+        case .cacheVersion:
+            WherryError(
+                .cacheVersion, "What was stored for this request has another cache version")
+        }
+    }
+}
+
+extension Clock {
+    /// Milliseconds since 1970.
+    package var wallMilliseconds: Int64 { Int64(wallSeconds() * 1000) }
+}

@@ -1,0 +1,264 @@
+// Wherry: what a client stores for later.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// Which of the things that a client stores. The raw values are those of `WHERRY_CACHE_TIMED` and
+/// its like.
+public struct CacheStores: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The timed cache.
+    public static let timed = CacheStores(rawValue: 1)
+    /// What unfinished downloads left in the directories that the client has downloaded into.
+    public static let partials = CacheStores(rawValue: 4)
+    /// All answers.
+    public static let answers: CacheStores = .timed
+    /// Everything.
+    public static let all: CacheStores = [.answers, .partials]
+}
+
+/// The answers that a client has stored, to look at and to clear: `client.cache`.
+///
+/// Nothing here asks the network. URLs are given as they stand in the requests. Every call may
+/// wait for the disk, and throws `bad_storage`, or what the disk says, where there is no folder to
+/// store in; requests go on without.
+public struct ResponseCache: Sendable {
+    package let client: Client
+
+    /// A stored answer.
+    public struct Entry: Sendable, Hashable {
+        /// Its place, for ``ResponseCache/response(of:)``.
+        public var id: String
+        /// SJNetwork's identifier of the request (K3).
+        public var identifier: String
+        /// Of the request.
+        public var method: String
+        /// Of the request, without its query.
+        public var url: String
+        /// The HTTP status.
+        public var status: Int
+        /// Bytes of the body.
+        public var bodyBytes: Int64
+        /// Seconds since 1970.
+        public var storedAt: Double
+        /// How long it is still good.
+        public var remaining: Duration
+    }
+
+    /// How much is stored (K10).
+    public struct Usage: Sendable, Hashable {
+        /// Stored answers.
+        public var entries = 0
+        /// Bytes of their files.
+        public var entryBytes: Int64 = 0
+        /// Unfinished downloads in the directories that the client has downloaded into.
+        public var partials = 0
+        /// Bytes that are there of them.
+        public var partialBytes: Int64 = 0
+        /// Bytes of answers that are in memory too.
+        public var memoryBytes: Int64 = 0
+
+        /// Nothing.
+        public init() {}
+
+        /// The bytes on disk as people read them: "1023.9990 KB", "1.2385 MB".
+        public var text: String {
+            ByteCount.text(entryBytes.addingSaturating(partialBytes))
+        }
+    }
+
+    // MARK: Reading
+
+    /// The stored answer to a request, as ``CachePolicy/only`` would give it (K8, K11).
+    ///
+    /// - Throws: `cacheMiss` and the reason; what may not be given is deleted.
+    public func response(to request: Request) throws(WherryError) -> Response {
+        let settings = client.settings
+        let caching = try caching(request, settings)
+        let clock = client.transport.clock
+        switch caching.read(clock) {
+        case .success(let entry):
+            let url = try RequestPlanner.url(
+                of: request, method: request.effectiveMethod, settings: settings,
+                options: settings.options.overridden(by: request.overrides))
+            return Self.response(entry, url: url.text)
+        case .failure(let refusal): throw refusal.error
+        }
+    }
+
+    /// What is stored and good: all, that of a URL, or that of a URL and a method (K8). What is no
+    /// longer good is deleted and left out.
+    ///
+    /// - Parameters:
+    ///   - url: `nil` for all.
+    ///   - base: the name of the base URL of these requests; `nil` for the one without a name.
+    ///   - method: `nil` for any.
+    public func entries(
+        _ url: String? = nil, base: String? = nil, method: String? = nil
+    ) throws(WherryError) -> [Entry] {
+        let store = try client.caches.timed()
+        let now = client.transport.clock.wallMilliseconds
+        let version = appVersion
+        guard let url else {
+            return store.list(method: method, now: now, appVersion: version).map { Entry($0, now) }
+        }
+        return try places(url, base: base).flatMap { place in
+            store.list(place, method: method, now: now, appVersion: version).map { Entry($0, now) }
+        }
+    }
+
+    /// The answer of a listed entry.
+    ///
+    /// - Throws: `missing` if it is gone, or no longer good.
+    public func response(of entry: Entry) throws(WherryError) -> Response {
+        try response(id: entry.id)
+    }
+
+    package func response(id: String) throws(WherryError) -> Response {
+        let now = client.transport.clock.wallMilliseconds
+        guard
+            let entry = try client.caches.timed().entry(
+                at: id, now: now, appVersion: appVersion)
+        else { throw TimedRefusal.missing.error }
+        return Self.response(entry, url: entry.url)
+    }
+
+    // MARK: Changing
+
+    /// Stores an answer of the program's own, with the status 200 (K11).
+    ///
+    /// - Parameter duration: how long it is good; zero and less are `bad_value`.
+    public func store(
+        _ body: Bytes, contentType: String? = nil, for request: Request, duration: Duration
+    ) throws(WherryError) {
+        guard duration.cutMilliseconds > 0 else {
+            throw WherryError(.badValue, "An answer is stored for at least one millisecond")
+        }
+        if let contentType, let violation = FieldRules.violation(
+            value: contentType, of: "the content type")
+        {
+            throw WherryError(.badHeader, violation.message)
+        }
+        var request = request
+        request.cacheDuration = duration
+        let caching = try caching(request, client.settings)
+        let block = contentType.map { "Content-Type: \($0)\n" } ?? ""
+        let head = ResponseHead(status: 200, block: Bytes(block))
+        guard caching.write(head: head, body: body, client.transport.clock) else {
+            throw WherryError(
+                .io, "The answer could not be stored: there is no room for it, or the disk failed")
+        }
+    }
+
+    /// Deletes what is stored: all, that of a URL, or that of a URL and a method (K9).
+    ///
+    /// - Parameters:
+    ///   - stores: answers alone by default; partial downloads stay.
+    ///   - url: `nil` for all.
+    ///   - base: the name of the base URL of these requests; `nil` for the one without a name.
+    ///   - method: `nil` for any. Partials have none.
+    /// - Returns: how many there were.
+    @discardableResult
+    public func clear(
+        _ url: String? = nil, base: String? = nil, method: String? = nil,
+        stores: CacheStores = .answers
+    ) throws(WherryError) -> Int {
+        var count = 0
+        if stores.contains(.timed) {
+            let store = try client.caches.timed()
+            if let url {
+                count = try places(url, base: base).reduce(0) {
+                    $0 + store.removeAll(base: $1.base, url: $1.url, method: method)
+                }
+            } else if let method {
+                count = store.removeAll(method: method)
+            } else {
+                count = store.clear()
+            }
+        }
+        if stores.contains(.partials) {
+            if let url {
+                count += client.discardPartials(.url(url), apartFrom: [])
+            } else {
+                for partial in partials where !partial.isRunning {
+                    count += (try? PartialDownload.discard(partial.partialPath)) ?? 0
+                }
+            }
+        }
+        return count
+    }
+
+    /// Deletes the stored answer to a request (K9).
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    public func remove(_ request: Request) throws(WherryError) -> Bool {
+        try caching(request, client.settings).remove()
+    }
+
+    /// How much is stored.
+    public func usage() throws(WherryError) -> Usage {
+        var usage = Usage()
+        (usage.entries, usage.entryBytes) = try client.caches.timed().entries.usage()
+        for partial in partials {
+            usage.partials += 1
+            usage.partialBytes = usage.partialBytes.addingSaturating(partial.bytes)
+        }
+        usage.memoryBytes = Int64(client.caches.memoryBytes)
+        return usage
+    }
+
+    // MARK: Parts
+
+    private var appVersion: String { client.settings.values.texts[.appVersion] ?? "1" }
+
+    private var partials: [PartialDownload] {
+        client.downloads.directories.flatMap { (try? PartialDownload.list(in: $0)) ?? [] }
+    }
+
+    /// Where the answers of a URL may lie: under its base, and under none, if requests left it out.
+    private func places(
+        _ url: String, base: String?
+    ) throws(WherryError) -> [(base: String?, url: String)] {
+        let settings = client.settings
+        _ = try settings.base(named: base)
+        guard let text = client.baseText(named: base, settings) else { return [(nil, url)] }
+        return [(text, url), (nil, url)]
+    }
+
+    private func caching(
+        _ request: Request, _ settings: ClientSettings
+    ) throws(WherryError) -> TimedCaching {
+        _ = try settings.base(named: request.base)
+        guard TimedCaching.fits(request) else {
+            throw WherryError(
+                .badArgument, "A request with a streamed body, or one of parts, is never stored")
+        }
+        return try client.timedCaching(
+            request, request.caching ?? RequestCaching(), method: request.effectiveMethod,
+            settings: settings)
+    }
+
+    private static func response(_ entry: TimedEntry, url: String) -> Response {
+        Response(head: entry.head, body: entry.body, url: url, marks: .stored)
+    }
+}
+
+extension ResponseCache.Entry {
+    fileprivate init(_ listed: TimedCacheStore.Listed, _ now: Int64) {
+        let entry = listed.entry
+        self.init(
+            id: listed.place, identifier: entry.identifier, method: entry.method, url: entry.url,
+            status: entry.status, bodyBytes: listed.bodyBytes,
+            storedAt: Double(entry.storedAt) / 1000,
+            remaining: .milliseconds(entry.remaining(at: now)))
+    }
+}
+
+extension Client {
+    /// What this client has stored.
+    public var cache: ResponseCache { ResponseCache(client: self) }
+}

@@ -1,0 +1,122 @@
+// Wherry: what one transfer has to do with the caches.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// Made for a transfer that reads or writes a cache; the others have none.
+package final class TransferCaching: Sendable {
+    let policy: CachePolicy?
+    /// `nil` where the request has no place in the timed cache, or where it cannot be had.
+    let timed: TimedCaching?
+    let writes: Bool
+    /// Why the cache cannot be had.
+    let failure: WherryError?
+    /// What was told before the network was asked.
+    let shown = Lock<Bytes?>(nil)
+
+    init(policy: CachePolicy?, timed: TimedCaching?, writes: Bool, failure: WherryError? = nil) {
+        self.policy = policy
+        self.timed = timed
+        self.writes = writes
+        self.failure = failure
+    }
+
+    /// Whether there is something to look for before the network is asked, or in its place.
+    var reads: Bool { policy == .use || policy == .only || policy == .thenNetwork }
+}
+
+extension Client {
+    /// What the request has to do with the caches; `nil` for nothing. Where nobody is checked
+    /// nothing is stored and read: such answers may come from anybody (SEC-C3).
+    func transferCaching(
+        _ request: Request, method: String, settings: ClientSettings
+    ) throws(WherryError) -> TransferCaching? {
+        guard let caching = request.caching, caching.reads || caching.writes else { return nil }
+        var failure: WherryError?
+        var timed: TimedCaching?
+        if settings.options[.insecure] == 0, TimedCaching.fits(request) {
+            do {
+                timed = try timedCaching(request, caching, method: method, settings: settings)
+            } catch {
+                guard error.code == .file else { throw error }
+                // The request works without; `cache.usage` says the same.
+                if isDebugging { DebugLog.noCache(error) }
+                failure = error
+            }
+        }
+        if timed == nil, caching.policy != .only { return nil }
+        return TransferCaching(
+            policy: caching.policy, timed: timed, writes: caching.writes, failure: failure)
+    }
+
+    func timedCaching(
+        _ request: Request, _ caching: RequestCaching, method: String, settings: ClientSettings
+    ) throws(WherryError) -> TimedCaching {
+        try TimedCaching(
+            request, caching, method: method, base: baseText(named: request.base, settings),
+            fields: settings.fields, store: caches.timed(),
+            appVersion: settings.values.texts[.appVersion] ?? "1")
+    }
+
+    /// The base URL as the caller wrote it, which identifiers are made of.
+    func baseText(named name: String?, _ settings: ClientSettings) -> String? {
+        guard let name else { return settings.values.texts[.baseURL] }
+        return settings.values.bases[name]
+    }
+}
+
+extension RequestTransfer {
+    /// Looks into the cache before anything is asked.
+    ///
+    /// Who waits for the answer in the starting call may as well wait for the disk; everybody else
+    /// hears of it later, and from another thread (K6).
+    func look(into caching: TransferCaching, wake: Wake) {
+        if case .never = wake { return answer(from: caching, wake: wake) }
+        client.workers.submit { [self] in answer(from: caching, wake: .now) }
+    }
+
+    private func answer(from caching: TransferCaching, wake: Wake) {
+        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+        let found = caching.timed?.read(client.transport.clock) ?? .failure(.missing)
+        switch found {
+        case .success(let entry):
+            let url = hops.withLock { $0.url.text }
+            let response = Response(
+                head: entry.head, body: entry.body, url: url, marks: .stored)
+            guard caching.policy == .thenNetwork else { return tell(response) }
+            caching.shown.withLock { $0 = entry.body }
+            emit(.cached(response))
+        case .failure(let refusal):
+            if caching.policy == .only {
+                return end(TransferOutcome(error: caching.failure ?? refusal.error))
+            }
+        }
+        ask(wake: wake)
+    }
+
+    /// Ends with a stored answer, as if it had come just now.
+    private func tell(_ response: Response) {
+        if options[.wantHead] == 1 { emit(.head(response)) }
+        judge(response)
+    }
+
+    /// Ends with a success of the network, which the cache has by then if it is to have it.
+    func keep(_ response: Response, in caching: TransferCaching) {
+        var response = response
+        if let shown = caching.shown.withLock({ $0 }), shown == response.body {
+            response = response.marked(.unchanged)
+        }
+        guard caching.writes, let timed = caching.timed, !response.isLengthUnverified else {
+            return end(TransferOutcome(response: response))
+        }
+        client.workers.submit { [self, response] in
+            if !timed.write(head: response.head, body: response.body, client.transport.clock),
+                client.isDebugging
+            {
+                DebugLog.notStored(self)
+            }
+            end(TransferOutcome(response: response))
+        }
+    }
+}

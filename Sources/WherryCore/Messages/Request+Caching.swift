@@ -1,0 +1,100 @@
+// Wherry: what a request says about caches.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// How a request uses a cache. The raw values are those of `wherry_cache_policy`.
+public enum CachePolicy: Int32, Sendable, CaseIterable {
+    /// Nothing is read and nothing written.
+    case off = 0
+    /// The timed cache: a stored answer serves while it is good, without the network; else the
+    /// network is asked.
+    case use = 1
+    /// The timed cache alone: the network is never asked, and `cacheMiss` says why nothing serves.
+    case only = 2
+    /// The network is asked whatever is stored, and the answer is stored.
+    case refresh = 3
+    /// What is stored is told at once, and then the network is asked; its answer is the end.
+    case thenNetwork = 4
+}
+
+/// What a request may say about caches.
+package struct RequestCaching: Sendable {
+    package var policy: CachePolicy?
+    /// Milliseconds.
+    package var duration: Int64 = 0
+    package var version: Int64 = 0
+    package var partition = ""
+    package var ignored: Set<String> = []
+    /// Names of fields, as they were given.
+    package var fields: [String] = []
+
+    package init() {}
+
+    /// Whether a stored answer of the timed cache is looked for.
+    package var reads: Bool { policy == .use || policy == .only || policy == .thenNetwork }
+
+    /// Whether the answer goes into the timed cache.
+    package var writes: Bool {
+        duration > 0 && policy != .off && policy != .only
+    }
+}
+
+extension Request {
+    /// Which cache serves, and when. `nil`, the default, reads nothing; what is stored then is for
+    /// ``cacheDuration`` to say.
+    public var cachePolicy: CachePolicy? {
+        get { caching?.policy }
+        set { if newValue != cachePolicy { setCaching { $0.policy = newValue } } }
+    }
+    /// A stored answer serves without the network as long as it is good (K2): SJNetwork's flag, and
+    /// another word for ``CachePolicy/use``. Off by default.
+    public var loadsCache: Bool {
+        get { cachePolicy == .use }
+        set { if newValue != loadsCache { cachePolicy = newValue ? .use : nil } }
+    }
+    /// How long a success may serve later requests of the same base, URL, method, parameters and
+    /// body, whatever its header says; milliseconds count, and what is below is cut off. Zero, the
+    /// default, and less store nothing (K1).
+    ///
+    /// Uploads of parts and files, streamed bodies and downloads are never stored.
+    public var cacheDuration: Duration {
+        get { .milliseconds(caching?.duration ?? 0) }
+        set {
+            let duration = newValue.cutMilliseconds
+            if duration != caching?.duration ?? 0 { setCaching { $0.duration = duration } }
+        }
+    }
+    /// Counted by the program: what was stored under another number is deleted and misses (K11).
+    /// 0 by default.
+    public var cacheVersion: Int64 {
+        get { caching?.version ?? 0 }
+        set { if newValue != cacheVersion { setCaching { $0.version = newValue } } }
+    }
+    /// Keeps answers apart that are for different people, say: only requests with the same text
+    /// share them (K11, K19). It may be secret; it is not kept as it is. "" by default.
+    public var cachePartition: String {
+        get { caching?.partition ?? "" }
+        set { if newValue != cachePartition { setCaching { $0.partition = newValue } } }
+    }
+    /// Names of parameters that do not count for the cache and the identifier: a time, a signature
+    /// (K19). None by default.
+    public var cacheIgnoredParameters: Set<String> {
+        get { caching?.ignored ?? [] }
+        set { if newValue != cacheIgnoredParameters { setCaching { $0.ignored = newValue } } }
+    }
+    /// Names of header fields that count for the timed cache, as they are sent: `Authorization`,
+    /// `Accept-Language` (K19). None by default.
+    public var cacheHeaders: [String] {
+        get { caching?.fields ?? [] }
+        set { if newValue != cacheHeaders { setCaching { $0.fields = newValue } } }
+    }
+}
+
+extension Duration {
+    /// Milliseconds, cut off; saturates.
+    package var cutMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds.millisecondsSaturating.addingSaturating(attoseconds / 1_000_000_000_000_000)
+    }
+}

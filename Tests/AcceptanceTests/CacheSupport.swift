@@ -1,0 +1,82 @@
+// Wherry: what the acceptance tests of the caches have in common
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Wherry
+import WherrySystem
+
+/// A server, a folder and a clock for clients with caches.
+struct CacheBench {
+    let scope: TestServer.Scope
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+
+    init() throws {
+        scope = try TestServer.shared.scope()
+        folder = try TemporaryFolder()
+    }
+
+    func client(_ configure: (inout Client.Configuration) -> Void = { _ in }) throws -> Client {
+        try makeClient(scope) {
+            $0.storageDirectory = folder.file("storage")
+            $0.clock = clock
+            configure(&$0)
+        }
+    }
+
+    /// Every file below the folder.
+    var files: [String] {
+        FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+    }
+
+    /// The files of entries, of the named store.
+    func entryFiles(_ store: String = "timed") -> [String] {
+        files.filter { $0.hasPrefix("storage/\(store)/") && $0.split(separator: "/").count == 5 }
+    }
+}
+
+/// A request of the timed cache.
+func asking(
+    _ url: String = "cache", loads: Bool = true, for duration: Duration = .zero,
+    parameters: JSONObject = [:], method: String? = "GET"
+) -> Request {
+    var request = Request(url, method: method)
+    request.loadsCache = loads
+    request.cacheDuration = duration
+    request.parameters = parameters
+    return request
+}
+
+/// Notes what it is told, and whether on the thread that made it.
+final class Recorder: TransferObserver {
+    private struct State {
+        var kinds: [String] = []
+        var wasToldHere = false
+    }
+    private let state = Guarded(State())
+    private let thread = pthread_self()
+    private let outcomes: AsyncStream<TransferOutcome>
+    private let continuation: AsyncStream<TransferOutcome>.Continuation
+
+    init() { (outcomes, continuation) = AsyncStream.makeStream() }
+
+    func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        let isHere = pthread_equal(pthread_self(), thread) != 0
+        state.withLock { state in
+            state.kinds.append("\(event)".prefix { $0 != "(" }.description)
+            if isHere { state.wasToldHere = true }
+        }
+        guard case .done(let outcome) = event else { return }
+        continuation.yield(outcome)
+        continuation.finish()
+    }
+
+    func end() async -> TransferOutcome {
+        for await outcome in outcomes { return outcome }
+        return TransferOutcome(error: Transfer.cancelledError)
+    }
+
+    var kinds: [String] { state.withLock { $0.kinds } }
+    var wasToldHere: Bool { state.withLock { $0.wasToldHere } }
+}
