@@ -69,6 +69,7 @@ typedef enum wherry_status {
   WHERRY_E_HTTP = -7,        /* an answer arrived, and it refused the request */
   WHERRY_E_FILE = -8,        /* the local file or directory */
   WHERRY_E_IMAGE = -9,       /* not an image, or one we cannot encode */
+  WHERRY_E_CACHE_MISS = -10, /* cache-only request, and nothing usable */
   WHERRY_E_LIMIT = -11,      /* a size or count limit */
   WHERRY_E_INTERNAL = -12,   /* a bug in wherry: please report it */
   WHERRY_E_FORKED = -13,     /* called in a forked child */
@@ -134,6 +135,8 @@ typedef enum wherry_option {
   WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: uploads of parts and downloads; 0; 1 */
   WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 connections */
   WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 */
+  WHERRY_OPTION_CACHE_MAX_BYTES = 51,       /* BL 268435456 on disk; longest unused goes first */
+  WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,    /* BL 16777216; 0 holds nothing in memory */
   WHERRY_OPTION_INSECURE = 60,              /* B 0; 1 trusts anybody; stderr is told once */
   WHERRY_OPTION_IGNORE_PROXY_ENVIRONMENT = 62, /* B 0 */
   WHERRY_OPTION_RESUME = 70,                /* R 1; 0 starts a download at byte 0 */
@@ -221,6 +224,14 @@ typedef struct wherry_request wherry_request;
 typedef struct wherry_image wherry_image;             /* section 13 */
 typedef struct wherry_compression wherry_compression; /* section 13 */
 
+typedef enum wherry_cache_policy {
+  WHERRY_CACHE_OFF = 0,         /* neither read nor write */
+  WHERRY_CACHE_USE = 1,         /* answer from the timed cache while good, else ask and write */
+  WHERRY_CACHE_ONLY = 2,        /* never ask: E_CACHE_MISS, and why, if nothing is good */
+  WHERRY_CACHE_REFRESH = 3,     /* ask, and write */
+  WHERRY_CACHE_THEN_NETWORK = 4 /* a CACHED event if there is one, then ask: DONE is fresh */
+} wherry_cache_policy;
+
 typedef enum wherry_digest {
   WHERRY_DIGEST_NONE = 0,
   WHERRY_DIGEST_MD5 = 1,
@@ -291,6 +302,20 @@ wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t dec
  * expected, but the digest is computed and told; with NONE and NULL not that either. */
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest,
     const char *value);
+/* The timed cache. A success is stored for duration_ms, whatever its header says (<= 0: never), under
+ * base, URL, method, the request's own parameters, query and body; header fields do not count.
+ * Streamed, multipart and file bodies and downloads are not stored, nor is anything with INSECURE.
+ * Where the storage folder cannot be had requests go on without: see wherry_client_cache_usage. */
+wherry_status wherry_request_set_cache(wherry_request *request, wherry_cache_policy policy,
+    int64_t duration_ms);
+/* A parameter (time, signature) that does not count for identifier and cache. */
+wherry_status wherry_request_add_cache_ignored(wherry_request *request, const char *parameter);
+/* A header field that counts, as it is sent: Authorization, Accept-Language. */
+wherry_status wherry_request_add_cache_header(wherry_request *request, const char *name);
+/* A text that counts too, such as the user's name. Not kept as it is. NULL: none. */
+wherry_status wherry_request_set_cache_partition(wherry_request *request, const char *text);
+/* What was stored under another number is deleted and misses. 0 by default. */
+wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t version);
 /* The texts of these three are lent until the next call of the same function for this request. */
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
@@ -402,13 +427,15 @@ typedef enum wherry_event_kind {
   WHERRY_EVENT_WANT_BODY = 4,    /* detail bytes have room at the offset */
   WHERRY_EVENT_STATE = 5,        /* detail is a wherry_state */
   WHERRY_EVENT_IMAGE = 6,        /* picture number detail is encoded, or failed */
+  WHERRY_EVENT_CACHED = 7,       /* a stored answer, before the network is asked */
   WHERRY_EVENT_DECISION = 8,     /* detail is a wherry_decision; section 9 */
   WHERRY_EVENT_DONE = 9          /* exactly one per transfer, and the last one */
 } wherry_event_kind;
 
 typedef enum wherry_record_flag {
   WHERRY_RECORD_REDIRECTED = 1, /* the answer came from another URL than the request's own */
-  WHERRY_RECORD_FROM_CACHE = 2  /* wherry_response_is_from_cache */
+  WHERRY_RECORD_FROM_CACHE = 2, /* wherry_response_is_from_cache */
+  WHERRY_RECORD_UNCHANGED = 4   /* wherry_response_is_unchanged */
 } wherry_record_flag;
 
 /* One event with all that most programs need. 112 bytes, no padding, native byte order:
@@ -422,10 +449,10 @@ struct wherry_record {
   int32_t status;       /* DONE, IMAGE, STATE: wherry_status */
   int64_t detail;       /* see the kinds */
   int32_t http_code;    /* or 0 */
-  uint32_t flags;       /* DONE, HEAD: wherry_record_flag, or'ed together */
-  const uint8_t *body;  /* BODY, DONE: lent by the event */
+  uint32_t flags;       /* DONE, HEAD, CACHED: wherry_record_flag, or'ed together */
+  const uint8_t *body;  /* BODY, DONE, CACHED: lent by the event */
   size_t body_count;
-  const char *head;     /* HEAD, DONE: "name: value\n" lines of the answer, as they came */
+  const char *head;     /* HEAD, DONE, CACHED: "name: value\n" lines of the answer, as they came */
   size_t head_count;
   int64_t done_bytes;   /* PROGRESS, WANT_BODY, BODY: the offset; IMAGE: the encoded size */
   int64_t expected_bytes; /* PROGRESS; or -1. IMAGE: the original size */
@@ -468,7 +495,7 @@ int64_t wherry_event_detail(const wherry_event *event);
 /* OK, or why it ended so: DONE, IMAGE, and STATE where a reason stands behind it. */
 wherry_status wherry_event_status(const wherry_event *event);
 const wherry_error *wherry_event_error(const wherry_event *event); /* NULL on success */
-/* HEAD, DECISION, DONE; NULL if no answer came. Lent: dies with the event. */
+/* HEAD, CACHED, DECISION, DONE; NULL if no answer came. Lent: dies with the event. */
 const wherry_response *wherry_event_response(const wherry_event *event);
 const uint8_t *wherry_event_body(const wherry_event *event, size_t *out_count);
 /* IMAGE: the picture's file name. DONE of a download: the final path. DECISION: see there. Else
@@ -571,6 +598,19 @@ typedef struct wherry_partial_row {
   double ratio; /* 0.00...1.00; -1 if the whole is unknown */
 } wherry_partial_row;
 
+typedef struct wherry_entry_row {
+  size_t size;
+  const char *entry_id;   /* for wherry_client_read_cache_entry */
+  const char *identifier; /* wherry_request_identifier of its request */
+  const char *method;
+  const char *url;      /* of the request, without its query */
+  int64_t stored_at_ms; /* since 1970 */
+  int64_t fresh_for_ms; /* from now on */
+  int64_t body_bytes;
+  int32_t http_code;
+  int32_t store; /* wherry_cache_store */
+} wherry_entry_row;
+
 wherry_status wherry_list_free(wherry_list *list);
 size_t wherry_list_count(const wherry_list *list);
 /* Another kind of list, or an index beyond the count: E_ARGUMENT. Set out_row->size first. */
@@ -579,6 +619,7 @@ wherry_status wherry_list_transfer(const wherry_list *list, size_t index,
 wherry_status wherry_list_image(const wherry_list *list, size_t index, wherry_image_row *out_row);
 wherry_status wherry_list_partial(const wherry_list *list, size_t index,
     wherry_partial_row *out_row);
+wherry_status wherry_list_entry(const wherry_list *list, size_t index, wherry_entry_row *out_row);
 
 /* ---- 12. Responses --------------------------------------------------------------------------- */
 
@@ -599,6 +640,8 @@ wherry_status wherry_response_free(wherry_response *response);
 int32_t wherry_response_http_code(const wherry_response *response);
 const char *wherry_response_url(const wherry_response *response); /* after redirects */
 bool wherry_response_is_from_cache(const wherry_response *response);
+/* The body is that of the CACHED event before it. */
+bool wherry_response_is_unchanged(const wherry_response *response);
 /* The redirects that were followed, first one first; false beyond the last. */
 bool wherry_response_redirect_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_url);
@@ -755,6 +798,51 @@ size_t wherry_stub_request_count(const wherry_stub *stub);
  * ":method". */
 wherry_status wherry_stub_copy_request(const wherry_stub *stub, size_t index,
     wherry_response **out_echo);
+
+/* ---- 17. Caches ------------------------------------------------------------------------------ */
+
+typedef enum wherry_cache_store {
+  WHERRY_CACHE_TIMED = 1,
+  WHERRY_CACHE_PARTIALS = 4 /* of downloads, in the directories this client has downloaded into */
+} wherry_cache_store;
+
+typedef struct wherry_cache_usage {
+  size_t size;
+  int64_t entries, entry_bytes; /* on disk */
+  int64_t partials, partial_bytes;
+  int64_t memory_bytes; /* of entries that are in memory too */
+} wherry_cache_usage;
+
+/* None of these asks the network. Each may wait for the disk; E_FILE, such as `bad_storage`, where
+ * there is no folder to store in.
+ *
+ * The stored answer to this request. E_CACHE_MISS and the reason: `missing`, `damaged`, `clock`,
+ * `stale`, `app_version`, `cache_version`; what may not be given is deleted. */
+wherry_status wherry_client_read_cache(wherry_client *client, const wherry_request *request,
+    wherry_response **out_response);
+/* Stores an answer of your own with status 200; duration_ms <= 0 is `bad_value`. content_type may be
+ * NULL. */
+wherry_status wherry_client_write_cache(wherry_client *client, const wherry_request *request,
+    const void *bytes, size_t count, const char *content_type, int64_t duration_ms);
+/* Deletes the stored answer to this request; *out_count is 1 or 0. */
+wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_request *request,
+    size_t *out_count);
+/* What is stored and good: of one URL as it stands in its requests (NULL: all), one method (NULL:
+ * any). base is the name of their base, NULL for the one without a name; requests that ignore the
+ * base are found too. stores is WHERRY_CACHE_TIMED. What is no longer good is deleted. */
+wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
+    const char *url, const char *method, wherry_list **out_list /* rows by wherry_list_entry */);
+/* A listed entry's answer; E_CACHE_MISS `missing` if it is gone. */
+wherry_status wherry_client_read_cache_entry(wherry_client *client, const char *entry_id,
+    wherry_response **out_response);
+/* Deletes, by the same choice; stores or'ed together. Partials that run are left alone. OK also if
+ * nothing was there; the count tells. */
+wherry_status wherry_client_clear_cache(wherry_client *client, uint32_t stores, const char *base,
+    const char *url, const char *method, size_t *out_count);
+/* Set out_usage->size first. */
+wherry_status wherry_client_cache_usage(wherry_client *client, wherry_cache_usage *out_usage);
+/* "1023.9990 KB" or "1.2385 MB". Copies like copy_header; 32 bytes suffice. */
+wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, size_t *out_count);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

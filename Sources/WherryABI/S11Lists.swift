@@ -50,6 +50,18 @@ public func wherry_list_partial(
     }
 }
 
+@_cdecl("wherry_list_entry") @implementation
+public func wherry_list_entry(
+    _ list: OpaquePointer?, _ index: Int, _ out_row: UnsafeMutablePointer<wherry_entry_row>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        guard case .entries(let rows) = try Handles.get(list, ListBox.self).rows else {
+            throw .otherList
+        }
+        try copy(rows, index, out_row)
+    }
+}
+
 extension WherryError {
     fileprivate static let otherList = WherryError(
         .badArgument, "The list has rows of another kind")

@@ -91,6 +91,11 @@ public func wherry_response_is_from_cache(_ response: OpaquePointer?) -> Bool {
     value(false) { () throws(WherryError) in try get(response).response.isFromCache }
 }
 
+@_cdecl("wherry_response_is_unchanged") @implementation
+public func wherry_response_is_unchanged(_ response: OpaquePointer?) -> Bool {
+    value(false) { () throws(WherryError) in try get(response).response.isUnchanged }
+}
+
 @_cdecl("wherry_response_redirect_at") @implementation
 public func wherry_response_redirect_at(
     _ response: OpaquePointer?, _ index: Int, _ out_http_code: UnsafeMutablePointer<Int32>?,

@@ -15,6 +15,7 @@ enum ExitStatus: Int32, CaseIterable {
     case timeout = 6
     case file = 7
     case image = 8
+    case cacheMiss = 9
     case interrupted = 130
     case terminated = 143
 
@@ -29,6 +30,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .timeout: "the time was over, or a download stalled"
         case .file: "a local file or directory, or a checksum that does not match"
         case .image: "a picture that cannot be read or encoded"
+        case .cacheMiss: "nothing usable is stored, and the network was not to be asked"
         case .interrupted: "Ctrl-C"
         case .terminated: "SIGTERM"
         }
@@ -45,6 +47,7 @@ enum ExitStatus: Int32, CaseIterable {
             case .timeout: .timeout
             case .file: .file
             case .image: .image
+            case .cacheMiss: .cacheMiss
             default: .other
             }
     }

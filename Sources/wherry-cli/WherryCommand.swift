@@ -27,6 +27,7 @@ struct WherryCommand: ParsableCommand {
         subcommands: [
             GetCommand.self, HeadCommand.self, PostCommand.self, PutCommand.self,
             PatchCommand.self, DeleteCommand.self, UploadCommand.self, DownloadCommand.self,
+            CacheCommand.self,
         ])
 }
 

@@ -40,6 +40,12 @@ import WherrySystem
         .noPermission: "AcceptanceTests/DownloadDiskTests.swift",
         .io: "WherryCoreTests/Download/PartFileTests.swift",
         .forked: "AcceptanceTests/ForkTests.swift",
+        .missing: "AcceptanceTests/TimedCacheTests.swift",
+        .damaged: "AcceptanceTests/TimedCacheTests.swift",
+        .clock: "AcceptanceTests/TimedCacheTests.swift",
+        .stale: "AcceptanceTests/TimedCacheTests.swift",
+        .appVersion: "AcceptanceTests/TimedCacheTests.swift",
+        .cacheVersion: "AcceptanceTests/TimedCacheTests.swift",
     ]
 
     /// libcurl's codes for a reason, by docs/errors.md.

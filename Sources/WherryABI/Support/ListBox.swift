@@ -12,6 +12,7 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
         case transfers([wherry_transfer_row])
         case images([wherry_image_row])
         case partials([wherry_partial_row])
+        case entries([wherry_entry_row])
     }
 
     let rows: Rows
@@ -32,11 +33,17 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
         rows = .partials(partials.map { wherry_partial_row($0, texts) })
     }
 
+    init(entries: [ResponseCache.Entry]) {
+        let texts = texts
+        rows = .entries(entries.map { wherry_entry_row($0, texts) })
+    }
+
     var count: Int {
         switch rows {
         case .transfers(let rows): rows.count
         case .images(let rows): rows.count
         case .partials(let rows): rows.count
+        case .entries(let rows): rows.count
         }
     }
 }
@@ -65,6 +72,21 @@ extension wherry_partial_row {
         done_bytes = partial.bytes
         expected_bytes = partial.total ?? -1
         ratio = partial.ratio
+    }
+}
+
+extension wherry_entry_row {
+    init(_ entry: ResponseCache.Entry, _ texts: TextStore) {
+        self.init()
+        entry_id = texts.lend(entry.id)
+        identifier = texts.lend(entry.identifier)
+        method = texts.lend(entry.method)
+        url = texts.lend(entry.url)
+        stored_at_ms = Int64(entry.storedAt * 1000)
+        fresh_for_ms = entry.remaining.cutMilliseconds
+        body_bytes = entry.bodyBytes
+        http_code = Int32(truncatingIfNeeded: entry.status)
+        store = Int32(bitPattern: CacheStores.timed.rawValue)
     }
 }
 

@@ -17,6 +17,8 @@ extension wherry_metrics: PlainStruct {}
 extension wherry_transfer_row: PlainStruct {}
 extension wherry_image_row: PlainStruct {}
 extension wherry_partial_row: PlainStruct {}
+extension wherry_entry_row: PlainStruct {}
+extension wherry_cache_usage: PlainStruct {}
 
 /// The size of a caller's struct, checked: it may be smaller or larger than ours, but not absurd.
 func checkedSize(_ size: Int, atLeast least: Int = MemoryLayout<Int>.size) throws(WherryError)

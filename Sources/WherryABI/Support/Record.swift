@@ -115,6 +115,7 @@ extension wherry_record {
         head_count = response.head.block.count
         if !response.redirects.isEmpty { flags |= WHERRY_RECORD_REDIRECTED.rawValue }
         if response.isFromCache { flags |= WHERRY_RECORD_FROM_CACHE.rawValue }
+        if response.isUnchanged { flags |= WHERRY_RECORD_UNCHANGED.rawValue }
     }
 
     private mutating func set(body bytes: Bytes) {

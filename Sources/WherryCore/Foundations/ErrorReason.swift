@@ -87,7 +87,6 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     // cacheMiss
     case missing
     case damaged
-    case noDuration = "duration"
     case clock
     case stale
     case appVersion = "app_version"
@@ -125,7 +124,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
             .file
         case .badImage, .unsupportedImage, .truncatedImage, .imageTooLarge, .unsupportedOption:
             .image
-        case .missing, .damaged, .noDuration, .clock, .stale, .appVersion, .cacheVersion: .cacheMiss
+        case .missing, .damaged, .clock, .stale, .appVersion, .cacheVersion: .cacheMiss
         case .tooLarge, .headerTooLarge, .noMemory: .limit
         case .internal: .internal
         case .forked: .forked

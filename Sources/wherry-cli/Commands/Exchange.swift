@@ -19,10 +19,14 @@ struct Exchange {
     }
 
     func run() async throws {
-        let client = try options.connection.client(options.printing)
+        let client = try options.connection.client(options.printing) {
+            options.caching.storage.apply(to: &$0)
+        }
         defer { client.close() }
         if options.printing.jsonOutput && options.output == nil {
             try await collect(client)
+        } else if options.caching.isUsed {
+            try await whole(client)
         } else {
             try await stream(client)
         }
@@ -34,6 +38,32 @@ struct Exchange {
         var result = Report.success(response)
         Report.add(response.body, of: response, to: &result)
         try console.print(result)
+    }
+
+    /// What is stored, or is to be, is brought as a whole.
+    private func whole(_ client: Client) async throws {
+        let file = try options.output.map { path throws(OutputError) in try OutputFile(path) }
+        let response: Response
+        do {
+            response = try await client.send(request)
+        } catch {
+            try showRefusal(error)
+            throw error
+        }
+        let output = file ?? OutputFile()
+        if showsHead { try (file == nil ? output : OutputFile()).write(head(of: response)) }
+        if file == nil && layout(of: response) {
+            try output.write(JSONText.lines(response.body, on: .output))
+        } else {
+            try output.write(response.body)
+        }
+        try output.finish()
+        if options.printing.jsonOutput {
+            var result = Report.success(response)
+            result["file"] = output.path.map { .string($0) }
+            result["bytes"] = JSON(output.count)
+            try console.print(result)
+        }
     }
 
     private func stream(_ client: Client) async throws {
@@ -121,7 +151,10 @@ struct Exchange {
         return isJSON && (options.pretty ?? Terminal.output.isTerminal)
     }
 
-    private func head(of response: Response) -> String {
+    private func head(of response: Response) -> String { Self.head(of: response) }
+
+    /// Status and fields, as they are printed.
+    static func head(of response: Response) -> String {
         let terminal = Terminal.output
         var text = terminal.paint("HTTP \(response.status)", response.status < 400 ? .green : .red)
         text += "\n"

@@ -64,8 +64,11 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     }
 
     /// A client with these settings.
-    func client(_ output: OutputOptions) throws -> Client {
+    func client(
+        _ output: OutputOptions, _ configure: (inout Client.Configuration) -> Void = { _ in }
+    ) throws -> Client {
         var configuration = Client.Configuration()
+        configure(&configuration)
         configuration.userAgent = "wherry-cli/\(WherryLibrary.version)"
         configuration.caFile = caFile
         configuration.isInsecure = insecure

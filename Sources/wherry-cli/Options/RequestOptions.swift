@@ -29,6 +29,7 @@ struct RequestOptions: ParsableArguments, Sendable {
         help: "Lay out JSON for reading. (default: on a terminal)")
     var pretty: Bool?
 
+    @OptionGroup(title: "CACHE") var caching: CacheOptions
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
     @OptionGroup(title: "OUTPUT") var printing: OutputOptions
 
@@ -37,6 +38,7 @@ struct RequestOptions: ParsableArguments, Sendable {
         var request = Request(url, method: method)
         request.query = try param.map { try $0.pair() }
         try connection.addHeaders(to: &request)
+        caching.apply(to: &request)
         return request
     }
 }

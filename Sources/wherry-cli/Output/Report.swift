@@ -12,6 +12,7 @@ enum Report {
             "ok": true, "url": .string(response.url), "status": JSON(response.status),
         ]
         object["headers"] = fields(response)
+        if response.isFromCache { object["from_cache"] = true }
         object["redirects"] = JSON(metrics.redirects)
         object["seconds"] = seconds(metrics.total)
         return object

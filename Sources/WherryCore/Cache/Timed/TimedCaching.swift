@@ -116,12 +116,10 @@ extension TimedRefusal {
         switch self {
         case .missing: WherryError(.missing, "Nothing is stored for this request")
         case .damaged: WherryError(.damaged, "What was stored for this request cannot be read")
-        case .duration:
-            WherryError(.noDuration, "What was stored for this request was to be used for no time")
         case .clock:
             WherryError(
                 .clock, "What was stored for this request is newer than now: the clock went back")
-        case .expired:
+        case .expired, .duration:
             WherryError(.stale, "What was stored for this request is older than it may be")
         case .appVersion:
             WherryError(

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from ._async import AsyncClient
     from ._base import restart
+    from ._cache import AsyncCache, Cache, CacheEntry, CacheUsage
     from ._client import Client
     from ._download import (
         AsyncDownload, Download, discard_partial, partial_ratio, partials,
     )  # fmt: skip
     from ._errors import (
-        ArgumentError, BusyError, CancelledError, DecodeError, FailedImage, FileError, ForkedError,
-        HTTPStatusError, ImageError, InternalError, LimitError, NetworkError, StateError,
+        ArgumentError, BusyError, CacheMissError, CancelledError, DecodeError, FailedImage,
+        FileError, ForkedError, HTTPStatusError, ImageError, InternalError, LimitError, NetworkError, StateError,
         TimeoutError, TLSError, WherryError,
     )  # fmt: skip
     from ._headers import Headers
@@ -37,9 +38,10 @@ _HOMES = {
     "_api": "client delete download get head patch post put request stream upload",
     "_async": "AsyncClient",
     "_base": "restart",
+    "_cache": "AsyncCache Cache CacheEntry CacheUsage",
     "_client": "Client",
     "_download": "AsyncDownload Download discard_partial partial_ratio partials",
-    "_errors": "ArgumentError BusyError CancelledError DecodeError FailedImage FileError"
+    "_errors": "ArgumentError BusyError CacheMissError CancelledError DecodeError FailedImage FileError"
     " ForkedError HTTPStatusError ImageError InternalError LimitError NetworkError StateError"
     " TimeoutError TLSError WherryError",
     "_headers": "Headers",
@@ -52,8 +54,8 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "ArgumentError", "AsyncClient", "AsyncDownload", "Basic", "Bearer", "BusyError",
-    "CancelledError", "Client", "Compression", "DecodeError", "Download", "FailedImage",
+    "ArgumentError", "AsyncCache", "AsyncClient", "AsyncDownload", "Basic", "Bearer", "BusyError",
+    "Cache", "CacheEntry", "CacheMissError", "CacheUsage", "CancelledError", "Client", "Compression", "DecodeError", "Download", "FailedImage",
     "FileError", "ForkedError", "HTTPStatusError", "Headers", "ImageError", "InternalError",
     "LimitError", "Metrics", "MockRequest", "MockTransport", "NetworkError", "Partial",
     "Progress", "Response", "StateError", "TLSError", "Timeout", "TimeoutError",

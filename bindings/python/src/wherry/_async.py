@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._bridge import Record
+    from ._cache import AsyncCache
     from ._download import AsyncDownload
     from ._request import Draft, DownloadOptions, StreamOptions, Target, UploadOptions
     from ._stream import AsyncStream
@@ -249,6 +250,13 @@ class AsyncClient(BaseClient["Answer"]):
 
     # One coroutine per request, and none that only awaits another: that would cost as much as the
     # call into the library.
+
+    @property
+    def cache(self) -> AsyncCache:
+        """What is stored for later."""
+        from ._cache import AsyncCache
+
+        return AsyncCache(self)
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> AsyncStream:
         """``async with client.stream("GET", url) as r: async for piece in r.aiter_bytes()``."""

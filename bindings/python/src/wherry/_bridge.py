@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Text = Union[str, bytes]
 
 __all__ = [
-    "ANSWER", "METRICS", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check",
-    "copy_text", "error_at", "failed_images", "filled", "freed", "last_error", "lib", "made",
+    "ANSWER", "CACHE_USAGE", "METRICS", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check",
+    "copy_text", "entry_rows", "error_at", "failed_images", "filled", "freed", "last_error", "lib", "made",
     "progress_of", "scratch", "rows", "text", "text_at", "transfer_rows", "partial_rows",
 ]  # fmt: skip
 
@@ -41,6 +41,9 @@ METRICS = struct.Struct("=Q8q4i")
 TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
 IMAGE_ROW = struct.Struct("=Q3Q2q2i")
 PARTIAL_ROW = struct.Struct("=Q3Q2qd")
+ENTRY_ROW = struct.Struct("=Q4Q3q2i")
+#: wherry_cache_usage behind its size.
+CACHE_USAGE = struct.Struct("=Q5q")
 
 
 class _Lazy:
@@ -246,6 +249,14 @@ def partial_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
         listing, lib.wherry_list_partial, PARTIAL_ROW
     ):
         yield text_at(path), text_at(partial), text_at(url), done, expected, ratio
+
+
+def entry_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
+    """Rows of stored answers: id, identifier, method, url, stored at, fresh for, body, code."""
+    for row in rows(listing, lib.wherry_list_entry, ENTRY_ROW):
+        number, identifier, method, url, stored, fresh, size, code, _ = row
+        words = (text_at(number), text_at(identifier), text_at(method), text_at(url))
+        yield (*words, stored, fresh, size, code)
 
 
 def failed_images(handle: int) -> Tuple[FailedImage, ...]:

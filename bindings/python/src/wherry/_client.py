@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._base import Which
+    from ._cache import Cache
     from ._download import Download
     from ._request import Draft, DownloadOptions, StreamOptions, Target, UploadOptions
     from ._stream import Stream
@@ -52,6 +53,13 @@ class Client(BaseClient["Response"]):
             return self._perform(draft.handle, None, draft.url, draft)
         finally:
             draft.free()
+
+    @property
+    def cache(self) -> Cache:
+        """What is stored for later."""
+        from ._cache import Cache
+
+        return Cache(self)
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
         """``with client.stream("GET", url) as response: for piece in response.iter_bytes()``."""

@@ -14,6 +14,7 @@
     |-- HTTPStatusError                    E_HTTP       an answer came, and it was a refusal
     |-- FileError       (OSError)          E_FILE       the local file or directory
     |-- ImageError      (ValueError)       E_IMAGE      not a picture, or one we cannot encode
+    |-- CacheMissError                     E_CACHE_MISS the cache alone was asked, and has nothing
     |-- LimitError                         E_LIMIT      a size or count limit
     |-- InternalError   (RuntimeError)     E_INTERNAL   a bug in Wherry: please report it
     |-- ForkedError     (RuntimeError)     E_FORKED     used in a forked child
@@ -147,6 +148,10 @@ class FileError(WherryError, OSError, status=-8):
 
 class ImageError(WherryError, ValueError, status=-9):
     """Not a picture, or one that cannot be encoded."""
+
+
+class CacheMissError(WherryError, status=-10):
+    """The request was for the cache alone, and nothing usable is stored; ``reason`` says why."""
 
 
 class LimitError(WherryError, status=-11):

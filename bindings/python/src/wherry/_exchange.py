@@ -42,6 +42,8 @@ def head_of(response: Response, record: Record) -> None:
         response.history = redirects(lent)
     if flags & codes.RECORD_FROM_CACHE:
         response.from_cache = True
+    if flags & codes.RECORD_UNCHANGED:
+        response.unchanged = True
 
 
 def redirects(lent: int) -> Any:
@@ -143,6 +145,8 @@ class Exchange:
                 self._progress(record)
             elif kind == codes.EVENT_WANT_BODY:
                 self.want_body()
+            elif kind == codes.EVENT_CACHED:
+                self._stored(record)
             elif kind == codes.EVENT_HEAD:
                 head_of(self.response, record)
                 self.head = True
@@ -156,6 +160,12 @@ class Exchange:
         """Answers a WANT_BODY."""
         if self._source is not None and self.error is None:
             self._source.give(self.transfer)
+
+    def _stored(self, record: Record) -> None:
+        if self._draft.on_cached is not None and self.error is None:
+            response = self._draft.answer()
+            filled_in(response, record, None)
+            self._draft.on_cached(response)
 
     def _progress(self, record: Record) -> None:
         if self.on_progress is not None and self.error is None:

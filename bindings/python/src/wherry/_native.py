@@ -107,6 +107,12 @@ wherry_status wherry_request_accept_status(wherry_request *request, int32_t http
 wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t decisions);
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest, const char
     *value);
+wherry_status wherry_request_set_cache(wherry_request *request, wherry_cache_policy policy, int64_t
+    duration_ms);
+wherry_status wherry_request_add_cache_ignored(wherry_request *request, const char *parameter);
+wherry_status wherry_request_add_cache_header(wherry_request *request, const char *name);
+wherry_status wherry_request_set_cache_partition(wherry_request *request, const char *text);
+wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t version);
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
@@ -193,12 +199,14 @@ wherry_status wherry_list_transfer(const wherry_list *list, size_t index, wherry
 wherry_status wherry_list_image(const wherry_list *list, size_t index, wherry_image_row *out_row);
 wherry_status wherry_list_partial(const wherry_list *list, size_t index, wherry_partial_row
     *out_row);
+wherry_status wherry_list_entry(const wherry_list *list, size_t index, wherry_entry_row *out_row);
 // 12. Responses
 wherry_status wherry_response_copy(const wherry_response *response, wherry_response **out_copy);
 wherry_status wherry_response_free(wherry_response *response);
 int32_t wherry_response_http_code(const wherry_response *response);
 const char *wherry_response_url(const wherry_response *response);
 bool wherry_response_is_from_cache(const wherry_response *response);
+bool wherry_response_is_unchanged(const wherry_response *response);
 bool wherry_response_redirect_at(const wherry_response *response, size_t index, int32_t
     *out_http_code, const char **out_url);
 const char *wherry_response_header(const wherry_response *response, const char *name);
@@ -258,6 +266,21 @@ wherry_status wherry_stub_advance_ms(wherry_stub *stub, int64_t milliseconds);
 size_t wherry_stub_request_count(const wherry_stub *stub);
 wherry_status wherry_stub_copy_request(const wherry_stub *stub, size_t index, wherry_response
     **out_echo);
+// 17. Caches
+wherry_status wherry_client_read_cache(wherry_client *client, const wherry_request *request,
+    wherry_response **out_response);
+wherry_status wherry_client_write_cache(wherry_client *client, const wherry_request *request, const
+    void *bytes, size_t count, const char *content_type, int64_t duration_ms);
+wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_request *request,
+    size_t *out_count);
+wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
+    const char *url, const char *method, wherry_list **out_list);
+wherry_status wherry_client_read_cache_entry(wherry_client *client, const char *entry_id,
+    wherry_response **out_response);
+wherry_status wherry_client_clear_cache(wherry_client *client, uint32_t stores, const char *base,
+    const char *url, const char *method, size_t *out_count);
+wherry_status wherry_client_cache_usage(wherry_client *client, wherry_cache_usage *out_usage);
+wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, size_t *out_count);
 """
 
 # Handles and out-parameters are plain addresses: an int is the cheapest thing ctypes can pass.
@@ -278,7 +301,8 @@ _TYPES: Dict[str, Any] = {
 # a busy program does not lose its turn several times per request.
 _SLOW = re.compile(
     r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send|send_url"
-    r"|upload_images|list|ratio|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels)$"
+    r"|upload_images|list|ratio|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels"
+    r"|(read|write|remove|list|clear)_cache|read_cache_entry|cache_usage)$"
     r"|^wherry_(client|queue)_(new|free)$|^wherry_request_(set_body|add_part|add_part_file)$"
 )
 

@@ -62,6 +62,18 @@ if TYPE_CHECKING:
         accept_status: Iterable[int]
         max_retries: int
 
+    class CacheKey(TypedDict, total=False):
+        """The keywords that say which stored answer is meant."""
+
+        #: Parameters that do not count, such as a time or a signature.
+        cache_ignore: Iterable[str]
+        #: Header fields that count, as they are sent.
+        cache_headers: Iterable[str]
+        #: Keeps answers apart: a user's name, say.
+        cache_partition: Optional[str]
+        #: What was stored under another number is deleted and misses.
+        cache_version: int
+
     class StreamOptions(CommonOptions, total=False):
         """The keywords of requests with a body."""
 
@@ -75,8 +87,18 @@ if TYPE_CHECKING:
         #: name -> file, bytes, path, or (file name, content, content type), as requests has it.
         files: Union[Pairs, None]
 
-    class RequestOptions(StreamOptions, total=False):
+    class RequestOptions(StreamOptions, CacheKey, total=False):
         """The keywords of a request whose answer is collected."""
+
+        #: Seconds for which the answer serves later requests; a stored one that is still good is
+        #: the answer to this one. 0 stores nothing.
+        cache: Optional[float]
+        #: "use" (the default with ``cache=``), "only" (CacheMissError rather than the network),
+        #: "refresh" (the network, and store), "then_network" or "off".
+        cache_policy: Optional[str]
+        #: Called with the stored answer, if there is one, before the network is asked; the call
+        #: returns the fresh one. Means "then_network".
+        on_cached: Optional[Callable[[Response], object]]
 
         #: Called with a Progress while bytes move.
         progress: Optional[Callable[[Progress], object]]
@@ -123,7 +145,7 @@ class Draft:
 
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "has_images",
-        "wants_metrics",
+        "wants_metrics", "on_cached", "_cache_seconds", "_cache_policy",
     )  # fmt: skip
 
     def __init__(self, method: Optional[str], url: str) -> None:
@@ -138,6 +160,9 @@ class Draft:
         self.accepted: FrozenSet[int] = frozenset()
         self.has_images = False
         self.wants_metrics = False
+        self.on_cached: Optional[Callable[[Response], object]] = None
+        self._cache_seconds: float = 0
+        self._cache_policy = codes.CACHE_USE
         self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
 
     def apply(self, options: Mapping[str, Any]) -> Draft:
@@ -163,7 +188,9 @@ class Draft:
     @property
     def needs_events(self) -> bool:
         """Whether somebody has to read its events while it runs."""
-        return self.source is not None or self.progress is not None
+        return (
+            self.source is not None or self.progress is not None or self.on_cached is not None
+        )
 
     def answer(self) -> Response:
         """The answer to it, still empty but for what the caller gave."""
@@ -282,6 +309,41 @@ class Draft:
         for value in self.accepted:
             check(lib.wherry_request_accept_status(self.handle, value))
 
+    # Caches
+
+    def cache(self, seconds: float) -> None:
+        self._cache_seconds = seconds
+        self._set_cache()
+
+    def cache_policy(self, name: str) -> None:
+        if name not in CACHE_POLICIES:
+            known = ", ".join(CACHE_POLICIES)
+            raise ArgumentError(f"cache_policy= is one of {known}, not {name!r}", "bad_option")
+        self._cache_policy = CACHE_POLICIES[name]
+        self._set_cache()
+
+    def set_on_cached(self, function: Callable[[Response], object]) -> None:
+        self.on_cached = function
+        self.cache_policy("then_network")
+
+    def _set_cache(self) -> None:
+        duration = cut_milliseconds(self._cache_seconds)
+        check(lib.wherry_request_set_cache(self.handle, self._cache_policy, duration))
+
+    def cache_ignore(self, names: Union[str, Iterable[str]]) -> None:
+        for name in (names,) if isinstance(names, str) else names:
+            check(lib.wherry_request_add_cache_ignored(self.handle, text(name)))
+
+    def cache_headers(self, names: Union[str, Iterable[str]]) -> None:
+        for name in (names,) if isinstance(names, str) else names:
+            check(lib.wherry_request_add_cache_header(self.handle, text(name, "bad_header")))
+
+    def cache_partition(self, value: str) -> None:
+        check(lib.wherry_request_set_cache_partition(self.handle, text(value)))
+
+    def cache_version(self, value: int) -> None:
+        check(lib.wherry_request_set_cache_version(self.handle, value))
+
     def set_context(self, value: Any) -> None:
         self.context = value
 
@@ -297,6 +359,23 @@ def path_text(path: str) -> bytes:
     if b"\0" in raw:
         raise ArgumentError(f"{path!r} holds a NUL", "bad_argument")
     return raw
+
+
+#: The names of the ways to use the timed cache.
+CACHE_POLICIES: Dict[str, int] = {
+    "off": codes.CACHE_OFF,
+    "use": codes.CACHE_USE,
+    "only": codes.CACHE_ONLY,
+    "refresh": codes.CACHE_REFRESH,
+    "then_network": codes.CACHE_THEN_NETWORK,
+}
+
+
+def cut_milliseconds(seconds: float) -> int:
+    """Whole milliseconds; what is more than can be counted is the most that can be."""
+    if seconds != seconds:
+        raise ArgumentError("a time that is no number", "bad_option")
+    return int(max(-9e15, min(9e15, seconds)) * 1000)
 
 
 def array_style(value: str) -> int:
@@ -359,6 +438,13 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "context": Draft.set_context,
     "metrics": Draft.set_metrics,
     "progress": Draft.set_progress,
+    "cache": Draft.cache,
+    "cache_policy": Draft.cache_policy,
+    "on_cached": Draft.set_on_cached,
+    "cache_ignore": Draft.cache_ignore,
+    "cache_headers": Draft.cache_headers,
+    "cache_partition": Draft.cache_partition,
+    "cache_version": Draft.cache_version,
     "accept_status": Draft.accept_status,
     "default_parameters": _number(codes.OPTION_DEFAULT_PARAMETERS),
     "base": Draft.set_base,

@@ -23,6 +23,8 @@ class Response:
 
     #: Whether the answer was stored and not fetched.
     from_cache: bool = False
+    #: Whether the body is that of the stored answer which ``on_cached=`` was given before.
+    unchanged: bool = False
     #: The redirects that led here, oldest first.
     history: Tuple[Response, ...] = ()
     #: The pictures of an upload that did not get through.

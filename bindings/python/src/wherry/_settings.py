@@ -29,6 +29,9 @@ if TYPE_CHECKING:
         array_style: str
         max_per_host: int
         max_connections: int
+        #: Bytes that stored answers may have on disk, and of those in memory.
+        cache_max_bytes: int
+        cache_memory_bytes: int
         make_directories: bool
         durability: int
         stall_bytes_per_second: int
@@ -72,6 +75,8 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "array_style": (codes.OPTION_ARRAY_STYLE, array_style),
     "max_per_host": (codes.OPTION_MAX_PER_HOST, int),
     "max_connections": (codes.OPTION_MAX_CONNECTIONS, int),
+    "cache_max_bytes": (codes.OPTION_CACHE_MAX_BYTES, int),
+    "cache_memory_bytes": (codes.OPTION_CACHE_MEMORY_BYTES, int),
     "make_directories": (codes.OPTION_MAKE_DIRECTORIES, int),
     "durability": (codes.OPTION_DURABILITY, int),
     "stall_bytes_per_second": (codes.OPTION_STALL_BYTES_PER_SECOND, int),

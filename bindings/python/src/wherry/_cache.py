@@ -1,0 +1,307 @@
+# Wherry: the stored answers of a client
+# SPDX-License-Identifier: Apache-2.0
+"""To look at what is stored and to clear it, blocking and with asyncio."""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._bridge import (
+    CACHE_USAGE, Cell, bytes_at, check, copy_text, entry_rows, filled, lib, made, text,
+)  # fmt: skip
+from ._request import cut_milliseconds
+from ._response import Response
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, List, Optional, Tuple, TypeVar
+
+    from typing_extensions import Unpack
+
+    from ._base import BaseClient
+    from ._request import Draft, RequestOptions
+
+    Result = TypeVar("Result")
+
+
+class CacheEntry:
+    """A stored answer, without its body."""
+
+    __slots__ = (
+        "id", "identifier", "method", "url", "stored_at", "expires_in", "body_bytes",
+        "status_code",
+    )  # fmt: skip
+
+    def __init__(self, row: Tuple[Any, ...]) -> None:
+        number, identifier, method, url, stored, fresh, size, code = row
+        self.id: str = number or ""
+        #: What `Client.identifier` gives for its request.
+        self.identifier: str = identifier or ""
+        self.method: str = method or ""
+        #: Of the request, without its query.
+        self.url: str = url or ""
+        #: Seconds since 1970.
+        self.stored_at: float = stored / 1000
+        #: Seconds from when it was listed.
+        self.expires_in: float = fresh / 1000
+        self.body_bytes: int = size
+        self.status_code: int = code
+
+    def __repr__(self) -> str:
+        return f"<CacheEntry {self.method} {self.url} {self.status_code}>"
+
+
+class CacheUsage:
+    """How much a client has stored."""
+
+    __slots__ = ("entries", "entry_bytes", "partials", "partial_bytes", "memory_bytes")
+
+    def __init__(self, values: Tuple[int, ...]) -> None:
+        #: Stored answers, and the bytes of their files.
+        self.entries, self.entry_bytes = values[:2]
+        #: Unfinished downloads where this client has downloaded into.
+        self.partials, self.partial_bytes = values[2:4]
+        #: Bytes of answers that are in memory too.
+        self.memory_bytes = values[4]
+
+    def __str__(self) -> str:
+        """The bytes on disk as people read them: "1.2385 MB"."""
+        return copy_text(lib.wherry_format_bytes, self.entry_bytes + self.partial_bytes)
+
+    def __repr__(self) -> str:
+        return f"<CacheUsage {self.entries} entries, {self}>"
+
+
+class _Shelf:
+    """What both kinds of caches do, on whichever thread calls."""
+
+    __slots__ = ("_client",)
+
+    def __init__(self, client: BaseClient[Any]) -> None:
+        self._client = client
+
+    def _asked(
+        self, method: Optional[str], url: str, options: Any, use: Callable[[Draft], Result]
+    ) -> Result:
+        draft = self._client._draft(method, url, options)
+        try:
+            return use(draft)
+        finally:
+            draft.free()
+
+    def _read(self, draft: Draft) -> Response:
+        handle = made(lib.wherry_client_read_cache, self._client._live(), draft.handle)
+        return _response(handle, draft.answer())
+
+    def _write(self, draft: Draft, content: bytes, kind: Optional[str], seconds: float) -> None:
+        sent = None if kind is None else text(kind, "bad_header")
+        duration = cut_milliseconds(seconds)
+        live = self._client._live()
+        check(
+            lib.wherry_client_write_cache(
+                live, draft.handle, content, len(content), sent, duration
+            )
+        )
+
+    def _remove(self, draft: Draft) -> bool:
+        count = Cell()
+        live = self._client._live()
+        check(lib.wherry_client_remove_cache(live, draft.handle, count.address))
+        return count.take() > 0
+
+    def _entries(
+        self, url: Optional[str], method: Optional[str], base: Optional[str]
+    ) -> List[CacheEntry]:
+        choice = _choice(url, method, base)
+        live = self._client._live()
+        listing = made(lib.wherry_client_list_cache, live, codes.CACHE_TIMED, *choice)
+        return [CacheEntry(row) for row in entry_rows(listing)]
+
+    def _open(self, entry: CacheEntry) -> Response:
+        live = self._client._live()
+        handle = made(lib.wherry_client_read_cache_entry, live, text(entry.id))
+        return _response(handle, Response(url=entry.url))
+
+    def _clear(
+        self, url: Optional[str], method: Optional[str], base: Optional[str], partials: bool
+    ) -> int:
+        stores = codes.CACHE_TIMED | (codes.CACHE_PARTIALS if partials else 0)
+        choice = _choice(url, method, base)
+        count = Cell()
+        live = self._client._live()
+        check(lib.wherry_client_clear_cache(live, stores, *choice, count.address))
+        return count.take()
+
+    def _usage(self) -> CacheUsage:
+        live = self._client._live()
+        return CacheUsage(filled(CACHE_USAGE, lib.wherry_client_cache_usage, live))
+
+
+class Cache(_Shelf):
+    """The stored answers of a `Client`: ``client.cache``. Nothing here asks the network."""
+
+    __slots__ = ()
+
+    def read(
+        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
+    ) -> Response:
+        """The stored answer to such a request; CacheMissError says why there is none."""
+        return self._asked(method, url, options, self._read)
+
+    def write(
+        self,
+        method: Optional[str],
+        url: str,
+        answer: bytes,
+        seconds: float,
+        content_type: Optional[str] = None,
+        **options: Unpack[RequestOptions],
+    ) -> None:
+        """Stores an answer of your own, with the status 200, for so many seconds."""
+        self._asked(
+            method, url, options, lambda d: self._write(d, answer, content_type, seconds)
+        )
+
+    def remove(
+        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
+    ) -> bool:
+        """Deletes the stored answer to such a request; whether there was one."""
+        return self._asked(method, url, options, self._remove)
+
+    def entries(
+        self,
+        url: Optional[str] = None,
+        *,
+        method: Optional[str] = None,
+        base: Optional[str] = None,
+    ) -> List[CacheEntry]:
+        """What is stored and good: all, that of a URL, or that of a URL and a method.
+
+        The URL is as it stands in the requests; ``base`` is the name of their base.
+        """
+        return self._entries(url, method, base)
+
+    def open(self, entry: CacheEntry) -> Response:
+        """The answer of a listed entry; CacheMissError if it is gone."""
+        return self._open(entry)
+
+    def clear(
+        self,
+        url: Optional[str] = None,
+        *,
+        method: Optional[str] = None,
+        base: Optional[str] = None,
+        partials: bool = False,
+    ) -> int:
+        """Deletes by the same choice and tells how many; ``partials`` those of downloads too."""
+        return self._clear(url, method, base, partials)
+
+    def usage(self) -> CacheUsage:
+        """How much is stored."""
+        return self._usage()
+
+
+class AsyncCache(_Shelf):
+    """The stored answers of an `AsyncClient`; the disk is waited for on another thread."""
+
+    __slots__ = ()
+
+    async def read(
+        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
+    ) -> Response:
+        """See `Cache.read`."""
+        return await _aside(lambda: self._asked(method, url, options, self._read))
+
+    async def write(
+        self,
+        method: Optional[str],
+        url: str,
+        answer: bytes,
+        seconds: float,
+        content_type: Optional[str] = None,
+        **options: Unpack[RequestOptions],
+    ) -> None:
+        """See `Cache.write`."""
+
+        def store(draft: Draft) -> None:
+            self._write(draft, answer, content_type, seconds)
+
+        await _aside(lambda: self._asked(method, url, options, store))
+
+    async def remove(
+        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
+    ) -> bool:
+        """See `Cache.remove`."""
+        return await _aside(lambda: self._asked(method, url, options, self._remove))
+
+    async def entries(
+        self,
+        url: Optional[str] = None,
+        *,
+        method: Optional[str] = None,
+        base: Optional[str] = None,
+    ) -> List[CacheEntry]:
+        """See `Cache.entries`."""
+        return await _aside(lambda: self._entries(url, method, base))
+
+    async def open(self, entry: CacheEntry) -> Response:
+        """See `Cache.open`."""
+        return await _aside(lambda: self._open(entry))
+
+    async def clear(
+        self,
+        url: Optional[str] = None,
+        *,
+        method: Optional[str] = None,
+        base: Optional[str] = None,
+        partials: bool = False,
+    ) -> int:
+        """See `Cache.clear`."""
+        return await _aside(lambda: self._clear(url, method, base, partials))
+
+    async def usage(self) -> CacheUsage:
+        """See `Cache.usage`."""
+        return await _aside(self._usage)
+
+
+async def _aside(function: Callable[[], Result]) -> Result:
+    """Runs it on a thread that may wait for the disk."""
+    import asyncio
+
+    return await asyncio.get_running_loop().run_in_executor(None, function)
+
+
+def _choice(*words: Optional[str]) -> Tuple[Optional[bytes], ...]:
+    """URL, method and base in the order of the library: base, URL, method."""
+    url, method, base = (None if word is None else text(word) for word in words)
+    return base, url, method
+
+
+def _response(handle: int, response: Response) -> Response:
+    """Fills an answer from one of the library's own, which is freed."""
+    try:
+        response.status_code = lib.wherry_response_http_code(handle)
+        response.from_cache = True
+        found = lib.wherry_response_url(handle)
+        if found is not None:
+            response.url = found.decode("utf-8", "replace")
+        count = Cell()
+        place = lib.wherry_response_body(handle, count.address)
+        size = count.take()
+        if size:
+            response._body = bytes_at(place, size)
+        name, value = Cell(), Cell()
+        fields: List[bytes] = []
+        while lib.wherry_response_header_at(handle, len(fields), name.address, value.address):
+            pair = (_raw(name.take()), _raw(value.take()))
+            fields.append(b"%s: %s\n" % pair)
+        response._head = b"".join(fields)
+        return response
+    finally:
+        lib.wherry_response_free(handle)
+
+
+def _raw(pointer: int) -> bytes:
+    """The NUL-terminated bytes at that address."""
+    from ctypes import string_at
+
+    return string_at(pointer) if pointer else b""
