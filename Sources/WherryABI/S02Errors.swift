@@ -18,6 +18,7 @@ public func wherry_status_name(_ status: wherry_status) -> UnsafePointer<CChar>?
         case WHERRY_E_HTTP: "E_HTTP"
         case WHERRY_E_FILE: "E_FILE"
         case WHERRY_E_IMAGE: "E_IMAGE"
+        case WHERRY_E_CACHE_MISS: "E_CACHE_MISS"
         case WHERRY_E_LIMIT: "E_LIMIT"
         case WHERRY_E_INTERNAL: "E_INTERNAL"
         case WHERRY_E_FORKED: "E_FORKED"
