@@ -186,11 +186,12 @@ extension CurlLoop {
     /// Cancels everything, gives back every descriptor and ends the thread.
     ///
     /// Whoever turns the loop does the work; the caller does, if nobody turns it.
-    func close() {
-        guard ForkGuard.current == forkGeneration else { return }
+    @discardableResult
+    func close() -> Bool {
+        guard ForkGuard.current == forkGeneration else { return false }
         if isDrivenHere {
             mailbox.withLock { $0.isClosing = true }
-            return
+            return false
         }
         enum Step {
             case shutDown, done
@@ -222,8 +223,8 @@ extension CurlLoop {
             case .join(let thread):
                 thread.join()
                 mailbox.update { $0.isJoining = false }
-                return
-            case .done, nil: return
+                return true
+            case .done, nil: return true
             }
         }
     }

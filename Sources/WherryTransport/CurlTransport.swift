@@ -56,7 +56,7 @@ package final class CurlTransport: Transport, ExchangeCarrier {
         loop.post(.limits(perHost: perHost, total: total), wake: .never)
     }
 
-    package func close() { loop.close() }
+    package func close() -> Bool { loop.close() }
 
     func continueReceiving(_ exchange: Exchange) { loop.post(.continueReceiving(exchange)) }
     func continueSending(_ exchange: Exchange) { loop.post(.continueSending(exchange)) }

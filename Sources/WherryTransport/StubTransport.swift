@@ -166,11 +166,12 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     func continueReceiving(_ exchange: Exchange) { post(.continueReceiving(exchange)) }
     func continueSending(_ exchange: Exchange) { post(.continueSending(exchange)) }
 
-    package func close() {
-        guard ForkGuard.current == forkGeneration else { return }
+    @discardableResult
+    package func close() -> Bool {
+        guard ForkGuard.current == forkGeneration else { return false }
         if isOnThread {
             mailbox.withLock { $0.isClosing = true }
-            return
+            return false
         }
         let thread = mailbox.wait { mailbox -> NativeThread?? in
             mailbox.isClosing = true
@@ -185,9 +186,10 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
             return thread
         }
         observation.withLock { $0 = nil }
-        guard let thread, let thread else { return }
+        guard let thread, let thread else { return true }
         if thread.isCurrent { thread.detach() } else { thread.join() }
         mailbox.update { $0.isJoining = false }
+        return true
     }
 
     var isOnThread: Bool {

@@ -42,8 +42,12 @@ package protocol Transport: AnyObject, Sendable {
     var isTurnedHere: Bool { get }
     func setConnectionLimits(perHost: Int, total: Int)
     /// Cancels everything, and returns when no thread and no descriptor is left. The receivers
-    /// have heard `didFinish` by then. Called on its own thread it cannot wait, and does not.
-    func close()
+    /// have heard `didFinish` by then.
+    ///
+    /// - Returns: `false` where it cannot wait, and does not: on its own thread, and in a forked
+    ///   child.
+    @discardableResult
+    func close() -> Bool
 }
 
 /// Who is to take up what is left for a transport that no thread turns just now.

@@ -374,10 +374,10 @@ public final class Client: Sendable {
     public func close() {
         pool.close()
         cancel()
-        transport.close()
+        let mayWait = transport.close()
         caches.close()
         workers.close()
-        // What a caller's thread carries out for a download just now.
-        _ = pool.wait(timeout: nil) { $0.kind == .download }
+        // What other threads are just starting, and what one carries out for a download just now.
+        if mayWait { _ = pool.wait(timeout: nil) { _ in true } }
     }
 }

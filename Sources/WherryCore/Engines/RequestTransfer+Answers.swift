@@ -24,8 +24,9 @@ extension RequestTransfer {
         if let error = result.error {
             if fallsBack(after: error) { return }
             let response = result.head.map { self.response($0, result.body, result) }
-            var failure = isCancelled && error.kind == .cancelled
-                ? Self.cancelledError : WherryError(error)
+            // Cancelled between its start and that of its exchange, by the closing of the client.
+            let wasCut = error.kind == .cancelled || error.kind == .shutDown
+            var failure = isCancelled && wasCut ? Self.cancelledError : WherryError(error)
             if let response {
                 failure = failure.with {
                     $0.httpStatus = response.status

@@ -135,8 +135,8 @@ class Pump:
     def send(self, client: AsyncClient, draft: Draft, exchange: Exchange, sink: Sink) -> None:
         """Starts a transfer whose events go to a sink."""
         key = self.key()
-        exchange.transfer = made(
-            lib.wherry_client_send, client._handle, draft.handle, self.queue, key
+        exchange.transfer = client._begin(
+            lib.wherry_client_send, draft.handle, self.queue, key
         )
         self.sinks[key] = self._feeding(exchange, draft, sink), exchange
 
@@ -145,8 +145,8 @@ class Pump:
     ) -> int:
         """Starts a download whose events go to a sink."""
         key = self.key()
-        transfer = made(
-            lib.wherry_client_download, client._handle, draft.handle, target, self.queue, key
+        transfer = client._begin(
+            lib.wherry_client_download, draft.handle, target, self.queue, key
         )
         self.sinks[key] = sink, exchange
         return transfer

@@ -258,6 +258,15 @@ class BaseClient(Generic[Answer]):
         error = last_error(status)
         return error if self._handle else StateError("this client is closed", "closed")
 
+    def _begin(self, function: Any, *arguments: Any) -> int:
+        """Starts a transfer: calls a function that takes the client first and gives a handle."""
+        try:
+            return made(function, self._handle, *arguments)
+        except WherryError:
+            # Another thread may have closed it since it was looked at.
+            self._live()
+            raise
+
     def _live(self) -> int:
         if not self._handle:
             raise StateError("this client is closed", "closed")

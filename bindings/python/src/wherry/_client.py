@@ -8,7 +8,7 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._base import BaseClient, _match
-from ._bridge import ANSWER, Scratch, bytes_at, check, lib, made, scratch, text
+from ._bridge import ANSWER, Scratch, bytes_at, lib, scratch, text
 from ._errors import TimeoutError
 from ._exchange import SLICE_MS, Channel, Exchange, settle
 from ._request import PLAIN, plain
@@ -190,8 +190,8 @@ class Client(BaseClient["Response"]):
         exchange = Exchange(draft)
         channel = Channel()
         try:
-            exchange.transfer = made(
-                lib.wherry_client_send, self._handle, draft.handle, channel.queue, 1
+            exchange.transfer = self._begin(
+                lib.wherry_client_send, draft.handle, channel.queue, 1
             )
             channel.run(exchange)
         finally:
@@ -207,7 +207,8 @@ class Client(BaseClient["Response"]):
                 wait = max(0, min(SLICE_MS, int((deadline - perf_counter()) * 1000) + 1))
             status = function(*arguments, wait)
             if status != codes.E_TIMEOUT:
-                check(status)
+                if status:
+                    raise self._refusal(status)
                 return
             if deadline is not None and perf_counter() >= deadline:
                 raise TimeoutError("not everything has ended in time", "timeout")

@@ -151,11 +151,10 @@ class Download(BaseDownload):
         self._channel = Channel()
         try:
             self._began(
-                made(
-                    lib.wherry_client_download, client._live(), draft.handle, target,
-                    self._channel.queue, 1,
+                client._begin(
+                    lib.wherry_client_download, draft.handle, target, self._channel.queue, 1
                 )
-            )  # fmt: skip
+            )
         except BaseException:
             self._channel.close()
             raise

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._bridge import bytes_at, check, lib, made
+from ._bridge import bytes_at, check, lib
 from ._errors import StateError
 from ._exchange import Channel, Exchange
 from ._response import Lines, Pieces, Response
@@ -124,8 +124,8 @@ class Stream:
         try:
             self._exchange = exchange = streamed(draft)
             self._channel = channel = Channel()
-            exchange.transfer = made(
-                lib.wherry_client_send, client._handle, draft.handle, channel.queue, 1
+            exchange.transfer = client._begin(
+                lib.wherry_client_send, draft.handle, channel.queue, 1
             )
             while not exchange.head and not exchange.done:
                 record = channel.next()
