@@ -113,7 +113,9 @@ wherry_status wherry_library_restart(void);
 typedef enum wherry_option {
   WHERRY_OPTION_IDLE_TIMEOUT_MS = 1,        /* BLR 20000; restarts with every byte; 0: none */
   WHERRY_OPTION_CONNECT_TIMEOUT_MS = 2,     /* BLR 10000 */
-  WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS = 3,  /* BLR 30000 */
+  /* BLR 30000; the wait for an answer is silence too, so but for downloads the idle timeout ends it
+   * where that is shorter: raise both. 0: none */
+  WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS = 3,
   WHERRY_OPTION_TOTAL_TIMEOUT_MS = 4,       /* BLR 0: none; covers redirects and retries */
   WHERRY_OPTION_DECISION_TIMEOUT_MS = 5,    /* BLR 30000; then the default is taken; 0: at once */
   WHERRY_OPTION_MAX_REDIRECTS = 10,         /* BLR 10; 0: a redirect is the answer */

@@ -15,7 +15,8 @@ extension Exchange {
     /// The nearest deadline of an exchange that is carried out, and the error if it is reached. For
     /// the thread of its transport.
     ///
-    /// Silence is counted from the beginning, the wait for an answer from when the request is sent.
+    /// Silence is counted from the beginning, the wait for an answer from when the request is sent, and
+    /// the shorter of the two ends it: so a server may be silent for longer only if both allow it.
     /// Where the low-speed rule looks after the body, as in downloads, that wait is the only limit
     /// before it: their servers may be slow to begin.
     var nearestDeadline: (time: Instant, kind: TransportError.Kind) {
@@ -77,6 +78,8 @@ extension Exchange {
         }
         let text =
             switch kind {
+            case .idleTimeout where state.isSent && state.head == nil:
+                "Nothing moved to or from \(host) for \(seconds(timeouts.idle)), the idle timeout, while its answer was awaited"
             case .idleTimeout: "Nothing moved to or from \(host) for \(seconds(timeouts.idle))"
             case .firstByteTimeout:
                 "\(host) sent no answer within \(seconds(timeouts.firstByte)) of the request"

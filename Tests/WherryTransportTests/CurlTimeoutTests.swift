@@ -47,6 +47,52 @@ import WherrySystem
         }
     }
 
+    // The default of 30 s for the first byte lies behind that of 20 s for silence.
+    @Test(arguments: [(idle: 20, firstByte: 30), (30, 20), (20, 20), (0, 30)])
+    func `of two limits for the wait for an answer the shorter one counts`(
+        limits: (idle: Int64, firstByte: Int64)
+    ) throws {
+        let scope = try TestServer.shared.scope()
+        try withTransport(clock: clock) { transport in
+            let call = try Call("GET", scope.url("/silent")) { request in
+                request.timeouts.idle = .milliseconds(limits.idle * 1_000)
+                request.timeouts.firstByte = .milliseconds(limits.firstByte * 1_000)
+            }.start(on: transport)
+            _ = try scope.waitBlocking("requests=1")
+            try settle(transport)
+            let isIdle = limits.idle > 0 && limits.idle <= limits.firstByte
+            let limit = isIdle ? limits.idle : limits.firstByte
+
+            try advance(transport, milliseconds: limit * 1_000 - 1)
+            #expect(!call.receiver.isFinished)
+            try advance(transport, milliseconds: 1)
+            let error = try #require(try call.result().error)
+            #expect(error.kind == (isIdle ? .idleTimeout : .firstByteTimeout))
+            #expect(error.message.contains("\(limit) s"))
+            #expect(error.message.contains("idle timeout") == isIdle)
+        }
+    }
+
+    @Test func `where the low-speed rule looks after the body, the first byte has its own time`()
+        throws
+    {
+        let scope = try TestServer.shared.scope()
+        try withTransport(clock: clock) { transport in
+            let call = try Call("GET", scope.url("/silent")) { request in
+                request.timeouts.idle = .milliseconds(20_000)
+                request.timeouts.firstByte = .milliseconds(30_000)
+                request.timeouts.stallWindow = .milliseconds(10_000)
+                request.timeouts.stallBytesPerSecond = 1_000
+            }.start(on: transport)
+            _ = try scope.waitBlocking("requests=1")
+            try settle(transport)
+            try advance(transport, milliseconds: 29_999)
+            #expect(!call.receiver.isFinished)
+            try advance(transport, milliseconds: 1)
+            #expect(try call.result().error?.kind == .firstByteTimeout)
+        }
+    }
+
     @Test func `data starts the span of silence anew`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in

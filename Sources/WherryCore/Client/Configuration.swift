@@ -62,6 +62,8 @@ extension Client {
             set { values.options[.connectTimeout] = newValue.wholeMilliseconds }
         }
         /// From the last byte sent to the first received: 30 s.
+        ///
+        /// That wait is silence too: but for downloads, ``idleTimeout`` ends it where it is shorter.
         public var firstByteTimeout: Duration {
             get { duration(.firstByteTimeout) }
             set { values.options[.firstByteTimeout] = newValue.wholeMilliseconds }

@@ -333,7 +333,8 @@ extension Request {
         get { duration(.connectTimeout) }
         set { set(.connectTimeout, newValue) }
     }
-    /// From the last byte sent to the first received; `nil` takes the client's.
+    /// From the last byte sent to the first received; `nil` takes the client's. But for downloads
+    /// ``idleTimeout`` ends that wait too, where it is shorter.
     public var firstByteTimeout: Duration? {
         get { duration(.firstByteTimeout) }
         set { set(.firstByteTimeout, newValue) }

@@ -36,7 +36,8 @@ class Timeout:
 
     ``idle`` (20) restarts with every byte in either direction, ``connect`` (10) covers name lookup,
     connection and TLS, ``first_byte`` (30) the wait for the answer, ``total`` (none) everything,
-    redirects and retries included.
+    redirects and retries included. The wait for the answer is silence too: but for downloads, the
+    shorter of ``idle`` and ``first_byte`` ends it.
     """
 
     __slots__ = ("idle", "connect", "first_byte", "total")
