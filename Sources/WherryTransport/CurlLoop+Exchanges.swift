@@ -235,12 +235,7 @@ extension CurlLoop {
     }
 
     func complete(_ exchange: Exchange, _ result: inout ExchangeResult) {
-        if result.error == nil, let decoder = exchange.state.decoder, decoder.bytesIn > 0 {
-            do { try decoder.finish() } catch {
-                result.error = TransportError(
-                    .badEncoding, "The body's content coding is cut short: \(error.message)")
-            }
-        }
+        if result.error == nil { result.error = codingError(of: exchange) }
         flush(exchange)
         result.head = exchange.state.head
         result.body = exchange.state.collected.take()
@@ -250,6 +245,25 @@ extension CurlLoop {
         }
         exchange.state.decoder = nil
         exchange.receiver.exchange(exchange, didFinish: result)
+    }
+
+    /// A coded body that is cut, or may be, is no success (SEC-R3).
+    private func codingError(of exchange: Exchange) -> TransportError? {
+        if let decoder = exchange.state.decoder, decoder.bytesIn > 0 {
+            do { try decoder.finish() } catch {
+                return TransportError(
+                    .badEncoding, "The body's content coding is cut short: \(error.message)")
+            }
+        }
+        // libcurl takes what it could decode for the whole, wherever the connection ended.
+        if exchange.state.decoding == .curl, !exchange.state.hasLength,
+            let head = exchange.state.head, head.httpVersion < 20, exchange.receivedOnWire > 0
+        {
+            return TransportError(
+                .badEncoding,
+                "The body may be cut short: it has no length, and of its coding only the server knows the end; ask for gzip")
+        }
+        return nil
     }
 
     func finishUnstarted(_ exchange: Exchange, _ error: TransportError) {

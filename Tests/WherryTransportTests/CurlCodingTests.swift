@@ -96,6 +96,36 @@ import WherrySystem
         }
     }
 
+    // libcurl takes what it decoded of a cut stream for the whole, wherever the connection ends.
+    @Test(arguments: ["br", "zstd"])
+    func `what libcurl decodes is an error at every cut`(coding: String) throws {
+        try withTransport { transport in
+            let whole = try coded("/\(coding)", transport)
+            #expect(whole.count > 50)
+            func ask(_ head: String, _ body: [UInt8]) throws -> ExchangeResult {
+                let url = try serve("Content-Encoding: \(coding)\r\n" + head, body)
+                return try Call("GET", url) { $0.decoding = .all }.start(on: transport).result()
+            }
+            for count in 1..<whole.count {
+                let cut = Array(whole[..<count])
+                let closed = try ask("", cut)
+                #expect(closed.error?.kind == .badEncoding, "\(count)")
+                guard count % 10 == 0 else { continue }
+                let announced = try ask("Content-Length: \(whole.count)\r\n", cut)
+                #expect(announced.error?.kind == .truncated, "\(count)")
+                let size = Array("\(String(count, radix: 16))\r\n".utf8)
+                let chunked = try ask("Transfer-Encoding: chunked\r\n", size + cut + [13, 10])
+                #expect(chunked.error?.kind == .truncated, "\(count)")
+            }
+            // Whether this one is whole nobody can tell either.
+            let end = try ask("", whole)
+            #expect(end.error?.kind == .badEncoding)
+            #expect(end.error?.message.contains("gzip") == true)
+            #expect(try ask("", []).error == nil)
+            #expect(try ask("Content-Length: \(whole.count)\r\n", whole).error == nil)
+        }
+    }
+
     @Test(arguments: [false, true])
     func `a little input that becomes a lot waits for its receiver`(eager: Bool) throws {
         try withTransport { transport in
