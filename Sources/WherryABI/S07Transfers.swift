@@ -102,7 +102,7 @@ public func wherry_client_perform_for(
         let record = try Record(out_record)
         let client = try Handles.get(client, Client.self)
         // Had before the start, so that nothing can fail after it.
-        let place = try EventPlace()
+        let place = try EventPlaces()
         let box = Box(TransferValue())
         let handle = try Handles.add(box)
         var isKept = false
@@ -183,7 +183,7 @@ public func wherry_transfer_wait(
         let outcome = waiter.wait(on: transfer.client, timeout: nanoseconds(timeout_ms))
         guard let outcome else { throw .timedOut }
         // Had before the end counts as told.
-        let place = try EventPlace()
+        let place = try EventPlaces()
         let isFirst = box.with { value in
             defer { value.wasTaken = true }
             return !value.wasTaken

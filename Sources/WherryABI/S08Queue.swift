@@ -34,10 +34,9 @@ public func wherry_queue_next(
     status { () throws(WherryError) in
         let out = try required(out_event)
         let queue = try Handles.get(queue, EventQueue.self)
-        guard Handles.table.reserve(1) else { throw .noHandles }
-        let event = try queue.next(timeout: nanoseconds(timeout_ms))
-        guard let event else { throw .timedOut }
-        try Handles.give(event, to: out)
+        let place = try EventPlaces()
+        guard let event = try queue.next(timeout: nanoseconds(timeout_ms)) else { throw .timedOut }
+        place.take(for: CollectionOfOne(event)) { out.pointee = $1 }
     }
 }
 
@@ -54,11 +53,10 @@ public func wherry_queue_read(
         }
         let queue = try Handles.get(queue, EventQueue.self)
         let limit = min(capacity, Record.batchLimit)
-        // Had before anything is taken, since what was taken cannot be put back.
-        guard Handles.table.reserve(limit) else { throw .noHandles }
+        let places = try EventPlaces(limit)
         let events = try queue.read(limit, timeout: nanoseconds(timeout_ms))
         guard !events.isEmpty else { throw .timedOut }
-        Handles.table.add(events) { index, handle in
+        places.take(for: events) { index, handle in
             record.write(events[index], handle, at: index)
         }
         count.pointee = events.count

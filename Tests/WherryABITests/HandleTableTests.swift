@@ -35,22 +35,43 @@ struct HandleTableTests {
         #expect(table.count == 0)
     }
 
-    @Test("another object takes a place that was had before, and the first one ends")
-    func replaced() throws {
-        let table = HandleTable()
-        var ended: [Int] = []
-        var first: Thing? = Thing(1) { ended.append($0) }
-        let handle = try #require(first.flatMap { table.add($0, .json) })
-        first = nil
-        let second = Thing(2)
+    // A reader that had looked for room took an event, found that another thread had the room by
+    // then, and the event was lost.
+    @Test("handles that were put by are nobody else's, and the last one leaves no room")
+    func reserved() throws {
+        let table = HandleTable(limit: 4)
+        let first = try #require(table.add(Thing(1), .json))
+        #expect(table.reserve(2))
+        let second = try #require(table.add(Thing(2), .json))
+        #expect(table.add(Thing(3), .json) == nil)
+        #expect(!table.reserve(1))
 
-        #expect(table.replace(handle, .list, with: second) == nil)
-        _ = table.replace(handle, .json, with: second)
+        // A handle that is freed is room, for who puts it by too.
+        _ = table.remove(second, .json)
+        #expect(table.reserve(1))
+        #expect(table.add(Thing(3), .json) == nil)
+        table.unreserve(1)
+        #expect(!table.reserve(2))
 
-        #expect(ended == [1])
-        #expect(table.object(handle, .json) === second && table.count == 1)
-        #expect(table.remove(handle, .json) === second)
-        #expect(table.replace(handle, .json, with: second) == nil)
+        var given: [OpaquePointer?] = []
+        table.add([Thing(4), Thing(5)], reserved: 2) { given.append($1) }
+        let numbers = try given.map { (table.object(try #require($0), .json) as? Thing)?.number }
+        #expect(numbers == [4, 5])
+        let last = table.add(Thing(6), .json)
+        #expect(last != nil && table.count == 4)
+        #expect(table.add(Thing(7), .json) == nil && table.count == 4)
+        #expect(table.object(first, .json) != nil)
+    }
+
+    @Test("what was put by and is not needed is given up")
+    func givenUp() {
+        let table = HandleTable(limit: 2)
+        #expect(table.reserve(2))
+        var given: [OpaquePointer?] = []
+        table.add([Thing(1)], reserved: 2) { given.append($1) }
+        #expect(given.count == 1 && given.first != .some(nil))
+        #expect(table.add(Thing(2), .json) != nil)
+        #expect(!table.reserve(1))
     }
 
     @Test("a handle of another kind is not taken")
@@ -127,9 +148,8 @@ struct HandleTableTests {
     @Test("a batch is freed whole, and what was not good in it is told")
     func batches() throws {
         let table = HandleTable()
-        var handles = try (0..<5).map {
-            try #require(table.add(Thing($0), .json)) as OpaquePointer?
-        }
+        let made = try (0..<5).map { try #require(table.add(Thing($0), .json)) }
+        var handles: [OpaquePointer?] = made
         handles[1] = nil
         _ = table.remove(try #require(handles[3]), .json)
 

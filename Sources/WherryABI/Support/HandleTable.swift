@@ -25,10 +25,17 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
     private var used = 0
     private var firstFree = noSlot
     private var held = 0
+    /// Handles that were put by, for objects that are to come.
+    private var reserved = 0
+    /// Slots that are left alone.
+    private var retired = 0
+    private let limit: Int
     /// The index of the first slot. Handles below it are those of the process we were forked from.
     private var base = 0
 
-    init() {
+    /// - Parameter limit: so many slots at most.
+    init(limit: Int = Handle.indexLimit) {
+        self.limit = limit
         mutex = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
     }
@@ -50,31 +57,32 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
     func add(_ object: AnyObject, _ kind: HandleKind) -> OpaquePointer? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return enter(object, kind)
+        return hasRoom(1) ? enter(object, kind) : nil
     }
 
-    /// Makes sure that the next `count` handles can be had, unless others take them.
+    /// Puts handles by, which nobody else gets; `false` if there is no room for them.
     func reserve(_ count: Int) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return capacity - held >= count || grow(held + count)
+        guard hasRoom(count) else { return false }
+        reserved += count
+        return true
     }
 
-    /// Puts another object behind a good handle, and hands over the one that was there.
-    func replace(_ pointer: OpaquePointer, _ kind: HandleKind, with object: AnyObject) -> AnyObject? {
+    /// Gives up handles that were put by.
+    func unreserve(_ count: Int) {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        guard let slot = find(Handle(pointer), kind), let kept = slot.pointee.object else {
-            return nil
-        }
-        slot.pointee.object = Unmanaged.passRetained(object)
-        return kept.takeRetainedValue()
+        reserved -= count
     }
 
-    /// Handles for many objects under one lock.
-    func add<Object: HandleObject>(_ objects: [Object], _ body: (Int, OpaquePointer?) -> Void) {
+    /// Handles for objects, of those that were put by; the rest of these is given up.
+    func add<Object: HandleObject>(
+        _ objects: some Sequence<Object>, reserved count: Int, _ body: (Int, OpaquePointer?) -> Void
+    ) {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
+        reserved -= count
         for (index, object) in objects.enumerated() { body(index, enter(object, Object.kind)) }
     }
 
@@ -121,6 +129,8 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         capacity = 0
         used = 0
         held = 0
+        reserved = 0
+        retired = 0
         firstFree = Self.noSlot
     }
 
@@ -135,13 +145,21 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         return slot
     }
 
+    /// Whether `count` more handles can be had beside those that were put by.
+    @inline(__always)
+    private func hasRoom(_ count: Int) -> Bool {
+        let wanted = held + retired + reserved + count
+        return wanted <= capacity || grow(wanted)
+    }
+
+    /// A handle, where there is room for it.
     private func enter(_ object: AnyObject, _ kind: HandleKind) -> OpaquePointer? {
         let index: Int
         if firstFree != Self.noSlot, let slots {
             index = Int(firstFree)
             firstFree = slots[index].nextFree
         } else {
-            guard used < capacity || grow(used + 1), let slots else { return nil }
+            guard used < capacity, let slots else { return nil }
             index = used
             used += 1
             (slots + index).initialize(
@@ -163,12 +181,14 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
             slot.pointee.generation += 1
             slot.pointee.nextFree = firstFree
             firstFree = UInt32(handle.index - base)
+        } else {
+            retired += 1
         }
         return kept.takeRetainedValue()
     }
 
     private func grow(_ wanted: Int) -> Bool {
-        let larger = min(max(wanted, capacity * 2, 256), Handle.indexLimit - base)
+        let larger = min(max(wanted, capacity * 2, 256), limit - base)
         guard larger >= wanted, larger > capacity,
             let memory = realloc(slots, larger * MemoryLayout<Slot>.stride)
         else { return false }

@@ -6,7 +6,8 @@ import WherryCore
 extension WherryError {
     static let badHandle = WherryError(
         .badHandle, "The handle is NULL, freed, or not one of this kind")
-    static let noHandles = WherryError(.noMemory, "There is no memory for another handle")
+    static let noHandles = WherryError(
+        .noMemory, "There is no room for another handle: free those that are not needed any more")
 }
 
 /// Handles of this process.

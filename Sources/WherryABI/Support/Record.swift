@@ -22,8 +22,8 @@ struct Record {
     }
 
     /// Fills the first record with an event that becomes the caller's.
-    func write(_ event: QueueEvent, as place: consuming EventPlace) {
-        write(event, place.take(for: event), at: 0)
+    func write(_ event: QueueEvent, as place: consuming EventPlaces) {
+        place.take(for: CollectionOfOne(event)) { write(event, $1, at: $0) }
     }
 
     func write(_ event: QueueEvent, _ handle: OpaquePointer?, at index: Int) {
@@ -38,21 +38,28 @@ struct Record {
     }
 }
 
-/// A handle had before the work whose end it will be, since after it nothing may fail any more.
-struct EventPlace: ~Copyable {
-    private static let nothing = QueueEvent(userData: 0)
-    private let handle: OpaquePointer
+/// Handles put by for events: what was taken from a queue cannot be put back, and after the end of
+/// a request nothing may fail any more.
+struct EventPlaces: ~Copyable {
+    private let count: Int
 
-    init() throws(WherryError) { handle = try Handles.add(Self.nothing) }
+    init(_ count: Int = 1) throws(WherryError) {
+        guard Handles.table.reserve(count) else { throw .noHandles }
+        self.count = count
+    }
 
-    deinit { Handles.end(handle, .event) }
+    deinit {
+        // In a forked child the table's lock may be held for ever.
+        if !ForkGate.isForked { Handles.table.unreserve(count) }
+    }
 
-    /// The handle, which stands for the event from now on and is the caller's.
-    consuming func take(for event: QueueEvent) -> OpaquePointer {
-        let handle = handle
+    /// Tells the handle of each event, which is the caller's from now on; the rest is given up.
+    consuming func take(
+        for events: some Sequence<QueueEvent>, _ body: (Int, OpaquePointer?) -> Void
+    ) {
+        let count = count
         discard self
-        _ = Handles.table.replace(handle, .event, with: event)
-        return handle
+        Handles.table.add(events, reserved: count, body)
     }
 }
 
