@@ -56,6 +56,7 @@ package final class CurlTransport: Transport, ExchangeCarrier {
         loop.post(.limits(perHost: perHost, total: total), wake: .never)
     }
 
+    @discardableResult
     package func close() -> Bool { loop.close() }
 
     func continueReceiving(_ exchange: Exchange) { loop.post(.continueReceiving(exchange)) }

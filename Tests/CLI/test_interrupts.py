@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import time
 
 import pytest
 from conftest import BINARY, GUARD, Scope, environment, start
+from test_uploads import jpeg
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
@@ -36,6 +38,50 @@ def test_ctrl_c_in_the_middle_of_a_body(server: Scope, tmp_path: object) -> None
 
     assert len(came) == 1_000_000 and rest == b""
     assert command.returncode == 130 and b"interrupted" in err
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_in_the_middle_of_an_upload(
+    server: Scope, tmp_path: pathlib.Path, number: signal.Signals, status: int
+) -> None:
+    # The server takes nothing, and what the sockets hold is little of this.
+    body = tmp_path / "body"
+    with open(body, "wb") as file:
+        file.truncate(64 << 20)
+    command = start("put", server.url("/sink?stall=1&gate=never"), "--data", f"@{body}", "--timeout", "0",
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    server.wait("requests=1")
+
+    command.send_signal(number)
+    out, err = command.communicate(timeout=GUARD)
+
+    assert command.returncode == status and out == b""
+    assert err == b"wherry: interrupted\n"
+
+
+def test_ctrl_c_in_the_middle_of_pictures(server: Scope, tmp_path: pathlib.Path) -> None:
+    paths = [jpeg(tmp_path / name) for name in ("one.jpg", "two.jpg")]
+    command = start("upload", server.url("/sink?stall=1&gate=never"), *paths, "--timeout", "0",
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    server.wait("requests=1")
+
+    command.send_signal(signal.SIGINT)
+    out, err = command.communicate(timeout=GUARD)
+
+    assert command.returncode == 130 and out == b""
+    lines = err.decode().splitlines()
+    # They are ready in any order; that both did not get through is said once.
+    assert sorted(line.split(": ")[0] for line in lines if "→" in line) == ["one.jpg", "two.jpg"]
+    assert lines[-1] == "wherry: interrupted" and not any("cancel" in line for line in lines)
+    # Nobody finds a picture as sent that was not.
+    report = start("upload", server.url("/sink?stall=1&gate=never&n=2"), *paths, "--timeout", "0", "--json-output",
+                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    server.wait("requests=2")
+    report.send_signal(signal.SIGINT)
+    out, err = report.communicate(timeout=GUARD)
+    assert report.returncode == 130
+    told = json.loads(out)
+    assert told["error"]["reason"] == "cancelled" and "pictures" not in told
 
 
 def test_a_hang_up_does_not_end_what_nohup_runs(server: Scope) -> None:

@@ -91,8 +91,9 @@ struct UploadCommand: NetworkCommand {
         if let error = outcome.error {
             listener.stop()
             if !console.isJSON {
-                // The complaint that follows is about the first.
-                for image in error.failedImages.dropFirst() {
+                // The complaint that follows is about the first, or about the upload as a whole.
+                for image in error.failedImages.dropFirst()
+                where image.error?.message != error.message {
                     console.note(image.error?.message.printable ?? image.fileName.printable)
                 }
                 if let response = error.response { try show(response) }
