@@ -14,15 +14,11 @@ int main(int count, char **arguments) {
   if (status == WHERRY_OK) status = wherry_client_perform(client, request, &response);
   if (status != WHERRY_OK) {
     const wherry_error *error = wherry_last_error();
-    fprintf(stderr, "%s (%s): %s\n", wherry_status_name(status), wherry_error_reason(error),
-            wherry_error_message(error));
+    fprintf(stderr, "%s: %s\n", wherry_error_reason(error), wherry_error_message(error));
   }
-  if (response != NULL) { /* also with E_HTTP: the server's own words */
-    size_t size = 0;
-    const uint8_t *body = wherry_response_body(response, &size);
-    fprintf(stderr, "HTTP %d, %zu bytes\n", (int)wherry_response_http_code(response), size);
-    if (size > 0) fwrite(body, 1, size, stdout);
-  }
+  size_t size = 0; /* a refusal has a body too: the server's own words */
+  const uint8_t *body = wherry_response_body(response, &size);
+  if (size > 0) fwrite(body, 1, size, stdout);
   wherry_response_free(response);
   wherry_request_free(request);
   wherry_client_free(client);
