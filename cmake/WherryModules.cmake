@@ -15,7 +15,8 @@ function(wherry_c_module name)
   file(GLOB headers CONFIGURE_DEPENDS ${folder}/include/*.h)
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC ${folder}/include)
-  target_compile_options(${name} PRIVATE -Wall -Wextra -ffunction-sections -fdata-sections)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -ffunction-sections -fdata-sections
+    $<$<BOOL:${WHERRY_WARNINGS_AS_ERRORS}>:-Werror>)
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
   set(text "module ${name} {\n")
   foreach(header IN LISTS headers)
@@ -41,6 +42,7 @@ function(wherry_swift_options name)
     -parse-as-library "SHELL:-package-name wherry"
     $<$<NOT:$<CONFIG:Debug>>:-whole-module-optimization>
     "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -function-sections>"
+    $<$<BOOL:${WHERRY_WARNINGS_AS_ERRORS}>:-warnings-as-errors>
     $<$<BOOL:${WHERRY_SANITIZE}>:-sanitize=${WHERRY_SANITIZE}>)
 endfunction()
 

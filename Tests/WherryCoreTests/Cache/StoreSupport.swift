@@ -50,8 +50,9 @@ final class StoreBench: Sendable {
         let all = FileManager.default.enumerator(atPath: path + "/store")
         return (all?.allObjects as? [String] ?? []).filter {
             var isFolder: ObjCBool = false
-            FileManager.default.fileExists(atPath: path + "/store/" + $0, isDirectory: &isFolder)
-            return !isFolder.boolValue
+            let path = path + "/store/" + $0
+            return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+                && !isFolder.boolValue
         }.sorted()
     }
 
