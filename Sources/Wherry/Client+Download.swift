@@ -14,8 +14,8 @@ public struct DownloadedFile: Sendable {
     /// The answer that brought the last of it, without its body.
     public let response: Response?
     /// The digests of the whole file that were computed, in lowercase hexadecimal: the expected
-    /// one, one that the server announced, and ``Request/reportedDigest``. Of a file that was there
-    /// already, only the one it was known by.
+    /// one, one that the server announced, and ``/WherryCore/Request/reportedDigest``. Of a file that
+    /// was there already, only the one it was known by.
     public let digests: [DigestKind: String]
 
     /// The file's URL.

@@ -8,7 +8,7 @@ extension Client {
     /// Starts the upload of pictures as one form, by POST.
     ///
     /// They are compressed several at a time on Wherry's workers. The handle tells the progress,
-    /// and ``TransferHandle/images`` what became of each. One picture that cannot be sent fails
+    /// and ``/Wherry/TransferHandle/images`` what became of each. One picture that cannot be sent fails
     /// the upload before a byte goes out; `error.failedImages` lists those.
     ///
     /// - Parameters:

@@ -81,7 +81,7 @@ extension Request {
     }
 
     /// A digest of the finished download that is to be told, whatever it is:
-    /// ``DownloadedFile/digests`` has it. `nil`, the default, computes only what is checked.
+    /// ``/Wherry/DownloadedFile/digests`` has it. `nil`, the default, computes only what is checked.
     public var reportedDigest: DigestKind? {
         get { computedDigest.map { DigestKind($0) } }
         set { computedDigest = newValue?.algorithm }

@@ -35,8 +35,9 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     /// Every change of state from the start on, the final one last. Any number may read.
     public var states: StateSequence { StateSequence(events: events) }
 
-    /// The stored answer, as soon as it is told: of a request with ``CachePolicy/thenNetwork``, whose
-    /// ``value`` is the fresh one. `nil` when the end comes and none was told.
+    /// The stored answer, as soon as it is told: of a request with
+    /// ``/WherryCore/CachePolicy/thenNetwork``, whose ``value`` is the fresh one. `nil` when the end
+    /// comes and none was told.
     public var cached: Response? { get async { await events.cached() } }
 
     /// What became of each picture of an upload so far, in the order of finishing.

@@ -30,7 +30,7 @@ public struct ResponseCache: Sendable {
 
     /// A stored answer.
     public struct Entry: Sendable, Hashable {
-        /// Its place, for ``ResponseCache/response(of:)``.
+        /// Its place, for `ResponseCache.response(of:)`.
         public var id: String
         /// SJNetwork's identifier of the request (K3).
         public var identifier: String
