@@ -207,11 +207,20 @@ import WherrySystem
 
     @Test("SEC-C3 what came without checking anybody is neither stored nor read")
     func insecure() async throws {
+        let careful = try client()
+        _ = try await careful.send(asking(for: .seconds(180)))
+        #expect(try await careful.send(asking()).isFromCache)
         let client = try client { $0.isInsecure = true }
-        for _ in 0..<2 {
-            #expect(try await !client.send(asking(for: .seconds(180))).isFromCache)
+        for url in ["cache", "echo"] {
+            #expect(try await !client.send(asking(url, for: .seconds(180))).isFromCache)
         }
-        #expect(try await client.cache.usage().entries == 0)
+        var only = asking()
+        only.cachePolicy = .only
+        let error = await failure { () async throws(WherryError) in try await client.send(only) }
+        #expect(error?.reason == "missing")
+        #expect(try await careful.send(only).isFromCache)
+        #expect(try await client.cache.usage().entries == 1)
+        careful.close()
         client.close()
     }
 

@@ -127,22 +127,28 @@ extension Client {
         case .urls(let texts):
             return texts.reduce(0) { $0 + discardPartials(.url($1), apartFrom: counted) }
         case .url(let text):
-            guard
-                let url = try? RequestPlanner.target(
-                    text, base: settings.base, options: settings.options)
-            else { return 0 }
-            let identity = DownloadIdentity(url: url.text)
-            var count = 0
-            for directory in downloads.directories {
-                let found = (try? PartialDownload.list(in: directory)) ?? []
-                for partial in found where partial.identity == identity && !partial.isRunning {
-                    let discarded = (try? PartialDownload.discard(partial.partialPath)) ?? 0
-                    if !counted.contains(partial.path) { count += discarded }
-                }
-            }
-            return count
+            let settings = settings
+            return discardPartials(text, base: settings.base, settings, apartFrom: counted)
         case .all, .tag, .identifier, .id: return 0
         }
+    }
+
+    /// The same by a URL that is joined with that base.
+    func discardPartials(
+        _ text: String, base: HTTPURL?, _ settings: ClientSettings, apartFrom counted: Set<String>
+    ) -> Int {
+        guard let url = try? RequestPlanner.target(text, base: base, options: settings.options)
+        else { return 0 }
+        let identity = DownloadIdentity(url: url.text)
+        var count = 0
+        for directory in downloads.directories {
+            let found = (try? PartialDownload.list(in: directory)) ?? []
+            for partial in found where partial.identity == identity && !partial.isRunning {
+                let discarded = (try? PartialDownload.discard(partial.partialPath)) ?? 0
+                if !counted.contains(partial.path) { count += discarded }
+            }
+        }
+        return count
     }
 }
 

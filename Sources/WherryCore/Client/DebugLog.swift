@@ -24,6 +24,11 @@ package enum DebugLog {
         write("Nothing is cached! \(error.reason): \(error.message)")
     }
 
+    /// Why no stored answer serves a request that looked for one (K5).
+    package static func notServed(_ transfer: Transfer, _ refusal: TimedRefusal) {
+        write("Nothing stored serves! \(transfer.id) \(refusal.rawValue)")
+    }
+
     package static func notStored(_ transfer: Transfer) {
         write("The answer was not stored! \(transfer.id)")
     }

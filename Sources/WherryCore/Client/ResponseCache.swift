@@ -7,7 +7,9 @@ import WherryTransport
 /// Which of the things that a client stores. The raw values are those of `WHERRY_CACHE_TIMED` and
 /// its like.
 public struct CacheStores: OptionSet, Sendable, Hashable {
+    /// The stores as bits: 1 for the timed cache, 4 for partial downloads.
     public let rawValue: UInt32
+    /// The stores of these bits; others have no effect.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// The timed cache.
@@ -159,7 +161,7 @@ public struct ResponseCache: Sendable {
     ///   - stores: answers alone by default; partial downloads stay.
     ///   - url: `nil` for all.
     ///   - base: the name of the base URL of these requests; `nil` for the one without a name.
-    ///   - method: `nil` for any. Partials have none.
+    ///   - method: `nil` for any. Partials have none, so with a method they stay.
     /// - Returns: how many there were.
     @discardableResult
     public func clear(
@@ -179,9 +181,11 @@ public struct ResponseCache: Sendable {
                 count = store.clear()
             }
         }
-        if stores.contains(.partials) {
+        if stores.contains(.partials), method == nil {
             if let url {
-                count += client.discardPartials(.url(url), apartFrom: [])
+                let settings = client.settings
+                count += client.discardPartials(
+                    url, base: try settings.base(named: base), settings, apartFrom: [])
             } else {
                 for partial in partials where !partial.isRunning {
                     count += (try? PartialDownload.discard(partial.partialPath)) ?? 0
@@ -233,9 +237,9 @@ public struct ResponseCache: Sendable {
         _ request: Request, _ settings: ClientSettings
     ) throws(WherryError) -> TimedCaching {
         _ = try settings.base(named: request.base)
-        guard TimedCaching.fits(request) else {
+        guard TimedCaching.fits(request, settings.fields) else {
             throw WherryError(
-                .badArgument, "A request with a streamed body, or one of parts, is never stored")
+                .badArgument, "A request with a streamed body, one of parts, or for a range is never stored")
         }
         return try client.timedCaching(
             request, request.caching ?? RequestCaching(), method: request.effectiveMethod,

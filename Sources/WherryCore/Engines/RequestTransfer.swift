@@ -12,6 +12,10 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     struct State {
         /// The request as a decision changed it.
         var edited: Request?
+        /// The caches have been asked, if they are to be.
+        var hasLooked = false
+        /// A decision may have changed it after that: the answer is not that of what was looked for.
+        var isEditedLate = false
         var method: String
         var url: HTTPURL
         var body = PreparedBody()
@@ -44,8 +48,9 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     let hops: Lock<State>
     /// The body that the caller writes, if it is a streamed one.
     package let stream: StreamedBody?
-    /// `nil` for a request without a cache.
-    let caching: TransferCaching?
+    /// `nil` for a request without a cache. Changed only by an answer to the first question, which
+    /// comes before everything that reads it.
+    private(set) var caching: TransferCaching?
 
     package init(
         _ kind: Kind, _ request: Request, method: String, url: HTTPURL, body: PreparedBody?,
@@ -84,11 +89,13 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     // MARK: Starting
 
     package override func begin(wake: Wake) {
-        if let caching, caching.reads {
+        let asks = decisions.contains(.adapt)
+        if !asks, let caching, caching.reads {
+            // What is looked for is what will be sent: after the question, where there is one.
             look(into: caching, wake: wake)
         } else if request.hasImages {
             encodeImages()
-        } else if decisions.contains(.adapt) {
+        } else if asks {
             ask()
         } else {
             send(wake: wake)
@@ -112,16 +119,26 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     /// Puts the question before an attempt, where it is wanted.
-    func ask(wake: Wake = .now) {
-        guard decisions.contains(.adapt) else { return send(wake: wake) }
+    func ask() {
+        guard decisions.contains(.adapt) else { return send(wake: .now) }
         let request = hops.withLock { $0.edited } ?? request
         put(.adapt(request)) { [self] answer in
             switch answer {
-            case .standard, .follow: resume { self.send(wake: .now) }
+            case .standard, .follow: resume { self.proceed() }
             case .adapted(let request): resume { self.adapt(request) }
             case .refuse(let message): refuse(message)
             }
         }
+    }
+
+    /// Goes on after a question: with a look into the caches after the first one.
+    private func proceed() {
+        let isFirst = hops.withLock { state in
+            defer { state.hasLooked = true }
+            return !state.hasLooked
+        }
+        guard isFirst, let caching, caching.reads else { return send(wake: .now) }
+        look(into: caching, wake: .now)
     }
 
     package var decisions: DecisionSet { request.decisions ?? settings.values.decisions }
@@ -175,7 +192,12 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 : try UploadEngine.body(
                     of: edited, method: method, settings: settings, options: options,
                     workers: client.workers)
+            let isLate = hops.withLock { $0.hasLooked }
+            if !isLate, caching != nil || edited.caching != nil {
+                caching = try client.transferCaching(edited, method: method, settings: settings)
+            }
             hops.withLock { state in
+                if isLate { state.isEditedLate = true }
                 state.edited = edited
                 state.method = method
                 state.url = url
@@ -190,7 +212,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                     state.lostBody = false
                 }
             }
-            send(wake: .now)
+            proceed()
         } catch {
             end(TransferOutcome(error: error))
         }

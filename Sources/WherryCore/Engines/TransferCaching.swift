@@ -35,7 +35,7 @@ extension Client {
         guard let caching = request.caching, caching.reads || caching.writes else { return nil }
         var failure: WherryError?
         var timed: TimedCaching?
-        if settings.options[.insecure] == 0, TimedCaching.fits(request) {
+        if settings.options[.insecure] == 0, TimedCaching.fits(request, settings.fields) {
             do {
                 timed = try timedCaching(request, caching, method: method, settings: settings)
             } catch {
@@ -78,40 +78,57 @@ extension RequestTransfer {
 
     private func answer(from caching: TransferCaching, wake: Wake) {
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-        let found = caching.timed?.read(client.transport.clock) ?? .failure(.missing)
+        let found = find(in: caching)
+        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
         switch found {
-        case .success(let entry):
-            let url = hops.withLock { $0.url.text }
-            let response = Response(
-                head: entry.head, body: entry.body, url: url, marks: .stored)
+        case .success(let response):
             guard caching.policy == .thenNetwork else { return tell(response) }
-            caching.shown.withLock { $0 = entry.body }
+            caching.shown.withLock { $0 = response.body }
             emit(.cached(response))
         case .failure(let refusal):
+            if client.isDebugging { DebugLog.notServed(self, refusal) }
             if caching.policy == .only {
                 return end(TransferOutcome(error: caching.failure ?? refusal.error))
             }
         }
-        ask(wake: wake)
+        send(wake: wake)
+    }
+
+    /// The stored answer, if this request would accept it from the network too.
+    private func find(in caching: TransferCaching) -> Result<Response, TimedRefusal> {
+        guard let timed = caching.timed else { return .failure(.missing) }
+        return timed.read(client.transport.clock).flatMap { entry in
+            let url = hops.withLock { $0.url.text }
+            let response = Response(
+                head: entry.head, body: entry.body, url: url, marks: .stored)
+            guard
+                ResponseRules.error(
+                    response, method: method, request: request, options: options) != nil
+            else { return .success(response) }
+            timed.remove()
+            return .failure(.damaged)
+        }
     }
 
     /// Ends with a stored answer, as if it had come just now.
     private func tell(_ response: Response) {
         if options[.wantHead] == 1 { emit(.head(response)) }
-        judge(response)
+        end(TransferOutcome(response: response))
     }
 
     /// Ends with a success of the network, which the cache has by then if it is to have it.
     func keep(_ response: Response, in caching: TransferCaching) {
-        var response = response
-        if let shown = caching.shown.withLock({ $0 }), shown == response.body {
-            response = response.marked(.unchanged)
-        }
-        guard caching.writes, let timed = caching.timed, !response.isLengthUnverified else {
-            return end(TransferOutcome(response: response))
-        }
-        client.workers.submit { [self, response] in
-            if !timed.write(head: response.head, body: response.body, client.transport.clock),
+        // Of parts and of 304 nobody knows the whole.
+        let timed =
+            caching.writes && !response.isLengthUnverified && response.status != 206
+            && response.status != 304 && !hops.withLock { $0.isEditedLate }
+            ? caching.timed : nil
+        let shown = caching.shown.withLock { $0 }
+        guard timed != nil || shown != nil else { return end(TransferOutcome(response: response)) }
+        client.workers.submit { [self] in
+            guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+            let response = shown == response.body ? response.marked(.unchanged) : response
+            if let timed, !timed.write(head: response.head, body: response.body, client.transport.clock),
                 client.isDebugging
             {
                 DebugLog.notStored(self)

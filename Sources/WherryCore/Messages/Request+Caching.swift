@@ -12,7 +12,8 @@ public enum CachePolicy: Int32, Sendable, CaseIterable {
     case use = 1
     /// The timed cache alone: the network is never asked, and `cacheMiss` says why nothing serves.
     case only = 2
-    /// The network is asked whatever is stored, and the answer is stored.
+    /// The network is asked whatever is stored, and the answer is stored; with a
+    /// ``Request/cacheDuration`` of zero it is not, and what is stored stays.
     case refresh = 3
     /// What is stored is told at once, and then the network is asked; its answer is the end.
     case thenNetwork = 4
@@ -53,11 +54,18 @@ extension Request {
         get { cachePolicy == .use }
         set { if newValue != loadsCache { cachePolicy = newValue ? .use : nil } }
     }
-    /// How long a success may serve later requests of the same base, URL, method, parameters and
-    /// body, whatever its header says; milliseconds count, and what is below is cut off. Zero, the
-    /// default, and less store nothing (K1).
+    /// How long a success may serve later requests of the same base, URL, method, parameters, query
+    /// and body, whatever its header says; milliseconds count, and what is below is cut off. Zero,
+    /// the default, and less store nothing (K1).
     ///
-    /// Uploads of parts and files, streamed bodies and downloads are never stored.
+    /// `Authorization` and `Cookie` count too, as they are sent, so that two users never share. No
+    /// other header field does unless ``cacheHeaders`` names it, nor do the client's default
+    /// parameters, its CA file and its proxy: where answers differ by those, give each a
+    /// ``cachePartition``. With decisions the edited request is what counts; once one was edited
+    /// again, after a redirect, its answer is not stored.
+    ///
+    /// Uploads of parts and files, streamed bodies, requests with `Range` and downloads are never
+    /// stored, nor are answers with the status 206 or 304.
     public var cacheDuration: Duration {
         get { .milliseconds(caching?.duration ?? 0) }
         set {
@@ -77,14 +85,14 @@ extension Request {
         get { caching?.partition ?? "" }
         set { if newValue != cachePartition { setCaching { $0.partition = newValue } } }
     }
-    /// Names of parameters that do not count for the cache and the identifier: a time, a signature
-    /// (K19). None by default.
+    /// Names of parameters, and of pairs in query and form, that do not count for the cache and the
+    /// identifier: a time, a signature (K19). None by default.
     public var cacheIgnoredParameters: Set<String> {
         get { caching?.ignored ?? [] }
         set { if newValue != cacheIgnoredParameters { setCaching { $0.ignored = newValue } } }
     }
-    /// Names of header fields that count for the timed cache, as they are sent: `Authorization`,
-    /// `Accept-Language` (K19). None by default.
+    /// Names of header fields that count for the timed cache too, with all values they are sent with:
+    /// `Accept-Language`, say (K19). None by default; `Authorization` and `Cookie` always count.
     public var cacheHeaders: [String] {
         get { caching?.fields ?? [] }
         set { if newValue != cacheHeaders { setCaching { $0.fields = newValue } } }

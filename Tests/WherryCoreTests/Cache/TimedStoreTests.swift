@@ -196,6 +196,68 @@ import Testing
         #expect(read(one, key) == "2")
     }
 
+    @Test("K9 K14 what is cleared by its method is gone from every memory")
+    func clearedMethod() throws {
+        let bench = try StoreBench()
+        let (one, two) = (try bench.timedStore(), try bench.timedStore())
+        let key = try key("GET")
+        one.write(entry(key), for: key)
+        #expect(read(one, key) == "{}" && read(two, key) == "{}")
+        // As a sweep does it.
+        try FileManager.default.removeItem(atPath: bench.path + "/store/" + bench.entryFiles[0])
+        #expect(read(one, key) == "{}" && read(two, key) == "{}")
+        #expect(one.removeAll(method: "GET") == 0)
+        #expect(read(one, key) == "missing" && read(two, key) == "missing")
+    }
+
+    @Test("K18 an answer in memory is told to be in use, once a minute")
+    func touched() throws {
+        let bench = try StoreBench()
+        let cache = try bench.timedStore()
+        let key = try key()
+        cache.write(entry(key), for: key)
+        #expect(read(cache, key) == "{}")
+        let file = bench.path + "/store/" + bench.entryFiles[0]
+        func isOld(afterUseAt time: Int64) throws -> Bool {
+            let past = Date(timeIntervalSince1970: 1_000_000)
+            let files = FileManager.default
+            try files.setAttributes([.modificationDate: past], ofItemAtPath: file)
+            #expect(read(cache, key, at: time) == "{}")
+            return try files.attributesOfItem(atPath: file)[.modificationDate] as? Date == past
+        }
+        #expect(try isOld(afterUseAt: noon + 59_999))
+        #expect(try !isOld(afterUseAt: noon + 60_000))
+        #expect(try isOld(afterUseAt: noon + 119_999))
+        #expect(try !isOld(afterUseAt: noon + 120_000))
+    }
+
+    @Test("K20 what is refused goes only while it is what was read")
+    func replaced() throws {
+        let bench = try StoreBench()
+        let store = try bench.store()
+        let folder = store.folder(of: "url")
+        func write(_ body: String, at time: Int64) -> EntryFile {
+            let file = EntryFile(
+                key: [1], description: [2], body: Bytes(body), storedAt: time)
+            #expect(store.write(file, to: "name", in: folder))
+            return file
+        }
+        let old = write("old", at: noon)
+        let new = write("new", at: noon + 1)
+        let stamp = store.stamp(folder)
+        #expect(!store.remove("name", in: folder, ifStill: old))
+        #expect(!store.remove("name", in: folder, ifStill: nil))
+        #expect(store.read("name", in: folder, key: [1]) == .entry(new))
+        #expect(store.stamp(folder) != stamp && bench.entryFiles.count == 1)
+        #expect(store.remove("name", in: folder, ifStill: new))
+        #expect(!store.remove("name", in: folder, ifStill: new))
+        #expect(bench.entryFiles.isEmpty && store.read("name", in: folder, key: [1]) == .missing)
+        _ = write("damaged", at: noon)
+        try bench.write([1, 2, 3], to: bench.entryFiles[0])
+        #expect(!store.remove("name", in: folder, ifStill: new))
+        #expect(store.remove("name", in: folder, ifStill: nil) && bench.entryFiles.isEmpty)
+    }
+
     @Test("SEC-C10 parameters, fields and the query are not on disk as they are")
     func secrets() throws {
         let bench = try StoreBench()

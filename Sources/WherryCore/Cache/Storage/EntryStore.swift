@@ -209,6 +209,45 @@ package final class EntryStore: Sendable {
         return true
     }
 
+    /// Takes an entry away if it is still the one that was seen: another process may have written a
+    /// newer one meanwhile.
+    ///
+    /// - Parameter seen: with or without its body; `nil` for what could not be read.
+    /// - Returns: whether it is gone.
+    @discardableResult
+    package func remove(_ name: String, in folder: Folder, ifStill seen: EntryFile?) -> Bool {
+        guard let open = try? existing(folder), let aside = try? Self.temporaryName() else {
+            return false
+        }
+        defer { counters.add(1, to: folder.slot) }
+        // Out of everybody's way first, so that what is looked at is what goes.
+        guard (try? open.rename(name, to: aside, replacing: false)) != nil else { return false }
+        let size = (try? open.status(of: aside)?.size) ?? 0
+        let isSame: Bool
+        if let seen {
+            isSame = Self.head(at: aside, in: open).map { head, _ in
+                head.key == seen.key && head.description == seen.description
+                    && head.storedAt == seen.storedAt
+                    && head.uselessAfter == seen.uselessAfter
+            } ?? false
+        } else {
+            isSame = open.contents(of: aside, limit: Int(clamping: limit)).flatMap {
+                EntryFile($0)
+            } == nil
+        }
+        // A newer one goes back, unless one that is newer still has the name.
+        if !isSame, (try? open.rename(aside, to: name, replacing: false)) != nil { return false }
+        guard let isGone = try? open.remove(aside), isGone else { return false }
+        counters.add(-size, to: Self.totalBytes)
+        return isSame
+    }
+
+    /// Changes whenever everything is taken away, or everything of a kind, wherever it lies.
+    package var clearings: Int64 { counters[Self.allStamp] }
+
+    /// Tells whoever has entries in memory that none of them is good any more.
+    package func invalidateAll() { counters.add(1, to: Self.allStamp) }
+
     /// Tells whoever has entries of the folder in memory that they are no longer good.
     package func invalidate(_ folder: Folder) { counters.add(1, to: folder.slot) }
 
@@ -240,7 +279,11 @@ package final class EntryStore: Sendable {
 
     /// What is told of an entry before its body; `nil` for what is none.
     private static func head(of name: String, in open: Directory) -> (EntryFile, Int64)? {
-        guard !name.hasPrefix("."), let file = try? File.open(name, [.read], in: open),
+        name.hasPrefix(".") ? nil : head(at: name, in: open)
+    }
+
+    private static func head(at name: String, in open: Directory) -> (EntryFile, Int64)? {
+        guard let file = try? File.open(name, [.read], in: open),
             let size = try? file.status().size,
             let bytes = try? file.read(min(Int(clamping: size), 16_384), at: 0)
         else { return nil }

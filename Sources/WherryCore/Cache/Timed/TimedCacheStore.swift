@@ -1,6 +1,7 @@
 // Wherry: the answers of the timed cache, on disk and in memory.
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import WherrySystem
 
 /// Keeps answers by ``TimedKey``: the folder is that of base and URL, the file's name that of
@@ -8,11 +9,24 @@ import WherrySystem
 ///
 /// Every call may block for the disk, but for what is in memory.
 package final class TimedCacheStore: Sendable {
-    private struct Held: Sendable {
+    private final class Held: Sendable {
         let entry: TimedEntry
         let folder: EntryStore.Folder
         let stamp: EntryStore.Stamp
+        /// When the disk last heard that it is used; milliseconds since 1970.
+        let touchedAt: Atomic<Int64>
+
+        init(entry: TimedEntry, folder: EntryStore.Folder, stamp: EntryStore.Stamp, at now: Int64) {
+            self.entry = entry
+            self.folder = folder
+            self.stamp = stamp
+            touchedAt = Atomic(now)
+        }
     }
+
+    /// Uses in memory are told to the disk once in so many milliseconds, so that what is used most
+    /// is not the first to go (K18).
+    private static let touchInterval: Int64 = 60_000
 
     package let entries: EntryStore
     private let memory: MemoryLayer<TimedKey, Held>
@@ -61,6 +75,11 @@ package final class TimedCacheStore: Sendable {
         if let held = memory.value(key), held.stamp == entries.stamp(held.folder),
             held.entry.refusal(at: now, appVersion: appVersion, cacheVersion: cacheVersion) == nil
         {
+            let last = held.touchedAt.load(ordering: .relaxed)
+            if now.subtractingSaturating(last).magnitude >= Self.touchInterval.magnitude {
+                held.touchedAt.store(now, ordering: .relaxed)
+                entries.touch(name(key), in: held.folder)
+            }
             return .success(held.entry)
         }
         memory.remove(key)
@@ -70,7 +89,7 @@ package final class TimedCacheStore: Sendable {
         switch entries.read(name, in: folder, key: Array(digest(key).utf8)) {
         case .missing: return .failure(.missing)
         case .damaged:
-            entries.remove(name, in: folder)
+            entries.remove(name, in: folder, ifStill: nil)
             return .failure(.damaged)
         case .entry(let file):
             let entry = TimedEntry(file)
@@ -79,12 +98,12 @@ package final class TimedCacheStore: Sendable {
                     $0.refusal(at: now, appVersion: appVersion, cacheVersion: cacheVersion)
                 } ?? .damaged
             guard let entry, refusal == nil else {
-                entries.remove(name, in: folder)
+                entries.remove(name, in: folder, ifStill: file)
                 return .failure(refusal ?? .damaged)
             }
             entries.touch(name, in: folder)
             memory.insert(
-                Held(entry: entry, folder: folder, stamp: stamp), for: key,
+                Held(entry: entry, folder: folder, stamp: stamp, at: now), for: key,
                 cost: entry.body.count + entry.block.count + 1024)
             return .success(entry)
         }
@@ -113,7 +132,7 @@ package final class TimedCacheStore: Sendable {
                         place: entries.place(of: name, in: folder), entry: entry,
                         bodyBytes: size - Int64(head.headCount)))
             } else {
-                entries.remove(name, in: folder)
+                entries.remove(name, in: folder, ifStill: head)
             }
         }
         if let url {
@@ -197,6 +216,8 @@ package final class TimedCacheStore: Sendable {
             if entries.remove(name, in: folder) { count += 1 }
             return true
         }
+        // What a sweep took from the disk may still be in somebody's memory, under any URL.
+        entries.invalidateAll()
         return count
     }
 

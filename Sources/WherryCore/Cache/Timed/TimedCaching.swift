@@ -10,6 +10,8 @@ package struct TimedCaching: Sendable {
     private let store: TimedCacheStore
     private let appVersion: String
     private let caching: RequestCaching
+    /// The store's, when the request began.
+    private let beginning: Int64
 
     /// - Parameters:
     ///   - base: the base URL at the time of the call, as the caller wrote it.
@@ -23,19 +25,22 @@ package struct TimedCaching: Sendable {
                 base: request.ignoresBase ? nil : base, url: request.url, method: method,
                 parameters: request.countedParameters.map { .object($0) },
                 varying: Self.varying(request, caching, fields),
-                sensitive: Self.content(of: request) ?? "", partition: caching.partition)
+                sensitive: Self.content(of: request, caching.ignored) ?? "", partition: caching.partition)
         } catch {
             throw WherryError(.badParameters, error.message)
         }
         self.store = store
+        beginning = store.entries.clearings
         self.appVersion = appVersion
         self.caching = caching
     }
 
     /// Whether the answer to a request has a place in the cache at all (K7): not if it is handed
-    /// over in pieces, or belongs to a body that is not known beforehand.
-    package static func fits(_ request: Request) -> Bool {
-        if request.isStreamed { return false }
+    /// over in pieces, is a part of one, or belongs to a body that is not known beforehand.
+    ///
+    /// - Parameter fields: the client's, under the request's own.
+    package static func fits(_ request: Request, _ fields: [Headers.Field]) -> Bool {
+        if request.isStreamed || !values("Range", of: request, fields).isEmpty { return false }
         switch request.body {
         case .none, .form, .json, .bytes: return true
         case .file, .stream, .multipart: return false
@@ -43,9 +48,13 @@ package struct TimedCaching: Sendable {
     }
 
     /// What of a request the identifier leaves out, and the answer depends on all the same: query
-    /// and body. `nil` where there is neither.
-    private static func content(of request: Request) -> String? {
-        if request.query.isEmpty, case .none = request.body { return nil }
+    /// and body, but for pairs whose names do not count. `nil` where there is neither.
+    private static func content(of request: Request, _ ignored: Set<String>) -> String? {
+        func counted(_ pairs: [Request.Pair]) -> [Request.Pair] {
+            ignored.isEmpty ? pairs : pairs.filter { !ignored.contains($0.name) }
+        }
+        let query = counted(request.query)
+        if query.isEmpty, case .none = request.body { return nil }
         var writer = BinaryWriter()
         func pairs(_ kind: UInt8, _ pairs: [Request.Pair]) {
             guard !pairs.isEmpty else { return }
@@ -56,9 +65,9 @@ package struct TimedCaching: Sendable {
                 writer.text(pair.value)
             }
         }
-        pairs(1, request.query)
+        pairs(1, query)
         switch request.body {
-        case .form(let fields): pairs(2, fields)
+        case .form(let fields): pairs(2, counted(fields))
         case .json(let bytes):
             writer.integer(UInt8(3))
             writer.raw(bytes)
@@ -71,20 +80,37 @@ package struct TimedCaching: Sendable {
         return Hex.encode(Digest.hash(of: writer.bytes, .sha256))
     }
 
-    /// The fields that count, as they will be sent.
+    /// The fields that count, as they will be sent: those named by the caller, and always those
+    /// that say who asks, so that two users never share (K19).
     private static func varying(
         _ request: Request, _ caching: RequestCaching, _ fields: [Headers.Field]
     ) -> [Headers.Field] {
-        caching.fields.map { name in
-            if let own = request.headers.fields.first(where: { Headers.areEqual($0.name, name) }) {
-                return .init(name: name, value: own.value)
-            }
-            if let token = request.bearerToken, Headers.areEqual(name, "Authorization") {
-                return .init(name: name, value: "Bearer \(token)")
-            }
-            let common = fields.first { Headers.areEqual($0.name, name) }
-            return .init(name: name, value: common?.value)
+        var counted: [Headers.Field] = []
+        func add(_ name: String, isNamed: Bool) {
+            guard !counted.contains(where: { Headers.areEqual($0.name, name) }) else { return }
+            let values = values(name, of: request, fields)
+            // A named field that is not sent is another case than an empty one.
+            if values.isEmpty, isNamed { counted.append(.init(name: name, value: nil)) }
+            counted += values.map { .init(name: name, value: $0) }
         }
+        for name in caching.fields { add(name, isNamed: true) }
+        for name in identifying { add(name, isNamed: false) }
+        return counted
+    }
+
+    /// Fields that say who asks.
+    private static let identifying = ["Authorization", "Cookie"]
+
+    /// All values that a field is sent with.
+    private static func values(
+        _ name: String, of request: Request, _ fields: [Headers.Field]
+    ) -> [String] {
+        let own = request.headers.fields.filter { Headers.areEqual($0.name, name) }
+        guard own.isEmpty else { return own.compactMap(\.value) }
+        if let token = request.bearerToken, Headers.areEqual(name, "Authorization") {
+            return ["Bearer \(token)"]
+        }
+        return fields.filter { Headers.areEqual($0.name, name) }.compactMap(\.value)
     }
 
     /// The stored answer, or why it may not be given; what may not is deleted.
@@ -95,18 +121,24 @@ package struct TimedCaching: Sendable {
     }
 
     /// Deletes the stored answer. `false` where there is none.
+    @discardableResult
     package func remove() -> Bool { store.remove(key) }
 
-    /// Stores a success (K1, K7).
+    /// Stores a success (K1, K7), unless everything was cleared since the request began: then it
+    /// is older than the wish to have nothing.
     ///
     /// - Returns: whether it is stored.
     @discardableResult
     package func write(head: ResponseHead, body: Bytes, _ clock: any Clock) -> Bool {
-        store.write(
+        guard store.entries.clearings == beginning else { return false }
+        let isStored = store.write(
             TimedEntry(
                 key, head: head, body: body, storedAt: clock.wallMilliseconds,
                 duration: caching.duration, appVersion: appVersion, cacheVersion: caching.version),
             for: key)
+        guard isStored, store.entries.clearings != beginning else { return isStored }
+        store.remove(key)
+        return false
     }
 }
 

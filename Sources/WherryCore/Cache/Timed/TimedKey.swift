@@ -73,9 +73,11 @@ package struct TimedKey: Hashable, Sendable {
         var writer = BinaryWriter()
         writer.text(sensitive)
         writer.text(partition)
-        for field in varying.map({ ($0.name.lowercased(), $0.value) }).sorted(by: { $0.0 < $1.0 }) {
-            writer.text(field.0)
-            writer.optional(field.1) { $0.text($1) }
+        // By name; several of one name stay in their order, which may mean something.
+        let names = varying.enumerated().map { ($0.element.name.lowercased(), $0.offset) }
+        for (name, place) in names.sorted(by: <) {
+            writer.text(name)
+            writer.optional(varying[place].value) { $0.text($1) }
         }
         apart = writer.bytes
     }
