@@ -230,7 +230,7 @@ typedef enum wherry_cache_policy {
   WHERRY_CACHE_OFF = 0,         /* neither read nor write */
   WHERRY_CACHE_USE = 1,         /* answer from the timed cache while good, else ask and write */
   WHERRY_CACHE_ONLY = 2,        /* never ask: E_CACHE_MISS, and why, if nothing is good */
-  WHERRY_CACHE_REFRESH = 3,     /* ask, and write */
+  WHERRY_CACHE_REFRESH = 3,     /* ask, and write if duration_ms > 0 */
   WHERRY_CACHE_THEN_NETWORK = 4 /* a CACHED event if there is one, then ask: DONE is fresh */
 } wherry_cache_policy;
 
@@ -305,14 +305,18 @@ wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t dec
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest,
     const char *value);
 /* The timed cache. A success is stored for duration_ms, whatever its header says (<= 0: never), under
- * base, URL, method, the request's own parameters, query and body; header fields do not count.
- * Streamed, multipart and file bodies and downloads are not stored, nor is anything with INSECURE.
+ * base, URL, method, the request's own parameters, query and body, and the Authorization and Cookie it
+ * is sent with. No other header field counts unless it is named below, nor do the client's default
+ * parameters, its CA file and its proxy. Streamed, multipart and file bodies, requests with Range and
+ * downloads are not stored, nor are 206 and 304, nor anything with INSECURE. With decisions the edited
+ * request is what counts; once a decision has edited it again, after a redirect, nothing is stored.
  * Where the storage folder cannot be had requests go on without: see wherry_client_cache_usage. */
 wherry_status wherry_request_set_cache(wherry_request *request, wherry_cache_policy policy,
     int64_t duration_ms);
-/* A parameter (time, signature) that does not count for identifier and cache. */
+/* A parameter (time, signature) that does not count for identifier and cache; nor does a pair of that
+ * name in query and form. */
 wherry_status wherry_request_add_cache_ignored(wherry_request *request, const char *parameter);
-/* A header field that counts, as it is sent: Authorization, Accept-Language. */
+/* A header field that counts too, with all values it is sent with: Accept-Language, X-User. */
 wherry_status wherry_request_add_cache_header(wherry_request *request, const char *name);
 /* A text that counts too, such as the user's name. Not kept as it is. NULL: none. */
 wherry_status wherry_request_set_cache_partition(wherry_request *request, const char *text);

@@ -11,20 +11,20 @@ from conftest import Scope, wherry
 def test_K2_a_stored_answer_serves_the_next_command(server: Scope, tmp_path: pathlib.Path) -> None:
     store = ("--cache-directory", tmp_path / "store")
     url = server.url("/cache")
-    first = wherry("get", url, "--cache", 180, *store)
-    second = wherry("get", url, "--cache", 180, *store)
+    first = wherry("get", url, "--cache", 86400, *store)
+    second = wherry("get", url, "--cache", 86400, *store)
 
     assert first.status == second.status == 0
     assert first.out == second.out != b""
     assert len(server.requests()) == 1
     told = wherry("get", url, "--cache-policy", "only", "--json-output", *store).json
     assert told["from_cache"] is True and told["json"] == json.loads(first.out)
-    fresh = wherry("get", url, "--cache", 180, "--cache-policy", "refresh", *store)
+    fresh = wherry("get", url, "--cache", 86400, "--cache-policy", "refresh", *store)
     assert fresh.out != first.out
     target = tmp_path / "out.json"
-    assert wherry("get", url, "--cache", 180, "-o", target, *store).status == 0
+    assert wherry("get", url, "--cache", 86400, "-o", target, *store).status == 0
     assert target.read_bytes() == fresh.out
-    assert "HTTP 200\n" in wherry("get", url, "-i", "--cache", 180, *store).text
+    assert "HTTP 200\n" in wherry("get", url, "-i", "--cache", 86400, *store).text
     assert len(server.requests()) == 2
 
 
@@ -41,16 +41,16 @@ def test_K8_K9_K10_list_show_usage_and_clear(server: Scope, tmp_path: pathlib.Pa
     store = ("--cache-directory", tmp_path / "store")
     url, other = server.url("/cache"), server.url("/json")
     assert "Nothing is stored" in wherry("cache", "list", *store).err
-    body = wherry("get", url, "--cache", 180, *store).out
-    wherry("post", url, "--data", "x", "--cache", 180, *store)
-    wherry("get", other, "--cache", 180, "--param", "token=planted", *store)
+    body = wherry("get", url, "--cache", 86400, *store).out
+    wherry("post", url, "--data", "x", "--cache", 86400, *store)
+    wherry("get", other, "--cache", 86400, "--param", "token=planted", *store)
 
     listed = wherry("cache", "list", *store)
     assert listed.status == 0 and len(listed.text.splitlines()) == 3
     assert f"GET {url}  200  " in listed.text and "planted" not in listed.text
     lines = wherry("cache", "list", url, "--method", "POST", "--json-output", *store).text.splitlines()
     [entry] = map(json.loads, lines)
-    assert entry["method"] == "POST" and 0 < entry["seconds_left"] <= 180
+    assert entry["method"] == "POST" and 0 < entry["seconds_left"] <= 86400
     assert wherry("cache", "show", url, *store).out == body
     assert "HTTP 200\n" in wherry("cache", "show", url, "--include", *store).text
     assert wherry("cache", "show", other, "--param", "token=planted", *store).status == 0
@@ -62,6 +62,32 @@ def test_K8_K9_K10_list_show_usage_and_clear(server: Scope, tmp_path: pathlib.Pa
     assert "1 answer deleted" in wherry("cache", "clear", *store).err
     assert wherry("cache", "usage", *store).text.startswith("0 answers, 0.0000 KB")
     assert len(server.requests()) == 3
+
+
+def test_K19_who_asks_with_other_fields_gets_another_answer(
+    server: Scope, tmp_path: pathlib.Path
+) -> None:
+    store = ("--cache-directory", tmp_path / "store")
+    url = server.url("/cache")
+    cases = [
+        ("--bearer", "anna"), ("--bearer", "berta"), ("-H", "Accept-Language: de"),
+        ("-H", "Accept-Language: fr"), (),
+    ]  # fmt: skip
+    bodies = []
+    for fields in cases:
+        bodies.append(wherry("get", url, "--cache", 86400, *fields, *store).out)
+        assert wherry("get", url, "--cache", 86400, *fields, *store).out == bodies[-1]
+        assert wherry("cache", "show", url, *fields, *store).out == bodies[-1]
+
+    assert len(set(bodies)) == len(cases) == len(server.requests())
+    assert wherry("cache", "show", url, "--bearer", "carla", *store).status == 9
+
+
+def test_K5_why_nothing_stored_serves_is_told(server: Scope, tmp_path: pathlib.Path) -> None:
+    ask = ("get", server.url("/cache"), "--cache", 86400, "--cache-directory", tmp_path / "store")
+
+    assert "Nothing stored serves! 1 missing" in wherry(*ask, "--debug").err
+    assert "Nothing stored serves" not in wherry(*ask, "--debug").err
 
 
 def test_C12_a_folder_that_cannot_be_used_is_told(tmp_path: pathlib.Path) -> None:

@@ -92,6 +92,16 @@ struct CacheShowCommand: StoredCommand {
             "A parameter of the query, as it was asked with; may be given again.",
             valueName: "name=value"))
     var param: [PairArgument] = []
+    @Option(
+        name: [.customShort("H"), .long],
+        help: ArgumentHelp(
+            "A header field, as it was asked with; may be given again.", valueName: "field"))
+    var header: [HeaderArgument] = []
+    @Option(
+        help: ArgumentHelp(
+            "The token it was asked with: itself, @FILE, or @- for standard input.",
+            valueName: "token"))
+    var bearer: String?
     @Flag(name: .shortAndLong, help: "Print status and header fields before the body.")
     var include = false
     @OptionGroup var storage: StorageOptions
@@ -100,6 +110,9 @@ struct CacheShowCommand: StoredCommand {
     func perform(_ cache: ResponseCache, _ console: Console) async throws {
         var request = Request(url, method: method ?? "GET")
         request.query = try param.map { try $0.pair() }
+        try ConnectionOptions.add(header, to: &request)
+        request.cacheHeaders = request.headers.fields.map(\.name)
+        request.bearerToken = try ConnectionOptions.token(bearer)
         let response = try await cache.response(to: request)
         if console.isJSON {
             var result = Report.success(response)

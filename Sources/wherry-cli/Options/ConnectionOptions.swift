@@ -73,9 +73,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         configuration.caFile = caFile
         configuration.isInsecure = insecure
         configuration.proxy = proxy
-        configuration.bearerToken = try bearer.map { token in
-            try token.first == "@" ? FileBytes.line(String(token.dropFirst())) : token
-        }
+        configuration.bearerToken = try Self.token(bearer)
         configuration.isDebugging = output.debug
         if let timeout { configuration.idleTimeout = timeout.duration }
         if let connectTimeout { configuration.connectTimeout = connectTimeout.duration }
@@ -84,8 +82,19 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         return try Client(configuration)
     }
 
+    /// The token that `--bearer` means.
+    static func token(_ bearer: String?) throws -> String? {
+        try bearer.map { token in
+            try token.first == "@" ? FileBytes.line(String(token.dropFirst())) : token
+        }
+    }
+
     /// Adds the header fields to a request.
     func addHeaders(to request: inout Request) throws {
+        try Self.add(header, to: &request)
+    }
+
+    static func add(_ header: [HeaderArgument], to request: inout Request) throws {
         for argument in header {
             for field in try argument.fields() {
                 if let value = field.value {

@@ -39,6 +39,8 @@ struct RequestOptions: ParsableArguments, Sendable {
         request.query = try param.map { try $0.pair() }
         try connection.addHeaders(to: &request)
         caching.apply(to: &request)
+        // Whoever gives a field expects another answer for it.
+        if caching.isUsed { request.cacheHeaders = request.headers.fields.map(\.name) }
         return request
     }
 }

@@ -129,22 +129,22 @@ def test_K16_the_stored_answer_first_and_then_the_fresh_one(
     url = server.url("/cache")
     told: List[wherry.Response] = []
     with wherry.Client(storage_directory=str(tmp_path / "own")) as client:
-        first = client.get(url, cache=60, on_cached=told.append)
+        first = client.get(url, cache=86400, on_cached=told.append)
         assert not told and not first.from_cache and not first.unchanged
-        second = client.get(url, cache=60, on_cached=told.append)
+        second = client.get(url, cache=86400, on_cached=told.append)
         assert told[0].from_cache and told[0].content == first.content
         assert not second.from_cache and second.content != first.content
         assert not second.unchanged
         same = server.url("/cache", body="same")
         for _ in range(2):
-            fresh = client.get(same, cache=60, on_cached=told.append)
+            fresh = client.get(same, cache=86400, on_cached=told.append)
         assert fresh.unchanged and told[-1].text == "same"
 
         def fail(_: wherry.Response) -> None:
             raise KeyError("mine")
 
         with pytest.raises(KeyError):
-            client.get(same, cache=60, on_cached=fail)
+            client.get(same, cache=86400, on_cached=fail)
 
 
 def test_K19_users_are_kept_apart(stored: wherry.Client, tmp_path: Any) -> None:
@@ -193,6 +193,7 @@ def test_C12_where_nothing_can_be_stored_requests_work(
 
 def test_K2_K8_K9_K16_with_asyncio(mock: wherry.MockTransport, tmp_path: Any) -> None:
     mock.add(None, "*", text="yes")
+    mock.advance(0)
 
     async def run() -> None:
         folder = str(tmp_path / "own")

@@ -65,9 +65,10 @@ if TYPE_CHECKING:
     class CacheKey(TypedDict, total=False):
         """The keywords that say which stored answer is meant."""
 
-        #: Parameters that do not count, such as a time or a signature.
+        #: Parameters, and pairs of query and form, that do not count: a time, a signature.
         cache_ignore: Iterable[str]
-        #: Header fields that count, as they are sent.
+        #: Header fields that count, with all values they are sent with. Authorization and Cookie
+        #: always do; no other field, default parameter, CA file or proxy of the client does.
         cache_headers: Iterable[str]
         #: Keeps answers apart: a user's name, say.
         cache_partition: Optional[str]
@@ -94,7 +95,7 @@ if TYPE_CHECKING:
         #: the answer to this one. 0 stores nothing.
         cache: Optional[float]
         #: "use" (the default with ``cache=``), "only" (CacheMissError rather than the network),
-        #: "refresh" (the network, and store), "then_network" or "off".
+        #: "refresh" (the network, and store if ``cache=`` is more than 0), "then_network" or "off".
         cache_policy: Optional[str]
         #: Called with the stored answer, if there is one, before the network is asked; the call
         #: returns the fresh one. Means "then_network".
