@@ -312,6 +312,22 @@ TEST("K19 ignored parameters do not count; named fields and the partition keep u
               "bad_header");
 }
 
+TEST("K19 SEC-C2 who sends other credentials never gets the answer") {
+  bench b = new_bench();
+  wherry_client *other = cached_client(b.stub, "1");
+  const char *names[] = {"Authorization", "Authorization", "Cookie", "cookie", "Accept"};
+  const char *values[] = {"a", "b", "a", "b", NULL};
+  for (int i = 0; i < 5; i++) {
+    wherry_request *request = asking("GET", URL, WHERRY_CACHE_USE, 60000);
+    CHECK_OK(wherry_request_set_header(request, names[i], values[i]));
+    CHECK(!is_cached(b.client, request) && is_cached(other, request));
+  }
+  CHECK_INT(wherry_stub_request_count(b.stub), 5);
+  wherry_request *part = asking("GET", URL, WHERRY_CACHE_USE, 60000);
+  CHECK_OK(wherry_request_set_header(part, "Range", "bytes=0-9"));
+  CHECK(!is_cached(b.client, part) && !is_cached(b.client, part));
+}
+
 TEST("C12 where nothing can be stored requests work, and the reason is told") {
   check_write_file(check_path("storage"), "", 0);
   bench b = new_bench();

@@ -90,7 +90,8 @@ def test_K8_K9_K10_reading_listing_and_clearing(
     assert entry.identifier == stored.identifier("POST", URL, parameters={"a": 1})
     assert entry.body_bytes == len(read.content) and entry.expires_in == 1
     assert entry.stored_at > 1.6e9
-    assert stored.cache.open(entry).content == read.content
+    opened = stored.cache.open(entry)
+    assert opened.content == read.content and opened.url == URL
     mock.advance(1.5)
     assert [e.method for e in stored.cache.entries()] == ["GET", "GET"]
     with pytest.raises(wherry.CacheMissError):
@@ -145,6 +146,37 @@ def test_K16_the_stored_answer_first_and_then_the_fresh_one(
 
         with pytest.raises(KeyError):
             client.get(same, cache=86400, on_cached=fail)
+
+
+def test_K16_another_policy_is_refused(stored: wherry.Client, mock: wherry.MockTransport) -> None:
+    def note(_: wherry.Response) -> None:
+        raise AssertionError("nothing is stored")
+
+    for policy in ("use", "only", "refresh", "off"):
+        with pytest.raises(wherry.ArgumentError) as caught:
+            stored.get(URL, cache_policy=policy, on_cached=note)
+        assert caught.value.reason == "bad_option"
+        with pytest.raises(wherry.ArgumentError):
+            stored.get(URL, on_cached=note, cache_policy=policy)
+    assert not mock.requests
+    stored.get(URL, cache=60, on_cached=note, cache_policy="then_network")
+    assert len(mock.requests) == 1
+
+
+def test_K19_who_sends_other_credentials_never_gets_the_answer(
+    stored: wherry.Client, mock: wherry.MockTransport
+) -> None:
+    cases: List[Any] = [
+        {"auth": wherry.Bearer("anna")}, {"auth": wherry.Bearer("berta")},
+        {"auth": ("anna", "a")}, {"headers": {"Cookie": "a=1"}}, {"headers": {"Cookie": "a=2"}}, {},
+    ]  # fmt: skip
+    for case in cases:
+        assert not stored.get(URL, cache=60, **case).from_cache
+        assert stored.get(URL, cache=60, **case).from_cache
+    assert len(mock.requests) == len(cases)
+    for sign in ("1", "2"):
+        found = stored.get(URL, cache=60, params={"sign": sign}, cache_ignore="sign")
+        assert found.from_cache
 
 
 def test_K19_users_are_kept_apart(stored: wherry.Client, tmp_path: Any) -> None:

@@ -98,7 +98,7 @@ if TYPE_CHECKING:
         #: "refresh" (the network, and store if ``cache=`` is more than 0), "then_network" or "off".
         cache_policy: Optional[str]
         #: Called with the stored answer, if there is one, before the network is asked; the call
-        #: returns the fresh one. Means "then_network".
+        #: returns the fresh one. Means "then_network"; with another policy it is refused.
         on_cached: Optional[Callable[[Response], object]]
 
         #: Called with a Progress while bytes move.
@@ -163,7 +163,7 @@ class Draft:
         self.wants_metrics = False
         self.on_cached: Optional[Callable[[Response], object]] = None
         self._cache_seconds: float = 0
-        self._cache_policy = codes.CACHE_USE
+        self._cache_policy: Optional[int] = None
         self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
 
     def apply(self, options: Mapping[str, Any]) -> Draft:
@@ -320,16 +320,24 @@ class Draft:
         if name not in CACHE_POLICIES:
             known = ", ".join(CACHE_POLICIES)
             raise ArgumentError(f"cache_policy= is one of {known}, not {name!r}", "bad_option")
-        self._cache_policy = CACHE_POLICIES[name]
-        self._set_cache()
+        self._set_policy(CACHE_POLICIES[name])
 
     def set_on_cached(self, function: Callable[[Response], object]) -> None:
         self.on_cached = function
-        self.cache_policy("then_network")
+        self._set_policy(codes.CACHE_THEN_NETWORK)
+
+    def _set_policy(self, policy: int) -> None:
+        if self._cache_policy not in (None, policy):
+            raise ArgumentError(
+                'on_cached= means cache_policy="then_network", and goes with no other', "bad_option"
+            )
+        self._cache_policy = policy
+        self._set_cache()
 
     def _set_cache(self) -> None:
         duration = cut_milliseconds(self._cache_seconds)
-        check(lib.wherry_request_set_cache(self.handle, self._cache_policy, duration))
+        policy = codes.CACHE_USE if self._cache_policy is None else self._cache_policy
+        check(lib.wherry_request_set_cache(self.handle, policy, duration))
 
     def cache_ignore(self, names: Union[str, Iterable[str]]) -> None:
         for name in (names,) if isinstance(names, str) else names:
