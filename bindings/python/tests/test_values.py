@@ -17,8 +17,11 @@ from conftest import ROOT, run_python
 
 import wherry
 from wherry import _body, _codes, _native
+from wherry._cache import CacheEntry
 from wherry._errors import CLASSES
+from wherry._mock import MockRequest
 from wherry._options import flat, milliseconds
+from wherry._progress import TransferInfo
 from wherry._response import Lines, Pieces, Response, charset
 
 HEADER = os.path.join(ROOT, "include", "wherry.h")
@@ -143,10 +146,29 @@ def test_R12_an_empty_body_or_one_space_is_none() -> None:
     assert Response(204).json() is None
     assert Response(200, body=b" ").json() is None
     assert Response(200, body=b'{"a":null}').json() == {"a": None}
+    page = Response(200, body=b"<html>")
     with pytest.raises(wherry.DecodeError) as caught:
-        Response(200, body=b"<html>").json()
-    assert caught.value.reason == "bad_json"
-    assert isinstance(caught.value, ValueError)
+        page.json()
+    assert caught.value.reason == "bad_json_body"
+    assert (caught.value.http_status, caught.value.response) == (200, page)
+    assert isinstance(caught.value, ValueError) and isinstance(caught.value, wherry.HTTPStatusError)
+
+
+def test_messages_never_show_a_query() -> None:
+    url = "http://h/x?api_key=SECRET"
+    with pytest.raises(wherry.HTTPStatusError) as refused:
+        Response(403, url=url).raise_for_status()
+    assert str(refused.value) == "403 Forbidden for http://h/x?... [http_status]"
+    with pytest.raises(wherry.ArgumentError) as cut:
+        wherry.get(url + "\0")
+    with pytest.raises(wherry.ArgumentError) as field:
+        wherry.get("http://h/x", headers={"X-Key": "SECRET\0"})
+    entry = CacheEntry(("", "", "GET", url, 0, 0, 0, 200))
+    running = TransferInfo((1, "GET", url, None, None, 0, 0, 1, 1))
+    sent = MockRequest("GET", url, wherry.Headers([]), b"")
+    for told in (cut.value, field.value, Response(403, url=url), entry, running, sent):
+        assert "SECRET" not in repr(told) + str(told)
+    assert "http://h/x?..." in str(cut.value) and "http://h/x?..." in repr(running)
 
 
 def test_raise_for_status_lets_good_answers_pass() -> None:

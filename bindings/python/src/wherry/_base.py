@@ -10,7 +10,7 @@ from . import _codes as codes
 from ._bridge import (
     Cell, check, copy_text, freed, last_error, lib, made, progress_of, text, transfer_rows,
 )  # fmt: skip
-from ._errors import ArgumentError, StateError, WherryError
+from ._errors import ArgumentError, StateError, WherryError, shown
 from ._headers import ClientHeaders
 from ._options import Timeout, Unset, credentials, flat, pairs, word
 from ._progress import Progress, TransferInfo
@@ -348,7 +348,7 @@ class BaseClient(Generic[Answer]):
         try:
             name = lib.wherry_request_identifier(draft.handle, self._live())
             if name is None:
-                raise ArgumentError(f"{url!r} has no identifier", "bad_url")
+                raise ArgumentError(f"{shown(url)!r} has no identifier", "bad_url")
             return str(name.decode())
         finally:
             draft.free()
@@ -415,7 +415,7 @@ class BaseClient(Generic[Answer]):
 
     def __repr__(self) -> str:
         state = "closed" if self.is_closed else "open"
-        return f"<{type(self).__name__} {self.base_url or '(no base)'} {state}>"
+        return f"<{type(self).__name__} {shown(self.base_url) or '(no base)'} {state}>"
 
     def __getstate__(self) -> Dict[str, Any]:
         if self._transport is not None:
@@ -457,7 +457,7 @@ def _match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
     if not which:
         return codes.MATCH_ALL, None
     if len(which) > 1:
-        raise ArgumentError("only one of url=, tag=, identifier= and path= at a time", "bad_option")
+        raise ArgumentError("only one of url=, tag=, identifier= and path= at a time", "bad_argument")
     ((name, key),) = which.items()
     if key is None:
         raise ArgumentError(
@@ -469,7 +469,7 @@ def _match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
     if isinstance(key, (str, bytes)):
         return match, text(key)
     if match != codes.MATCH_URL:
-        raise ArgumentError(f"{name}= names one, not several: {key!r}", "bad_argument")
+        raise ArgumentError(f"{name}= names one, not several: {type(key).__name__}", "bad_argument")
     return codes.MATCH_URLS, text("\n".join(one for one in key if "\n" not in one))
 
 

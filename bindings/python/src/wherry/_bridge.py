@@ -8,7 +8,7 @@ import ctypes
 import struct
 
 from . import _codes as codes
-from ._errors import CLASSES, ArgumentError, FailedImage, WherryError
+from ._errors import CLASSES, ArgumentError, FailedImage, WherryError, shown
 from ._native import Library, load
 
 TYPE_CHECKING = False
@@ -131,12 +131,21 @@ def text(value: Text, reason: str = "bad_argument") -> bytes:
         try:
             value = value.encode()
         except UnicodeEncodeError as error:
-            raise ArgumentError(f"{value!r} is not Unicode text: {error}", reason) from None
+            raise ArgumentError(f"{_told(value, reason)} is not Unicode text: {error}", reason) from None
     elif not isinstance(value, bytes):
         raise TypeError(f"expected str or bytes, not {type(value).__name__}")
     if b"\0" in value:
-        raise ArgumentError(f"{value!r} holds a NUL", reason)
+        raise ArgumentError(f"{_told(value, reason)} holds a NUL", reason)
     return value
+
+
+def _told(value: Text, reason: str) -> str:
+    """A refused text as a message shows it; what may be secret stays out of messages."""
+    if reason in ("bad_header", "bad_parameters"):
+        return "a header field" if reason == "bad_header" else "a parameter"
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return repr(shown(value))
 
 
 def text_at(pointer: int) -> Optional[str]:

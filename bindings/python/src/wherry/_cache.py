@@ -8,6 +8,7 @@ from . import _codes as codes
 from ._bridge import (
     CACHE_USAGE, Cell, bytes_at, check, copy_text, entry_rows, filled, lib, made, text,
 )  # fmt: skip
+from ._errors import shown
 from ._request import cut_milliseconds
 from ._response import Response
 
@@ -47,7 +48,7 @@ class CacheEntry:
         self.status_code: int = code
 
     def __repr__(self) -> str:
-        return f"<CacheEntry {self.method} {self.url} {self.status_code}>"
+        return f"<CacheEntry {self.method} {shown(self.url)} {self.status_code}>"
 
 
 class CacheUsage:

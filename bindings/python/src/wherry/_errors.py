@@ -12,14 +12,14 @@
     |-- NetworkError    (ConnectionError)  E_NETWORK    name lookup, connection, broken stream
     |-- TLSError        (ConnectionError)  E_TLS        the peer could not be trusted
     |-- HTTPStatusError                    E_HTTP       an answer came, and it was a refusal
+    |   `-- DecodeError (ValueError)       E_HTTP       its body is not the JSON that was asked for
     |-- FileError       (OSError)          E_FILE       the local file or directory
     |-- ImageError      (ValueError)       E_IMAGE      not a picture, or one we cannot encode
     |-- CacheMissError                     E_CACHE_MISS the cache alone was asked, and has nothing
     |-- LimitError                         E_LIMIT      a size or count limit
     |-- InternalError   (RuntimeError)     E_INTERNAL   a bug in Wherry: please report it
     |-- ForkedError     (RuntimeError)     E_FORKED     used in a forked child
-    |-- BusyError                          E_BUSY       held by another transfer or process
-    `-- DecodeError     (ValueError)       (none)       the body is not the JSON that was asked for
+    `-- BusyError                          E_BUSY       held by another transfer or process
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional, Tuple, Type
 
     from ._response import Response
+
+
+def shown(url: str) -> str:
+    """A URL as messages show it: a query may hold secrets, so `?...` stands for it."""
+    head, mark, _ = url.partition("?")
+    return head + "?..." if mark else url
 
 
 class FailedImage:
@@ -60,9 +66,35 @@ CLASSES: Dict[int, Type[WherryError]] = {}
 class WherryError(Exception):
     """What every error of Wherry is.
 
-    ``reason`` is a stable word of docs/errors.md, ``message`` one sentence for people. Numbers
-    are 0 and texts None where there is nothing to say.
+    Numbers are 0 and texts None where there is nothing to say. Attributes:
+
+    ``reason``        a stable word of docs/errors.md, for programs
+    ``message``       one sentence for people
+    ``status``        the C status that the class stands for
+    ``http_status``   the status of the answer, where one came
+    ``curl_code``     libcurl's code, where libcurl gave up
+    ``os_code``       the errno, where the system refused
+    ``retryable``     whether trying again may help
+    ``retry_after``   seconds the server asked us to wait
+    ``partial_path``  the unfinished file that was kept of a download
+    ``failed_images`` the pictures of an upload that did not get through
+    ``response``      the answer, where one came
+    ``context``       what the caller gave the request as ``context=``
+    ``underlying``    the failure beneath this one
     """
+
+    message: str
+    reason: str
+    http_status: int
+    curl_code: int
+    os_code: int
+    retryable: bool
+    retry_after: Optional[float]
+    partial_path: Optional[str]
+    failed_images: Tuple[FailedImage, ...]
+    response: Optional[Response]
+    context: Any
+    underlying: Optional[WherryError]
 
     #: The C status this class stands for.
     status: int = 0
@@ -170,5 +202,5 @@ class BusyError(WherryError, status=-14):
     """Held by another transfer or process, or full for the moment."""
 
 
-class DecodeError(WherryError, ValueError):
-    """The body is not what it was asked to be read as."""
+class DecodeError(HTTPStatusError, ValueError):
+    """The body is not what it was asked to be read as; see ``response`` and ``http_status``."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ._bridge import Cell, bytes_at, check, lib, made, text, text_at
+from ._errors import shown
 from ._headers import Headers
 from ._options import json_bytes, pairs
 
@@ -31,7 +32,7 @@ class MockRequest:
         return json.loads(self.content)
 
     def __repr__(self) -> str:
-        return f"<MockRequest {self.method} {self.url}>"
+        return f"<MockRequest {self.method} {shown(self.url)}>"
 
 
 class MockTransport:

@@ -93,7 +93,7 @@ class Timeout:
 def milliseconds(seconds: float) -> int:
     """A positive time as the library takes it; never rounded down to "none"."""
     if not seconds > 0 or seconds > 9e12:
-        raise ArgumentError(f"a time limit of {seconds} s is not possible", "bad_option")
+        raise ArgumentError(f"a time limit of {seconds} s is not possible: more than 0, at most 9e12", "bad_value")
     return max(1, round(seconds * 1000))
 
 
@@ -198,7 +198,7 @@ def _word(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional
     if value is None:
         return None
     if value not in words:
-        raise ArgumentError(f"{name}= is one of {', '.join(words)}, not {value!r}", "bad_option")
+        raise ArgumentError(f"{name}= is one of {', '.join(words)}, not {value!r}", "bad_value")
     return words[value]
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ._codes import KINDS, STATES
+from ._errors import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class TransferInfo:
         self.state: str = STATES.get(state, "none")
 
     def __repr__(self) -> str:
-        return f"<TransferInfo {self.id} {self.kind} {self.state} {self.method} {self.url}>"
+        return f"<TransferInfo {self.id} {self.kind} {self.state} {self.method} {shown(self.url)}>"
 
 
 class Partial:

@@ -319,7 +319,7 @@ class Draft:
     def cache_policy(self, name: str) -> None:
         if name not in CACHE_POLICIES:
             known = ", ".join(CACHE_POLICIES)
-            raise ArgumentError(f"cache_policy= is one of {known}, not {name!r}", "bad_option")
+            raise ArgumentError(f"cache_policy= is one of {known}, not {name!r}", "bad_value")
         self._set_policy(CACHE_POLICIES[name])
 
     def set_on_cached(self, function: Callable[[Response], object]) -> None:
@@ -383,7 +383,7 @@ CACHE_POLICIES: Dict[str, int] = {
 def cut_milliseconds(seconds: float) -> int:
     """Whole milliseconds; what is more than can be counted is the most that can be."""
     if seconds != seconds:
-        raise ArgumentError("a time that is no number", "bad_option")
+        raise ArgumentError("a time that is no number", "bad_value")
     return int(max(-9e15, min(9e15, seconds)) * 1000)
 
 
@@ -391,7 +391,7 @@ def array_style(value: str) -> int:
     """The number behind the name of an array style."""
     styles = {"brackets": 0, "repeat": 1, "index": 2}
     if value not in styles:
-        raise ArgumentError(f"array_style= is one of {', '.join(styles)}", "bad_option")
+        raise ArgumentError(f"array_style= is one of {', '.join(styles)}", "bad_value")
     return styles[value]
 
 
@@ -399,7 +399,7 @@ def http_version(value: Any) -> int:
     """The number behind the name of an HTTP version."""
     versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}
     if value not in versions:
-        raise ArgumentError(f"http_version= is '1.1' or '2', not {value!r}", "bad_option")
+        raise ArgumentError(f"http_version= is '1.1' or '2', not {value!r}", "bad_value")
     return versions[value]
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ._errors import DecodeError, HTTPStatusError
+from ._errors import DecodeError, HTTPStatusError, shown
 from ._headers import Headers
 
 TYPE_CHECKING = False
@@ -17,8 +17,22 @@ if TYPE_CHECKING:
 
 
 class Response:
-    """An answer with its whole body, decoded."""
+    """An answer with its whole body, decoded. Attributes:
 
+    ``status_code``   the HTTP status
+    ``url``           where the answer came from, after redirects
+    ``tag``           the name of the request's group, as given with ``tag=``
+    ``from_cache``    whether the answer was stored and not fetched
+    ``unchanged``     whether the body is that which ``on_cached=`` was given before
+    ``history``       the redirects that led here, oldest first
+    ``failed_images`` the pictures of an upload that did not get through
+    ``context``       what the caller gave the request as ``context=``
+    ``metrics``       times, bytes and the like, where the request had ``metrics=True``
+    """
+
+    status_code: int
+    url: str
+    tag: Optional[str]
     # What few answers have stands here once, and not in each of them.
 
     #: Whether the answer was stored and not fetched.
@@ -101,8 +115,8 @@ class Response:
             return json.loads(body, **options)
         except (ValueError, RecursionError) as error:
             raise DecodeError(
-                f"the body is not JSON: {error}", "bad_json", response=self,
-                http_status=self.status_code,
+                f"the body is not JSON: {error}", "bad_json_body", response=self,
+                http_status=self.status_code, context=self.context,
             ) from error  # fmt: skip
 
     @property
@@ -143,7 +157,7 @@ class Response:
         if self.ok:
             return self
         cause = self._error
-        message = f"{self.status_code} {self.reason_phrase}".strip() + f" for {self.url}"
+        message = f"{self.status_code} {self.reason_phrase}".strip() + f" for {shown(self.url)}"
         raise HTTPStatusError(
             message,
             cause.reason if cause is not None and cause.reason else "http_status",

@@ -1,0 +1,53 @@
+# Wherry: calls that are mistakes are refused, with the word and the name of what was wrong
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator
+
+import pytest
+
+import wherry
+
+URL = "http://api.test/x"
+
+
+@pytest.fixture
+def mock() -> Iterator[wherry.MockTransport]:
+    with wherry.MockTransport() as made:
+        made.add("*", "http://api.test/*", json={})
+        yield made
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"timeout": -1}, {"timeout": 0}, {"timeout": 1e30}, {"timeout": float("nan")},
+        {"http_version": 3}, {"array_style": "nope"}, {"cache_policy": "nope"},
+        {"cache": float("nan")},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_value_that_an_option_does_not_take_is_bad_value(
+    mock: wherry.MockTransport, options: Dict[str, Any]
+) -> None:
+    with wherry.Client(transport=mock) as client:
+        with pytest.raises(wherry.ArgumentError) as caught:
+            client.get(URL, **options)
+        assert caught.value.reason == "bad_value" and not mock.requests
+        with pytest.raises(wherry.ArgumentError) as caught:
+            client.cancel(tag="a", url=URL)
+        assert caught.value.reason == "bad_argument"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: wherry.Compression(format="gif"),
+        lambda: wherry.Compression(metadata="nope"),
+        lambda: wherry.Compression(deadline=0),
+    ],
+)  # fmt: skip
+def test_a_compression_that_does_not_exist_is_bad_value(call: Callable[[], object]) -> None:
+    with pytest.raises(wherry.ArgumentError) as caught:
+        call()
+    assert caught.value.reason == "bad_value"
