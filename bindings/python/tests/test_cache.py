@@ -155,7 +155,7 @@ def test_K16_another_policy_is_refused(stored: wherry.Client, mock: wherry.MockT
     for policy in ("use", "only", "refresh", "off"):
         with pytest.raises(wherry.ArgumentError) as caught:
             stored.get(URL, cache_policy=policy, on_cached=note)
-        assert caught.value.reason == "bad_option"
+        assert caught.value.reason == "bad_argument"
         with pytest.raises(wherry.ArgumentError):
             stored.get(URL, on_cached=note, cache_policy=policy)
     assert not mock.requests

@@ -329,7 +329,8 @@ class Draft:
     def _set_policy(self, policy: int) -> None:
         if self._cache_policy not in (None, policy):
             raise ArgumentError(
-                'on_cached= means cache_policy="then_network", and goes with no other', "bad_option"
+                'on_cached= means cache_policy="then_network", and goes with no other',
+                "bad_argument",
             )
         self._cache_policy = policy
         self._set_cache()
