@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import inspect
+import os
+import re
 from typing import Any, Callable, Dict, Iterator
 
 import pytest
+from conftest import ROOT
 
 import wherry
+from wherry import _keywords
+from wherry._request import KEYWORDS
 
 URL = "http://api.test/x"
 
@@ -51,3 +57,25 @@ def test_a_compression_that_does_not_exist_is_bad_value(call: Callable[[], objec
     with pytest.raises(wherry.ArgumentError) as caught:
         call()
     assert caught.value.reason == "bad_value"
+
+
+KINDS = ("RequestOptions", "StreamOptions", "UploadOptions", "DownloadOptions", "Settings")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_help_and_the_manual_tell_of_every_keyword(name: str) -> None:
+    kind = getattr(wherry, name)
+    told = re.findall(r"^``(\w+)`` \(default [^)]*\): .", inspect.getdoc(kind) or "", re.M)
+    with open(os.path.join(ROOT, "bindings", "python", "README.md"), encoding="utf-8") as file:
+        manual = set(re.findall(r"^\| `(\w+)` \|", file.read(), re.M))
+
+    assert len(told) == len(set(told)) and set(told) == set(kind.__annotations__)
+    assert manual >= set(told)
+
+
+def test_every_keyword_of_a_request_has_a_type_and_the_other_way_round() -> None:
+    typed = set(_keywords.RequestOptions.__annotations__)
+
+    assert typed - set(KEYWORDS) == {"follow_redirects"} and set(KEYWORDS) <= typed
+    assert "RequestOptions" in (wherry.get.__doc__ or "")
+    assert wherry.Which is _keywords.Which

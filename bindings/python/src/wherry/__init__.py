@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         TimeoutError, TLSError, WherryError,
     )  # fmt: skip
     from ._headers import Headers
+    from ._keywords import (
+        DownloadOptions, RequestOptions, Settings, StreamOptions, UploadOptions, Which,
+    )  # fmt: skip
     from ._metrics import Metrics
     from ._mock import MockRequest, MockTransport
     from ._options import Basic, Bearer, Compression, Timeout
@@ -45,6 +48,7 @@ _HOMES = {
     " ForkedError HTTPStatusError ImageError InternalError LimitError NetworkError StateError"
     " TimeoutError TLSError WherryError",
     "_headers": "Headers",
+    "_keywords": "DownloadOptions RequestOptions Settings StreamOptions UploadOptions Which",
     "_metrics": "Metrics",
     "_mock": "MockRequest MockTransport",
     "_options": "Basic Bearer Compression Timeout",
@@ -55,11 +59,12 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "ArgumentError", "AsyncCache", "AsyncClient", "AsyncDownload", "Basic", "Bearer", "BusyError",
-    "Cache", "CacheEntry", "CacheMissError", "CacheUsage", "CancelledError", "Client", "Compression", "DecodeError", "Download", "FailedImage",
+    "Cache", "CacheEntry", "CacheMissError", "CacheUsage", "CancelledError", "Client", "Compression", "DecodeError", "Download",
+    "DownloadOptions", "FailedImage",
     "FileError", "ForkedError", "HTTPStatusError", "Headers", "ImageError", "InternalError",
     "LimitError", "Metrics", "MockRequest", "MockTransport", "NetworkError", "Partial",
-    "Progress", "Response", "StateError", "TLSError", "Timeout", "TimeoutError",
-    "TransferInfo", "WherryError", "client", "delete", "discard_partial", "download", "get", "head",
+    "Progress", "RequestOptions", "Response", "Settings", "StateError", "StreamOptions", "TLSError", "Timeout", "TimeoutError",
+    "TransferInfo", "UploadOptions", "WherryError", "Which", "client", "delete", "discard_partial", "download", "get", "head",
     "partial_ratio", "partials", "patch", "post", "put", "request", "restart", "stream", "upload",
 ]  # fmt: skip
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._request import (
+    from ._keywords import (
         DownloadOptions, RequestOptions, StreamOptions, Target, UploadOptions,
     )  # fmt: skip
     from ._response import Response
@@ -43,50 +43,53 @@ def forget() -> None:
 
 
 def request(method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> Response:
-    """See `Client.request`."""
+    """Sends a request; method None is GET without parameters or body, else POST.
+
+    The keywords are those of `RequestOptions`: see help(wherry.RequestOptions).
+    """
     return client().request(method, url, **options)
 
 
 def get(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """GET."""
+    """GET. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
     return client().request("GET", url, **options)
 
 
 def head(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """HEAD."""
+    """HEAD. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
     return client().request("HEAD", url, **options)
 
 
 def post(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """POST."""
+    """POST. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
     return client().request("POST", url, **options)
 
 
 def put(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """PUT."""
+    """PUT. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
     return client().request("PUT", url, **options)
 
 
 def patch(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """PATCH."""
+    """PATCH. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
     return client().request("PATCH", url, **options)
 
 
 def delete(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """DELETE."""
+    """DELETE. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
     return client().request("DELETE", url, **options)
 
 
 def stream(method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
-    """See `Client.stream`."""
+    """See `Client.stream`; the keywords: help(wherry.StreamOptions)."""
     return client().stream(method, url, **options)
 
 
 def upload(url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
-    """See `Client.upload`."""
+    """See `Client.upload`; the keywords: help(wherry.UploadOptions)."""
     return client().upload(url, pictures, **options)
 
 
 def download(url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
-    """See `Client.download`."""
+    """See `Client.download`; the keywords: help(wherry.DownloadOptions)."""
     return client().download(url, path, **options)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ._bridge import Record
     from ._cache import AsyncCache
     from ._download import AsyncDownload
-    from ._request import Draft, DownloadOptions, StreamOptions, Target, UploadOptions
+    from ._keywords import DownloadOptions, StreamOptions, Target, UploadOptions
+    from ._request import Draft
     from ._stream import AsyncStream
 
     Self = TypeVar("Self", bound="AsyncClient")

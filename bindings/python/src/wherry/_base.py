@@ -27,18 +27,14 @@ CLEAN = re.compile(
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import (
-        Any, Collection, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar, Union,
+        Any, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar, Union,
     )  # fmt: skip
 
     from typing_extensions import Unpack
 
     from ._mock import MockTransport
     from ._options import AuthLike, TimeoutLike
-    from ._request import Pairs, RequestOptions
-    from ._settings import Changes, Settings
-
-    #: Names a transfer; `url=` takes several.
-    Which = Union[str, Collection[str]]
+    from ._keywords import Changes, Pairs, RequestOptions, Settings, Which
 
 
 if TYPE_CHECKING:
@@ -85,7 +81,7 @@ class BaseClient(Generic[Answer]):
         into every query, ``parameters`` where the method wants them. ``verify`` is True, False
         (trusts anybody; stderr is told once) or the path of a CA file. ``trust_env=False`` leaves
         the proxies of the environment alone. The others stand in `Settings`, named as the options
-        of wherry.h.
+        of wherry.h: see help(wherry.Settings).
         """
         others: Dict[str, Any] = dict(settings)
         self._settings: Dict[str, Any] = {}
@@ -283,35 +279,38 @@ class BaseClient(Generic[Answer]):
     def request(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> Answer:
-        """Sends a request; method None is GET without parameters or body, else POST."""
+        """Sends a request; method None is GET without parameters or body, else POST.
+
+        The keywords are those of `RequestOptions`: see help(wherry.RequestOptions).
+        """
         return self._request(method, url, options)
 
     def get(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """GET."""
+        """GET. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
         return self._request("GET", url, options)
 
     def head(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """HEAD."""
+        """HEAD. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
         return self._request("HEAD", url, options)
 
     def post(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """POST."""
+        """POST. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
         return self._request("POST", url, options)
 
     def put(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """PUT."""
+        """PUT. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
         return self._request("PUT", url, options)
 
     def patch(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """PATCH."""
+        """PATCH. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
         return self._request("PATCH", url, options)
 
     def delete(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """DELETE."""
+        """DELETE. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
         return self._request("DELETE", url, options)
 
     def options(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """OPTIONS."""
+        """OPTIONS. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
         return self._request("OPTIONS", url, options)
 
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:

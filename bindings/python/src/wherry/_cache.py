@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._base import BaseClient
-    from ._request import Draft, RequestOptions
+    from ._keywords import RequestOptions
+    from ._request import Draft
 
     Result = TypeVar("Result")
 

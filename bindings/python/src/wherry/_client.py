@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._base import Which
     from ._cache import Cache
     from ._download import Download
-    from ._request import Draft, DownloadOptions, StreamOptions, Target, UploadOptions
+    from ._keywords import DownloadOptions, StreamOptions, Target, UploadOptions, Which
+    from ._request import Draft
     from ._stream import Stream
 
     Self = TypeVar("Self", bound="Client")

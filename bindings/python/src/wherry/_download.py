@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from ._async import AsyncClient
     from ._base import BaseClient
     from ._client import Client
-    from ._request import Draft, Target
+    from ._keywords import Target
+    from ._request import Draft
     from ._response import Response
 
     Handle = TypeVar("Handle", bound="BaseDownload")

@@ -9,53 +9,7 @@ from ._request import array_style, http_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypedDict, Union
-
-    from ._options import AuthLike, TimeoutLike, Unset
-
-    class LiveSettings(TypedDict, total=False):
-        """The settings that can be changed at any time; wherry.h explains each."""
-
-        max_redirects: int
-        max_retries: int
-        keep_auth_across_hosts: bool
-        http_version: Union[str, int, None]
-        compressed: int
-        max_body_bytes: int
-        max_header_bytes: int
-        max_send_bytes_per_second: int
-        max_receive_bytes_per_second: int
-        json_only: bool
-        array_style: str
-        max_per_host: int
-        max_connections: int
-        #: Bytes that stored answers may have on disk, and of those in memory.
-        cache_max_bytes: int
-        cache_memory_bytes: int
-        make_directories: bool
-        durability: int
-        stall_bytes_per_second: int
-        debug: bool
-        app_version: Optional[str]
-        user_agent: Optional[str]
-        image_names: Optional[str]
-        jpeg_type: Optional[str]
-
-    class Settings(LiveSettings, total=False):
-        """The settings of a new client."""
-
-        storage_name: Optional[str]
-        storage_directory: Optional[str]
-        proxy: Optional[str]
-
-    class Changes(LiveSettings, total=False):
-        """What `BaseClient.configure` can change."""
-
-        base_url: str
-        bases: Optional[Mapping[str, Optional[str]]]
-        timeout: Union[TimeoutLike, Unset]
-        auth: AuthLike
-        follow_redirects: bool
+    from typing import Any, Callable, Dict, Tuple
 
 #: The limit where redirects are followed and nobody says how many.
 MAX_REDIRECTS = 10
