@@ -145,7 +145,10 @@ typedef enum wherry_option {
   WHERRY_OPTION_TARGET_EXISTS = 71,         /* BLR 0 error `exists`, 1 replace, 2 name (1) */
   WHERRY_OPTION_TARGET_IS_DIRECTORY = 72,   /* R 0; 1: the name comes from the answer */
   WHERRY_OPTION_MAKE_DIRECTORIES = 73,      /* BLR 0 */
-  WHERRY_OPTION_DURABILITY = 75,            /* BLR 1 checkpoints; 0 none, 2 full */
+  /* BLR 1: a checkpoint each second. After a kill -9 or a power cut a download loads at most what came
+   * since the last one again: up to a second. 2: also each 16 MiB. 0: none waits for the disk, so that
+   * after a crash of the system, though not of the program, the partial may be useless. */
+  WHERRY_OPTION_DURABILITY = 75,
   WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76, /* BLR 1000, downloads only, over 10 s */
   WHERRY_OPTION_DEBUG = 80                  /* BL 0; 1 writes what happens to stderr */
 } wherry_option;
@@ -243,7 +246,8 @@ typedef enum wherry_digest {
 } wherry_digest;
 
 /* method is any token but CONNECT and TRACE, or NULL: GET without parameters or body, else POST.
- * url may be relative; it is joined and judged at the send, where the base is known. */
+ * url may be relative; it is joined and judged at the send, where the base is known. It may be ""
+ * where the base itself is meant, or for a template that gets its URL by wherry_request_set_url. */
 wherry_status wherry_request_new(const char *method, const char *url, wherry_request **out_request);
 wherry_status wherry_request_copy(const wherry_request *request, wherry_request **out_copy);
 /* Sending took a snapshot: freeing, changing or sending it again disturbs nothing. */
@@ -325,7 +329,9 @@ wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t 
 /* The texts of these three are lent until the next call of the same function for this request. */
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
-/* The identifier of features.md against this client's base (NULL client: no base). */
+/* The name of what the request asks for, made of base, URL, method and parameters, against this
+ * client's base (NULL client: no base). It keeps the form of SJNetwork, the iOS library whose cache
+ * identifiers are kept, and is what wherry_client_cancel and its kind take. */
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
 
 /* ---- 7. Transfers: started by a client, known by handle and by number ------------------------ */
@@ -725,7 +731,7 @@ wherry_status wherry_compression_new(double quality, wherry_compression **out_co
 wherry_status wherry_compression_free(wherry_compression *compression);
 wherry_status wherry_compression_set_option(wherry_compression *compression,
     wherry_image_option option, int64_t value);
-/* png PNG jpg JPG jpeg JPEG as SJNetwork spells them; anything else is jpg. */
+/* png PNG jpg JPG jpeg JPEG, as the iOS library SJNetwork spells them; anything else is jpg. */
 wherry_status wherry_compression_set_type(wherry_compression *compression, const char *type);
 
 /* ---- 14. Unfinished downloads: on disk, also those of an earlier run ------------------------- */
@@ -733,7 +739,7 @@ wherry_status wherry_compression_set_type(wherry_compression *compression, const
 /* Reads journals only; nothing starts. E_FILE for a directory that cannot be read. */
 wherry_status wherry_partial_list(const char *directory,
     wherry_list **out_list /* rows by wherry_list_partial */);
-/* The ratio of SJNetwork: 0.00...1.00, 0 if there is none. */
+/* How much of it there is, as the iOS library SJNetwork tells it: 0.00...1.00, 0 if there is none. */
 double wherry_partial_ratio(const char *path);
 /* Deletes partial and journal; OK if there was none, E_BUSY while a transfer holds it. */
 wherry_status wherry_partial_discard(const char *path);

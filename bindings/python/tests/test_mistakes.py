@@ -20,7 +20,8 @@ URL = "http://api.test/x"
 @pytest.fixture
 def mock() -> Iterator[wherry.MockTransport]:
     with wherry.MockTransport() as made:
-        made.add("*", "http://api.test/*", json={})
+        for method in ("GET", "POST"):
+            made.add(method, "http://api.test/*", json={})
         yield made
 
 
@@ -79,3 +80,56 @@ def test_every_keyword_of_a_request_has_a_type_and_the_other_way_round() -> None
     assert typed - set(KEYWORDS) == {"follow_redirects"} and set(KEYWORDS) <= typed
     assert "RequestOptions" in (wherry.get.__doc__ or "")
     assert wherry.Which is _keywords.Which
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"timeout": "5"}, "timeout="), ({"timeout": (1, 2, 3)}, "timeout="),
+        ({"params": 5}, "params="), ({"headers": 5}, "headers="), ({"headers": {"X-A": 5}}, "X-A"),
+        ({"headers": {5: "a"}}, "headers="), ({"parameters": 5}, "parameters="),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_type_error_names_the_argument(
+    mock: wherry.MockTransport, options: Dict[str, Any], names: str
+) -> None:
+    with wherry.Client(transport=mock) as client:
+        with pytest.raises(TypeError, match=names):
+            client.get(URL, **options)
+        assert not mock.requests
+
+
+def test_a_url_or_ca_file_of_another_type_is_named() -> None:
+    nothing: Any = None
+    with pytest.raises(TypeError, match="url"):
+        wherry.get(nothing)
+    wrongs: Any = ("", nothing, 5)
+    for wrong in wrongs:
+        with pytest.raises(TypeError, match="verify="):
+            wherry.Client(verify=wrong)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"json": {}, "data": b"a"}, {"json": 1, "content": b"a"}, {"json": 1, "files": {"a": b"b"}},
+     {"data": b"a", "content": b"a"}],
+    ids=str,
+)  # fmt: skip
+def test_two_bodies_exclude_each_other(
+    mock: wherry.MockTransport, options: Dict[str, Any]
+) -> None:
+    with wherry.Client(transport=mock) as client:
+        with pytest.raises(wherry.ArgumentError) as caught:
+            client.post(URL, **options)
+        assert caught.value.reason == "bad_argument" and not mock.requests
+        assert all(f"{name}=" in str(caught.value) for name in options)
+        client.post(URL, data={"a": "b"}, files={"c": b"d"})
+        assert len(mock.requests) == 1
+
+
+def test_quality_and_compression_exclude_each_other(mock: wherry.MockTransport) -> None:
+    with wherry.Client(transport=mock) as client:
+        with pytest.raises(wherry.ArgumentError, match="compression=") as caught:
+            client.upload(URL, [b"x"], quality=0.5, compression=wherry.Compression(0.5))
+        assert caught.value.reason == "bad_argument" and not mock.requests

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from . import _codes as codes
@@ -101,7 +102,9 @@ class BaseClient(Generic[Answer]):
             if verify is False:
                 check(lib.wherry_config_set_option(config, codes.OPTION_INSECURE, 1))
             elif verify is not True:
-                bundle = path_text(verify)
+                if not isinstance(verify, (str, os.PathLike)) or not os.fspath(verify):
+                    raise TypeError(f"verify= takes True, False or a CA file, not {verify!r}")
+                bundle = path_text(os.fspath(verify))
                 check(lib.wherry_config_set_text(config, codes.TEXT_CA_FILE, bundle))
             if not trust_env:
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT

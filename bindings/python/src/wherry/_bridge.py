@@ -133,7 +133,8 @@ def text(value: Text, reason: str = "bad_argument") -> bytes:
         except UnicodeEncodeError as error:
             raise ArgumentError(f"{_told(value, reason)} is not Unicode text: {error}", reason) from None
     elif not isinstance(value, bytes):
-        raise TypeError(f"expected str or bytes, not {type(value).__name__}")
+        what = "url has to be" if reason == "bad_url" else "expected"
+        raise TypeError(f"{what} str or bytes, not {type(value).__name__}")
     if b"\0" in value:
         raise ArgumentError(f"{_told(value, reason)} holds a NUL", reason)
     return value

@@ -29,7 +29,13 @@ def prepare(
     """The request of an upload."""
     rest = dict(options)
     name, quality = rest.pop("name", "image"), rest.pop("quality", 1.0)
-    settings = rest.pop("compression", None) or Compression(quality)
+    settings = rest.pop("compression", None)
+    if settings is not None and "quality" in options:
+        raise ArgumentError(
+            "quality= and compression= exclude each other: Compression(quality) has both",
+            "bad_argument",
+        )
+    settings = settings or Compression(quality)
     fields, progress = rest.pop("fields", None), rest.pop("progress", None)
     draft = client._draft(rest.pop("method", "POST"), url, rest)
     try:

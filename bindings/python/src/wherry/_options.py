@@ -59,7 +59,7 @@ class Timeout:
         """One number limits each wait, as in requests; a pair is connect and idle."""
         if isinstance(value, Timeout):
             return value
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) and len(value) == 2:
             connect, idle = value
             return cls(idle=idle, connect=connect, first_byte=idle)
         return cls(idle=value, connect=value, first_byte=value)
@@ -92,7 +92,14 @@ class Timeout:
 
 def milliseconds(seconds: float) -> int:
     """A positive time as the library takes it; never rounded down to "none"."""
-    if not seconds > 0 or seconds > 9e12:
+    try:
+        is_possible = 0 < seconds <= 9e12
+    except TypeError:
+        kind = type(seconds).__name__
+        raise TypeError(
+            f"a time limit (timeout=) is a number of seconds or None, not {kind}"
+        ) from None
+    if not is_possible:
         raise ArgumentError(f"a time limit of {seconds} s is not possible: more than 0, at most 9e12", "bad_value")
     return max(1, round(seconds * 1000))
 
@@ -149,8 +156,10 @@ _METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
 class Compression:
     """How pictures are made smaller before they are sent.
 
-    ``quality`` is 0...1 for JPEG; 1 sends the original where it fits. ``type`` is a word such as
-    "png" or "jpg"; ``format`` is "keep", "jpeg" or "png". None leaves a setting at its default.
+    ``quality`` is 0...1 for JPEG; 1 sends the original where it fits, and every number outside
+    means 1: 50 is no percentage. ``type`` is a word that old programs use: "png" or "PNG", and
+    anything else is JPEG; ``format`` is "keep", "jpeg" or "png", and refuses others. None leaves a
+    setting at its default.
     """
 
     def __init__(
@@ -202,17 +211,19 @@ def _word(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional
     return words[value]
 
 
-def pairs(values: Any) -> List[Tuple[Any, Any]]:
-    """The items of a mapping or of a sequence of pairs."""
+def pairs(values: Any, argument: str = "") -> List[Tuple[Any, Any]]:
+    """The items of a mapping or of a sequence of pairs; the argument is named where it is wrong."""
     if hasattr(values, "keys"):
         return [(name, values[name]) for name in values.keys()]
+    if argument and not hasattr(values, "__iter__"):
+        raise TypeError(f"{argument}= takes a mapping or pairs, not {type(values).__name__}")
     return [(name, value) for name, value in values]
 
 
-def flat(values: Any) -> Iterator[Tuple[str, str]]:
+def flat(values: Any, argument: str = "") -> Iterator[Tuple[str, str]]:
     """Names and values of a query or form as requests reads them: lists repeat the name, None is
     left out."""
-    for name, value in pairs(values):
+    for name, value in pairs(values, argument):
         several = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
         for one in several:
             if one is not None:

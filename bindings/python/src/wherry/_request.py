@@ -48,6 +48,10 @@ class Draft:
     def apply(self, options: Mapping[str, Any]) -> Draft:
         """Carries the keywords out; frees the request if one of them is wrong."""
         try:
+            bodies = [name for name in BODIES if options.get(name) is not None]
+            if len(bodies) > 1 and set(bodies) != {"data", "files"}:
+                told = " and ".join(f"{name}=" for name in bodies)
+                raise ArgumentError(f"{told} exclude each other", "bad_argument")
             for name, value in options.items():
                 function = KEYWORDS.get(name)
                 if function is None:
@@ -88,7 +92,7 @@ class Draft:
             from urllib.parse import parse_qsl
 
             values = parse_qsl(word(values), keep_blank_values=True)
-        for name, value in flat(values):
+        for name, value in flat(values, "params"):
             check(
                 lib.wherry_request_add_query(
                     self.handle, text(name, "bad_parameters"), text(value, "bad_parameters")
@@ -96,14 +100,19 @@ class Draft:
             )
 
     def parameters(self, values: Any) -> None:
-        body = json_bytes(dict(pairs(values)))
+        body = json_bytes(dict(pairs(values, "parameters")))
         check(lib.wherry_request_set_parameters_json(self.handle, body, len(body)))
 
     def headers(self, values: Any) -> None:
-        for name, value in pairs(values):
+        for name, value in pairs(values, "headers"):
+            if not isinstance(name, (str, bytes)):
+                raise TypeError(f"headers= has names of str, not {type(name).__name__}")
+            if value is not None and not isinstance(value, (str, bytes)):
+                kind = type(value).__name__
+                raise TypeError(f"headers= takes str for {name!r}, not {kind}: str() makes one")
             self.header(name, value)
 
-    def header(self, name: str, value: Optional[str]) -> None:
+    def header(self, name: Union[str, bytes], value: Union[str, bytes, None]) -> None:
         field = None if value is None else text(value, "bad_header")
         check(lib.wherry_request_set_header(self.handle, text(name, "bad_header"), field))
 
@@ -308,6 +317,9 @@ def plain(method: Optional[str]) -> int:
         lib.wherry_request_free(request)  # Another thread was quicker.
     return kept
 
+
+#: Keywords that are the body; of them only a form and its files go together.
+BODIES = ("json", "data", "content", "files")
 
 #: Keywords whose None is a value: no time limit, whichever version.
 NONE_SAYS_SOMETHING = frozenset(("timeout", "http_version"))
