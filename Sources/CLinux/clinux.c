@@ -35,8 +35,9 @@ int clinux_epoll_set(int epoll, int32_t descriptor, uint32_t events, int known) 
 }
 
 int clinux_epoll_wait(int epoll, clinux_ready *ready, int capacity, int timeout_ms) {
-  struct epoll_event events[64];
-  int count = epoll_wait(epoll, events, capacity < 64 ? capacity : 64, timeout_ms);
+  struct epoll_event events[CLINUX_READY_LIMIT];
+  if (capacity > CLINUX_READY_LIMIT) capacity = CLINUX_READY_LIMIT;
+  int count = epoll_wait(epoll, events, capacity, timeout_ms);
   for (int i = 0; i < count; i++) {
     ready[i].descriptor = events[i].data.fd;
     ready[i].events = ((events[i].events & EPOLLIN) ? CLINUX_READ : 0u) |

@@ -16,8 +16,13 @@ import WherryTransport
 ///     }
 ///
 /// Nothing that runs here may take long or block: all transfers of the client stand still
-/// meanwhile. Await what takes long on the default executor. The tasks outlive the client: once
-/// it is closed, and with a stub, they run on the default executor.
+/// meanwhile. Await what takes long on the default executor. What would wait for the network
+/// thread itself does not: `perform` is refused, `wait` only looks, `close` and the pause of a
+/// download return before all is done. While a thread is in `perform`, it turns the network for
+/// all, and runs these tasks too.
+///
+/// The tasks outlive the client: once it is closed, and with a stub, they run on the default
+/// executor.
 public final class NetworkExecutor: TaskExecutor, TurnListener {
     private struct State {
         var jobs: [UnownedJob] = []

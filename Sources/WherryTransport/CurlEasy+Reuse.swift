@@ -17,7 +17,7 @@ extension CurlEasy {
         guard let exchange, long(CURLINFO_NUM_CONNECTS) == 0, isSerial(exchange),
             let socket = loop.sockets.connection(to: port, from: localPort)
         else { return true }
-        if let isSoiled = loop.sockets.isSoiled(socket) {
+        if let isSoiled = loop.sockets.isSoiled(socket, duringCall: loop.curlCalls) {
             exchange.state.isStale = isSoiled
             return !isSoiled
         }

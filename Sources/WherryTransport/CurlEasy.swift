@@ -182,6 +182,7 @@ final class CurlEasy {
     /// What every exchange has; most of it is as it was last time.
     private func prepareUsual(_ request: borrowing ExchangeRequest) -> CURLcode {
         if !Self.areSame(settled.url, request.url.text) {
+            settled.url = ""
             let code = prepareURL(request.url.text)
             guard code == CURLE_OK else { return code }
             settled.url = request.url.text
@@ -204,8 +205,10 @@ final class CurlEasy {
     }
 
     private func prepareURL(_ text: String) -> CURLcode {
-        // What it cannot take apart, libcurl shall refuse in its own words.
-        let isParsed = curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK
+        // What it cannot take apart, libcurl shall refuse in its own words; and 7.88 loses the zone
+        // of an IPv6 address ("[fe80::1%25eth0]") when it copies the parts.
+        let isParsed = !text.utf8.contains(UInt8(ascii: "["))
+            && curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK
         ccurl_set_pointer(handle, CURLOPT_CURLU, isParsed ? UnsafeMutableRawPointer(url) : nil)
         // Else it would be made of the parts.
         return ccurl_set_text(handle, CURLOPT_URL, text)
@@ -225,7 +228,7 @@ final class CurlEasy {
             content.userAgent = request.userAgent
         }
         if settled.headers === request.headers, let made = settled.ownFields,
-            made.decoding == content.decoding, Self.areSame(made.userAgent, content.userAgent)
+            OwnFields.areSame(made, content)
         {
             return CURLE_OK
         }
@@ -250,7 +253,7 @@ final class CurlEasy {
     }
 
     /// Byte for byte: to Swift the two forms of an accented letter are equal.
-    private static func areSame(_ a: String, _ b: String) -> Bool {
+    static func areSame(_ a: String, _ b: String) -> Bool {
         let areSame = a.utf8.withContiguousStorageIfAvailable { a in
             b.utf8.withContiguousStorageIfAvailable { b -> Bool in
                 guard a.count == b.count, let start = a.baseAddress, let other = b.baseAddress
@@ -360,10 +363,7 @@ final class CurlEasy {
     /// Gives the handle to libcurl, which looks at it the next time it is called.
     func add() -> CURLMcode {
         let code = curl_multi_add_handle(loop.multi, handle)
-        if code == CURLM_OK {
-            run = .added(turn: loop.curlCalls)
-            loop.hasAdded = true
-        }
+        if code == CURLM_OK { run = .added(turn: loop.curlCalls) }
         return code
     }
 

@@ -39,11 +39,6 @@ extension CurlLoop {
     }
 
     private func callCurl(_ socket: Int32, _ events: Int32) {
-        if hasAdded {
-            hasAdded = false
-            // The next connections to be used again are clean as far as can be told.
-            sockets.inspect()
-        }
         var running: Int32 = 0
         curlCalls &+= 1
         curl_multi_socket_action(multi, socket, events, &running)
@@ -69,7 +64,9 @@ extension CurlLoop {
 
     /// Timeouts of libcurl, ended transfers, pieces to hand over, deadlines: until nothing is due.
     private func settle() {
+        var rounds = 0
         repeat {
+            rounds += 1
             readInner()
             if curlDeadline != .never && SystemClock.shared.now() >= curlDeadline {
                 curlDeadline = .never
@@ -83,7 +80,8 @@ extension CurlLoop {
             flush()
             if now >= nextSweep { sweep() }
             tellListeners()
-        } while !inner.isEmpty
+            // Whoever answers each end with a start that fails at once does not keep the loop here.
+        } while !inner.isEmpty && rounds < 16
     }
 
     /// Tells somebody when everything that this turn brings about has been told. `false` on a
@@ -116,7 +114,7 @@ extension CurlLoop {
         if nextSweep != .never, let real = clock.realDelay(for: nextSweep.since(now)) {
             atMost(real)
         }
-        guard nanoseconds != 0, listeners.isEmpty else { return 0 }
+        guard nanoseconds != 0, listeners.isEmpty, inner.isEmpty else { return 0 }
         let mayRest = !hasWork
         let mustRead = mailbox.withLock { mailbox -> Bool in
             if !mailbox.messages.isEmpty || mailbox.isClosing || mailbox.isWanted

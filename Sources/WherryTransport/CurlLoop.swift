@@ -95,8 +95,6 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) var isStarting = false
     /// Some that wait may start since an answer came.
     @exclusivity(unchecked) var hasNewRoom = false
-    /// Handles were given to libcurl that it has yet to look at.
-    @exclusivity(unchecked) var hasAdded = false
     /// Counts the calls in which libcurl looks at the handles it was given.
     @exclusivity(unchecked) var curlCalls = 0
     let inflateBuffer = InflateBuffer()

@@ -20,6 +20,8 @@ struct OwnFields: ~Copyable {
 
     private let node: UnsafeMutablePointer<curl_slist>
     private var text: UnsafeMutablePointer<CChar>?
+    /// What the text was made of.
+    private var content = Content()
 
     init() {
         node = .allocate(capacity: 1)
@@ -31,11 +33,20 @@ struct OwnFields: ~Copyable {
         free(text)
     }
 
+    /// Byte for byte.
+    static func areSame(_ a: Content, _ b: Content) -> Bool {
+        a.decoding == b.decoding && CurlEasy.areSame(a.userAgent, b.userAgent)
+    }
+
     /// The list of these fields and those of the request, which must outlive its use. `nil` if
     /// there is no memory for it.
     mutating func head(
         _ content: Content, followedBy list: HeaderList
     ) -> UnsafeMutablePointer<curl_slist>? {
+        if let text, Self.areSame(self.content, content) {
+            node.pointee = curl_slist(data: text, next: list.head)
+            return node
+        }
         var lines: [String] = []
         if let decoding = content.decoding {
             lines.append("Accept-Encoding: \(decoding.fieldValue)")
@@ -45,6 +56,7 @@ struct OwnFields: ~Copyable {
         guard let made = strdup(lines.joined(separator: "\r\n")) else { return nil }
         free(text)
         text = made
+        self.content = content
         node.pointee = curl_slist(data: made, next: list.head)
         return node
     }

@@ -20,6 +20,8 @@ final class SocketTable {
         var isConnection = false
         /// Something came while nobody wanted it.
         var isSoiled = false
+        /// How often the sockets had been inspected when the last wish for it ended.
+        var idleSince = 0
         /// Its ports as in `route`, 0 until they were asked for.
         var route: UInt32 = 0
     }
@@ -30,10 +32,13 @@ final class SocketTable {
     /// Connections by their ports, for those that were used again.
     @exclusivity(unchecked) private var routes: [UInt32: Int32] = [:]
     private let ready = UnsafeMutablePointer<clinux_ready>.allocate(capacity: 64)
-    private static let inspectedLimit = 256
+    private static let inspectedLimit = Int(CLINUX_READY_LIMIT)
     private let inspected = UnsafeMutablePointer<clinux_ready>.allocate(capacity: inspectedLimit)
-    /// Whether the last `inspect` has seen all that came.
+    @exclusivity(unchecked) private var inspections = 0
+    /// Whether the last inspection has seen all that came.
     @exclusivity(unchecked) private var hasSeenAll = false
+    /// During which call of libcurl that was.
+    @exclusivity(unchecked) private var inspectedCall = -1
 
     init(waker: EventFD) throws(SystemError) {
         epoll = clinux_epoll_create()
@@ -64,6 +69,7 @@ final class SocketTable {
         interests[index].want = events
         // What came while a transfer was paused is its own.
         if events != 0 { interests[index].isSoiled = false }
+        interests[index].idleSince = inspections
         if events == 0 && !interests[index].isConnection && interests[index].have != 0 {
             _ = clinux_epoll_set(epoll, socket, 0, 1)
             interests[index].have = 0
@@ -156,20 +162,32 @@ final class SocketTable {
         return max(0, Int(clinux_epoll_wait(epoll, ready, 64, timeout)))
     }
 
-    /// Finds out which connections have something to read that nobody asked for, with one call
-    /// for all of them.
-    func inspect() {
-        let count = Int(clinux_epoll_wait(epoll, inspected, Int32(Self.inspectedLimit), 0))
-        hasSeenAll = count >= 0 && count < Self.inspectedLimit
-        for index in 0..<max(0, count) { _ = isUnwanted(inspected[index].descriptor) }
-    }
-
-    /// Whether something came over an idle connection before the last `inspect`; `nil` if that
-    /// could not tell.
-    func isSoiled(_ socket: Int32) -> Bool? {
+    /// Whether something has come over an idle connection; `nil` if only a look into it can tell.
+    ///
+    /// One call of the kernel looks at all of them, the first time it is asked for during a call
+    /// of libcurl's.
+    func isSoiled(_ socket: Int32, duringCall call: Int) -> Bool? {
+        if inspectedCall != call {
+            inspectedCall = call
+            inspect()
+        }
         let interest = interests[Int(socket)]
         if interest.isSoiled { return true }
-        return hasSeenAll && interest.have & UInt8(CLINUX_READ) != 0 ? false : nil
+        let wasSeen = hasSeenAll && interest.have & UInt8(CLINUX_READ) != 0
+            && interest.idleSince < inspections
+        return wasSeen ? false : nil
+    }
+
+    private func inspect() {
+        let count = Int(clinux_epoll_wait(epoll, inspected, Int32(Self.inspectedLimit), 0))
+        inspections &+= 1
+        hasSeenAll = count >= 0 && count < Self.inspectedLimit
+        for index in 0..<max(0, count) {
+            let socket = inspected[index].descriptor
+            guard isUnwanted(socket) else { continue }
+            let soils = UInt32(CLINUX_READ) | UInt32(CLINUX_HANGUP)
+            if inspected[index].events & soils != 0 { interests[Int(socket)].isSoiled = true }
+        }
     }
 
     /// Takes a socket that is ready, though nobody waits for it any more, out of epoll.
@@ -180,7 +198,6 @@ final class SocketTable {
         if interest.have != 0 {
             _ = clinux_epoll_set(epoll, socket, 0, 1)
             interests[Int(socket)].have = 0
-            interests[Int(socket)].isSoiled = true
         }
         return true
     }

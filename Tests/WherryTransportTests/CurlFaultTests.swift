@@ -118,6 +118,42 @@ import WherrySystem
         #expect(try scope.stats().connections == 2)
     }
 
+    @Test func `nor is it where many connections idle`() throws {
+        let scope = try TestServer.shared.scope()
+        let count = 300
+        let step = #"""
+            {"raw": [["gate", "go"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"],
+                     ["gate", "stray"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"],
+                     ["keep"]]}
+            """#
+        try scope.script("stray", "[" + Array(repeating: step, count: count).joined(separator: ",") + "]")
+        var configuration = TransportConfiguration()
+        configuration.maxPerHost = count
+        configuration.maxConnections = count
+        try withTransport(configuration) { transport in
+            let first = try (0..<count).map { _ in
+                try Call("GET", scope.url("/s/stray")).start(on: transport)
+            }
+            try scope.waitBlocking("requests=\(count)")
+            try scope.open(gate: "go")
+            for call in first {
+                let result = try call.result()
+                #expect(result.error == nil && result.body.array == Array("good".utf8))
+            }
+            try scope.open(gate: "stray")
+            try scope.waitBlocking("ended=\(count)")
+            let body = Array("sent once".utf8)
+            let second = try (0..<count).map { _ in
+                try Call("POST", scope.url("/sink"), body: .bytes(Bytes(body))).start(on: transport)
+            }
+            for call in second {
+                let result = try call.result()
+                #expect(result.error == nil && result.head?.status == 200)
+                #expect(String(decoding: result.body.array, as: UTF8.self).contains("\"bytes\": \(body.count)"))
+            }
+        }
+    }
+
     @Test func `a value that is not UTF-8 is read as ISO-8859-1, and kept as it came`() throws {
         let scope = try TestServer.shared.scope()
         let head: [UInt8] = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\u{0}\r\n".utf8)

@@ -23,6 +23,8 @@ int clinux_epoll_create(void);
 
 enum { CLINUX_READ = 1, CLINUX_WRITE = 2, CLINUX_HANGUP = 4 };
 
+enum { CLINUX_READY_LIMIT = 256 };
+
 typedef struct clinux_ready {
   int32_t descriptor;
   uint32_t events; /* CLINUX_* */
@@ -32,7 +34,7 @@ typedef struct clinux_ready {
  * in before. 0, or -1 and errno. */
 int clinux_epoll_set(int epoll, int32_t descriptor, uint32_t events, int known);
 
-/* Fills `ready` with at most `capacity` (64) descriptors. timeout_ms -1 waits for ever. The count,
+/* Fills `ready` with at most `capacity` (CLINUX_READY_LIMIT) descriptors. timeout_ms -1 waits for ever. The count,
  * or -1 and errno. */
 int clinux_epoll_wait(int epoll, clinux_ready *ready, int capacity, int timeout_ms);
 

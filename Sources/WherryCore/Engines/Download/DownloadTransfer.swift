@@ -168,6 +168,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     package override func pause() {
         apply(.pause)
+        // The thread that would carry it out must not wait for that.
+        guard !client.transport.isTurnedHere else { return }
         core.withLock { $0.waiters += 1 }
         // Never without end: a pause is done when the disk has answered.
         _ = core.wait { core -> Bool? in
