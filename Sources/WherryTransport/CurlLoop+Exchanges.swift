@@ -228,7 +228,8 @@ extension CurlLoop {
             curl_multi_remove_handle(multi, easy.handle)
             easy.detach()
             exchange.state.easy = nil
-            if pool.count < 256 { pool.append(easy) }
+            // libcurl keeps the errno of a failure, and would tell it of a later one that has none.
+            if pool.count < 256, easy.long(CURLINFO_OS_ERRNO) == 0 { pool.append(easy) }
         }
         complete(exchange, &result)
         startWaiting()

@@ -131,6 +131,10 @@ private final class DownloadListener: @unchecked Sendable {  // one event after 
     func hear(_ event: TransferEvent) {
         switch event {
         case .progress(let progress):
+            // A look at the figures may overtake an event that was on its way.
+            guard progress.generation != self.progress.generation
+                || progress.completed >= self.progress.completed
+            else { return }
             if self.progress.resumedAt == 0, progress.resumedAt > 0 {
                 display?.remark("goes on at \(Units.bytes(progress.resumedAt))")
             }

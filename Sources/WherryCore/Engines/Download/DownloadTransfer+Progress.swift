@@ -59,8 +59,8 @@ extension DownloadTransfer {
         let now = client.transport.clock.now()
         let due = core.withLock { core -> Instant? in
             core.isProgressSet = false
-            let generation = core.machine.currentGeneration
-            if let progress = core.meter.takeOwed(generation: generation, now: now) {
+            // Measured anew: what was owed then may be less than what is shown now.
+            if let progress = Self.measure(&core, now: now, isForced: false) {
                 core.steps.append(.progress(progress))
             }
             // Another report may have come first, and more after it.
