@@ -664,7 +664,8 @@ bool wherry_response_header_at(const wherry_response *response, size_t index, co
     const char **out_value);
 /* NULL and 0 for an empty or streamed body. Decoded. Not NUL-terminated. */
 const uint8_t *wherry_response_body(const wherry_response *response, size_t *out_count);
-/* An empty body or one space is a null value. `bad_json` names the byte. */
+/* An empty body or one space is a null value. WHERRY_E_HTTP
+ * with `bad_json_body` where it is no JSON; the sentence names the byte. */
 wherry_status wherry_response_json(const wherry_response *response, wherry_json **out_json);
 /* Content-Disposition, else the URL, else "download": cleaned, never a path. */
 const char *wherry_response_suggested_name(const wherry_response *response);

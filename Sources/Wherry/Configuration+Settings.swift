@@ -56,7 +56,7 @@ extension Client.Configuration {
     /// How long a question waits for its answer before the rules decide: 30 s; zero: not at all.
     public var decisionTimeout: Duration {
         get { .milliseconds(values.options[.decisionTimeout]) }
-        set { values.options[.decisionTimeout] = newValue.wholeMilliseconds }
+        set { values.options[.decisionTimeout] = newValue.settingMilliseconds }
     }
 
     // MARK: Downloads

@@ -56,7 +56,7 @@ extension Request {
     /// How long a question waits for its answer before the rules decide; zero: not at all.
     public var decisionTimeout: Duration? {
         get { value(of: .decisionTimeout).map { .milliseconds($0) } }
-        set { set(.decisionTimeout, newValue?.wholeMilliseconds) }
+        set { set(.decisionTimeout, newValue?.settingMilliseconds) }
     }
     /// How often a download begins again after a failure that may pass.
     public var maxRetries: Int? {

@@ -154,14 +154,7 @@ public func wherry_response_json(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let out = try required(out_json)
-        let json: JSON
-        do throws(WherryError) {
-            json = try get(response).response.json()
-        } catch {
-            // The caller's question was whether it is JSON; the answer itself is fine.
-            throw error.reasonWord == .badJSONBody ? WherryError(.badJSON, error.message) : error
-        }
-        try Handles.give(Box(JSONValue(json)), to: out)
+        try Handles.give(Box(JSONValue(try get(response).response.json())), to: out)
     }
 }
 

@@ -39,6 +39,24 @@ import WherrySystem
             request.acceptedStatusRange = range
             #expect(await reason(client, request) == "bad_value")
         }
+        // Nothing could meet it.
+        let strange = try makeClient(scope) { $0.acceptedStatusRange = 700...999 }
+        request.acceptedStatusRange = nil
+        try strange.update { values throws(WherryError) in values.options[.acceptStatusMax] = 699 }
+        #expect(await reason(strange, request) == "bad_value")
+    }
+
+    @Test("C11 a negative time is refused, and is not no limit")
+    func negativeTimes() async throws {
+        #expect(throws: WherryError.self) { try makeClient(scope) { $0.idleTimeout = .seconds(-1) } }
+        #expect(throws: WherryError.self) {
+            try makeClient(scope) { $0.totalTimeout = .nanoseconds(-1) }
+        }
+        let client = try makeClient(scope)
+        #expect(throws: WherryError.self) { try client.setTotalTimeout(.milliseconds(-5)) }
+        var request = Request("status/200")
+        request.totalTimeout = .seconds(-5)
+        #expect(await reason(client, request) == "bad_value")
     }
 
     @Test("R11 JSON is demanded by the client, and not by a request that says so")

@@ -132,7 +132,7 @@ TEST("R12 an empty body or one space is a null value") {
   request = new_request("GET", server_url("/bytes/20"));
   REQUIRE_OK(wherry_client_perform(client, request, &response));
   json = NULL;
-  CHECK_FAILS(wherry_response_json(response, &json), WHERRY_E_ARGUMENT, "bad_json");
+  CHECK_FAILS(wherry_response_json(response, &json), WHERRY_E_HTTP, "bad_json_body");
   CHECK(json == NULL);
   CHECK_OK(wherry_response_free(response));
 }

@@ -309,6 +309,18 @@ import WherrySystem
         #expect(unknown.error?.kind == .resolve)
     }
 
+    @Test func `the errno of a failure is not told of the next one`() throws {
+        let probe = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(probe) }
+        let port = try bindLoopback(probe)
+        try withTransport { transport in
+            let refused = try Call("GET", "http://127.0.0.1:\(port)/").start(on: transport).result()
+            #expect(refused.error?.osCode == ECONNREFUSED)
+            let unknown = try Call("GET", "http://nobody.invalid/").start(on: transport).result()
+            #expect(unknown.error?.kind == .resolve && unknown.error?.osCode == 0)
+        }
+    }
+
     @Test func `a connection that is not accepted has a time limit of its own`() throws {
         // A listener whose queue is full answers no SYN.
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -142,11 +142,11 @@ public final class Client: Sendable {
     public func setDebugging(_ on: Bool) throws(WherryError) { try set(.debug, on ? 1 : 0) }
     /// The longest silence of later transfers; zero is no limit.
     public func setIdleTimeout(_ timeout: Duration) throws(WherryError) {
-        try set(.idleTimeout, timeout.wholeMilliseconds)
+        try set(.idleTimeout, timeout.settingMilliseconds)
     }
     /// The longest time of later transfers as a whole; zero is no limit.
     public func setTotalTimeout(_ timeout: Duration) throws(WherryError) {
-        try set(.totalTimeout, timeout.wholeMilliseconds)
+        try set(.totalTimeout, timeout.settingMilliseconds)
     }
     /// Connections to one origin, at least 1, from now on.
     public func setMaxPerHost(_ count: Int) throws(WherryError) {
@@ -206,6 +206,11 @@ public final class Client: Sendable {
     ) throws(WherryError) -> RequestTransfer {
         for value in request.overrides { try value.option.check(value.value, in: .request) }
         let options = settings.options.overridden(by: request.overrides)
+        guard options[.acceptStatusMin] <= options[.acceptStatusMax] else {
+            throw WherryError(
+                .badValue,
+                "No status would be accepted: the least is \(options[.acceptStatusMin]) and the greatest \(options[.acceptStatusMax])")
+        }
         let method = request.effectiveMethod
         try RequestPlanner.check(method: method, body: request.body)
         let near = known.withLock { $0 }

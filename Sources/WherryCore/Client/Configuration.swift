@@ -54,24 +54,24 @@ extension Client {
         /// Time without a byte in either direction: 20 s.
         public var idleTimeout: Duration {
             get { duration(.idleTimeout) }
-            set { values.options[.idleTimeout] = newValue.wholeMilliseconds }
+            set { values.options[.idleTimeout] = newValue.settingMilliseconds }
         }
         /// Name lookup, connection and handshake: 10 s.
         public var connectTimeout: Duration {
             get { duration(.connectTimeout) }
-            set { values.options[.connectTimeout] = newValue.wholeMilliseconds }
+            set { values.options[.connectTimeout] = newValue.settingMilliseconds }
         }
         /// From the last byte sent to the first received: 30 s.
         ///
         /// That wait is silence too: but for downloads, ``idleTimeout`` ends it where it is shorter.
         public var firstByteTimeout: Duration {
             get { duration(.firstByteTimeout) }
-            set { values.options[.firstByteTimeout] = newValue.wholeMilliseconds }
+            set { values.options[.firstByteTimeout] = newValue.settingMilliseconds }
         }
         /// All of a transfer, redirects and retries too: none.
         public var totalTimeout: Duration {
             get { duration(.totalTimeout) }
-            set { values.options[.totalTimeout] = newValue.wholeMilliseconds }
+            set { values.options[.totalTimeout] = newValue.settingMilliseconds }
         }
         /// 10; 0 makes a redirect the answer.
         public var maxRedirects: Int {

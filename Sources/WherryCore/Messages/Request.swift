@@ -386,7 +386,7 @@ extension Request {
     }
 
     private mutating func set(_ option: Option, _ value: Duration?) {
-        set(option, value.map { $0.wholeMilliseconds })
+        set(option, value.map { $0.settingMilliseconds })
     }
 
     /// `nil` takes the request's own value back, so that the client's counts.
@@ -400,6 +400,11 @@ extension Request {
 }
 
 extension Duration {
+    /// As ``wholeMilliseconds``, but negative where it is: no setting takes that.
+    package var settingMilliseconds: Int64 {
+        self < .zero ? -max(1, (.zero - self).wholeMilliseconds) : wholeMilliseconds
+    }
+
     /// Milliseconds, rounded up, at least 0; saturates.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
