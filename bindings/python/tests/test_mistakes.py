@@ -88,6 +88,8 @@ def test_every_keyword_of_a_request_has_a_type_and_the_other_way_round() -> None
         ({"timeout": "5"}, "timeout="), ({"timeout": (1, 2, 3)}, "timeout="),
         ({"params": 5}, "params="), ({"headers": 5}, "headers="), ({"headers": {"X-A": 5}}, "X-A"),
         ({"headers": {5: "a"}}, "headers="), ({"parameters": 5}, "parameters="),
+        ({"cache": "5"}, "cache="), ({"accept_status": 404}, "accept_status="),
+        ({"tag": 5}, "tag="), ({"max_redirects": []}, "max_redirects="), ({"data": 5}, "data="),
     ],
     ids=str,
 )  # fmt: skip
@@ -104,6 +106,10 @@ def test_a_url_or_ca_file_of_another_type_is_named() -> None:
     nothing: Any = None
     with pytest.raises(TypeError, match="url"):
         wherry.get(nothing)
+    number: Any = 5
+    for name in ("headers", "params", "parameters"):
+        with pytest.raises(TypeError, match=f"{name}="):
+            wherry.Client(**{name: number})
     wrongs: Any = ("", nothing, 5)
     for wrong in wrongs:
         with pytest.raises(TypeError, match="verify="):

@@ -120,11 +120,11 @@ class BaseClient(Generic[Answer]):
                 others["max_redirects"] = 0
             said = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
             self._configure({**said, **others})
-            for name, value in pairs(headers or {}):
+            for name, value in pairs(headers or {}, "headers"):
                 self.headers[name] = value
             self.params = params or {}
             self._settings["parameters"] = {}
-            for name, value in pairs(parameters or {}):
+            for name, value in pairs(parameters or {}, "parameters"):
                 self.set_parameter(name, value)
         except BaseException:
             self._free()
@@ -217,7 +217,7 @@ class BaseClient(Generic[Answer]):
 
     @params.setter
     def params(self, values: Pairs) -> None:
-        self._query = pairs(values)
+        self._query = pairs(values, "params")
 
     @property
     def bases(self) -> Mapping[str, str]:

@@ -57,7 +57,12 @@ class Draft:
                 if function is None:
                     raise TypeError(f"a request has no keyword {name!r}")
                 if value is not None or name in NONE_SAYS_SOMETHING:
-                    function(self, value)
+                    try:
+                        function(self, value)
+                    except TypeError as error:
+                        if f"{name}=" in str(error):
+                            raise
+                        raise TypeError(f"{name}=: {error}") from error
         except BaseException:
             self.free()
             raise
