@@ -92,7 +92,7 @@ package final class EntryStore: Sendable {
 
     /// Random bytes that are made once for each folder.
     private static func key(in root: Directory) throws(SystemError) -> [UInt8] {
-        for _ in 0..<3 {
+        for _ in 0..<100 {
             if let bytes = root.contents(of: "secret", limit: 32), bytes.count == 32 {
                 return bytes.array
             }
@@ -103,7 +103,8 @@ package final class EntryStore: Sendable {
             do {
                 try root.rename(temporary + "k", to: "secret", replacing: false)
             } catch {
-                try root.remove(temporary + "k")
+                // Gone where another process's sweep took it for a leftover.
+                guard try root.remove(temporary + "k") else { continue }
                 // Cut short by a full disk, say: then nothing can be compared with it.
                 if try root.status(of: "secret")?.size != 32 { try root.remove("secret") }
             }
