@@ -131,7 +131,7 @@ typedef enum wherry_option {
   WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND = 23, /* BLR 0: no limit */
   WHERRY_OPTION_DEFAULT_PARAMETERS = 25,    /* R 1: merge the client's under the request's */
   WHERRY_OPTION_IGNORE_BASE = 26,           /* R 0; also makes the identifier's host (null) */
-  WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1 makes another content type an error */
+  WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1: an answer that cannot be JSON is an error */
   WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]= */
   WHERRY_OPTION_WANT_HEAD = 32,             /* R 0; 1: a HEAD event */
   WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: uploads of parts and downloads; 0; 1 */
@@ -615,7 +615,7 @@ typedef struct wherry_entry_row {
   const char *entry_id;   /* for wherry_client_read_cache_entry */
   const char *identifier; /* wherry_request_identifier of its request */
   const char *method;
-  const char *url;      /* of the request, without its query */
+  const char *url;      /* of the request: absolute, without its query */
   int64_t stored_at_ms; /* since 1970 */
   int64_t fresh_for_ms; /* from now on */
   int64_t body_bytes;
@@ -815,8 +815,8 @@ wherry_status wherry_stub_copy_request(const wherry_stub *stub, size_t index,
 /* ---- 17. Caches ------------------------------------------------------------------------------ */
 
 typedef enum wherry_cache_store {
-  WHERRY_CACHE_TIMED = 1,
-  WHERRY_CACHE_PARTIALS = 4 /* of downloads, in the directories this client has downloaded into */
+  WHERRY_STORE_TIMED = 1,
+  WHERRY_STORE_PARTIALS = 4 /* of downloads, in the directories this client has downloaded into */
 } wherry_cache_store;
 
 typedef struct wherry_cache_usage {
@@ -840,9 +840,9 @@ wherry_status wherry_client_write_cache(wherry_client *client, const wherry_requ
 /* Deletes the stored answer to this request; *out_count is 1 or 0. */
 wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_request *request,
     size_t *out_count);
-/* What is stored and good: of one URL as it stands in its requests (NULL: all), one method (NULL:
- * any). base is the name of their base, NULL for the one without a name; requests that ignore the
- * base are found too. stores is WHERRY_CACHE_TIMED. What is no longer good is deleted. */
+/* What is stored and good: of one URL as it stands in its requests or in a row (NULL: all), one
+ * method (NULL: any). base is the name of their base, NULL for the one without a name; requests that ignore the
+ * base are found too. stores is WHERRY_STORE_TIMED. What is no longer good is deleted. */
 wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, wherry_list **out_list /* rows by wherry_list_entry */);
 /* A listed entry's answer; E_CACHE_MISS `missing` if it is gone. */

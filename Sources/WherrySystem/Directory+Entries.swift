@@ -67,6 +67,8 @@ extension Directory {
     /// of a process that died can be told. Nothing is flushed: the reader's checksum decides.
     package func write(_ parts: [Bytes], to name: String, temporary: String) throws(SystemError) {
         let made = try File.open(temporary, [.write, .create, .exclusive], in: self)
+        // The lock ends with it.
+        defer { withExtendedLifetime(made) {} }
         do {
             _ = try made.lock()
             try made.setPermissions(0o600)

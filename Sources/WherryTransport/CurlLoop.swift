@@ -55,6 +55,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     let configuration: TransportConfiguration
     let clock: any Clock
     let proxy: String?
+    /// Whether requests may go through a proxy.
+    let mayHaveProxy: Bool
     let systemRoots: Bool
     let mailbox = Monitor(Mailbox())
     /// Signalled with the mailbox locked; everything else with it is the driver's.
@@ -122,6 +124,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             perHost: configuration.maxPerHost, total: configuration.maxConnections)
         // Asking the environment costs each request 3,000 instructions: once is enough.
         proxy = configuration.proxy ?? (Self.environmentHasProxy ? nil : "")
+        mayHaveProxy = proxy != ""
         systemRoots = access("/etc/ssl/certs", R_OK | X_OK) == 0
         ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
         ccurl_share_data(share, CURL_LOCK_DATA_DNS)
@@ -171,9 +174,6 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         curl_multi_cleanup(multi)
         curl_share_cleanup(share)
     }
-
-    /// Whether requests may go through a proxy.
-    var mayHaveProxy: Bool { proxy != "" }
 
     private static let environmentHasProxy: Bool = {
         for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]

@@ -36,6 +36,24 @@ struct CacheBench {
     }
 }
 
+/// Tests with a bench of their own.
+protocol CacheSuite {
+    var bench: CacheBench { get }
+}
+
+extension CacheSuite {
+    var scope: TestServer.Scope { bench.scope }
+    var folder: TemporaryFolder { bench.folder }
+    var clock: ManualClock { bench.clock }
+
+    func client(_ configure: (inout Client.Configuration) -> Void = { _ in }) throws -> Client {
+        try bench.client(configure)
+    }
+
+    /// How many requests have reached the server.
+    func hits() throws -> Int { try scope.requests().count }
+}
+
 /// A request of the timed cache.
 func asking(
     _ url: String = "cache", loads: Bool = true, for duration: Duration = .zero,

@@ -145,6 +145,26 @@ import WherryCore
         #expect(response.status == 200 && response.redirects.count == 1)
     }
 
+    @Test("R19 R18 a redirect's page whose coding nobody can check counts only as the answer")
+    func codedPage() async throws {
+        var plain = Request("br")
+        plain.contentCodings = .identity
+        let page = Data(try await client.send(plain).body).base64EncodedString()
+        let head = "HTTP/1.1 302 Found\\r\\nContent-Encoding: br\\r\\nLocation: \(scope.url("/echo"))\\r\\n\\r\\n"
+        try scope.script(
+            "br", #"[{"raw": [["send", "\#(head)"], ["send_base64", "\#(page)"], ["fin"]]}]"#)
+        var request = Request("s/br")
+        request.contentCodings = .all
+        request.acceptedStatus = [302]
+        #expect(try await client.send(request).status == 200)
+        let followed = try await client.send(request, decisions: .redirecting { _, _ in true })
+        #expect(followed.status == 200 && followed.redirects.count == 1)
+        let error = await failure { [request] () throws(WherryError) in
+            try await client.send(request, decisions: .redirecting { _, _ in false })
+        }
+        #expect(error?.reason == "bad_encoding" && error?.httpStatus == 302)
+    }
+
     @Test("R19 what a request said of its body goes when a redirect takes the body away")
     func bodyFields() async throws {
         var request = Request(

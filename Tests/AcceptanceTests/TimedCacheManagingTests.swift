@@ -7,21 +7,10 @@ import Testing
 import Wherry
 import WherrySystem
 
-@Suite struct TimedCacheManagingTests {
-    private let bench: CacheBench
-    private var scope: TestServer.Scope { bench.scope }
-    private var folder: TemporaryFolder { bench.folder }
-    private var clock: ManualClock { bench.clock }
+@Suite struct TimedCacheManagingTests: CacheSuite {
+    let bench: CacheBench
 
     init() throws { bench = try CacheBench() }
-
-    private func client(_ configure: (inout Client.Configuration) -> Void = { _ in }) throws
-        -> Client
-    {
-        try bench.client(configure)
-    }
-
-    private func hits() throws -> Int { try scope.requests().count }
 
     @Test("K8 K9 one, by URL, by URL and method, and all: to read and to clear")
     func managing() async throws {
@@ -40,8 +29,10 @@ import WherrySystem
         let entry = try #require(posts.first)
         let body = try await client.cache.response(to: requests[1]).body
         #expect(posts.count == 1 && entry.status == 200 && entry.bodyBytes == Int64(body.count))
-        #expect(entry.url == "cache" && entry.remaining == .seconds(180))
-        #expect(try await client.cache.response(of: entry).body == body)
+        #expect(entry.url == scope.url("/cache") && entry.remaining == .seconds(180))
+        let shown = try await client.cache.response(of: entry)
+        #expect(shown.body == body && shown.url == entry.url)
+        #expect(try await client.cache.entries(entry.url, method: "POST") == posts)
         // What is too old is left out, and gone.
         clock.advance(by: 2_000_000_000)
         #expect(try await client.cache.entries("echo").isEmpty)

@@ -7,20 +7,11 @@ import Testing
 import Wherry
 import WherrySystem
 
-@Suite struct TimedCacheSafetyTests {
-    private let bench: CacheBench
-    private var scope: TestServer.Scope { bench.scope }
-    private var folder: TemporaryFolder { bench.folder }
+@Suite struct TimedCacheSafetyTests: CacheSuite {
+    let bench: CacheBench
 
     init() throws { bench = try CacheBench() }
 
-    private func client(_ configure: (inout Client.Configuration) -> Void = { _ in }) throws
-        -> Client
-    {
-        try bench.client(configure)
-    }
-
-    private func hits() throws -> Int { try scope.requests().count }
     private func count(_ client: Client) async throws -> Int {
         try await client.cache.usage().entries
     }

@@ -7,21 +7,10 @@ import Testing
 import Wherry
 import WherrySystem
 
-@Suite struct TimedCacheTests {
-    private let bench: CacheBench
-    private var scope: TestServer.Scope { bench.scope }
-    private var folder: TemporaryFolder { bench.folder }
-    private var clock: ManualClock { bench.clock }
+@Suite struct TimedCacheTests: CacheSuite {
+    let bench: CacheBench
 
     init() throws { bench = try CacheBench() }
-
-    private func client(_ configure: (inout Client.Configuration) -> Void = { _ in }) throws
-        -> Client
-    {
-        try bench.client(configure)
-    }
-
-    private func hits() throws -> Int { try scope.requests().count }
 
     @Test("K1 a time of zero or less stores nothing; of others milliseconds count")
     func writing() async throws {

@@ -162,7 +162,7 @@ TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to
   CHECK_TEXT(wherry_response_url(response), URL);
   CHECK_OK(wherry_response_free(response));
   wherry_list *list = NULL;
-  REQUIRE_OK(wherry_client_list_cache(b.client, WHERRY_CACHE_TIMED, NULL, URL, "POST", &list));
+  REQUIRE_OK(wherry_client_list_cache(b.client, WHERRY_STORE_TIMED, NULL, URL, "POST", &list));
   keep_list(list);
   REQUIRE_INT(wherry_list_count(list), 1);
   wherry_entry_row row = {.size = sizeof row};
@@ -171,7 +171,7 @@ TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to
   CHECK_TEXT(row.url, URL);
   CHECK_TEXT(row.identifier, wherry_request_identifier(post, b.client));
   CHECK(row.http_code == 200 && row.body_bytes == 2 && row.fresh_for_ms == 1000);
-  CHECK(row.store == WHERRY_CACHE_TIMED && row.stored_at_ms > INT64_C(1600000000000));
+  CHECK(row.store == WHERRY_STORE_TIMED && row.stored_at_ms > INT64_C(1600000000000));
   CHECK_OK(wherry_client_read_cache_entry(b.client, row.entry_id, &response));
   CHECK_INT(wherry_response_http_code(response), 200);
   CHECK_OK(wherry_response_free(response));
@@ -181,7 +181,7 @@ TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to
 
   /* What is too old is neither listed nor there. */
   CHECK_OK(wherry_stub_advance_ms(b.stub, 1001));
-  REQUIRE_OK(wherry_client_list_cache(b.client, WHERRY_CACHE_TIMED, NULL, NULL, NULL, &list));
+  REQUIRE_OK(wherry_client_list_cache(b.client, WHERRY_STORE_TIMED, NULL, NULL, NULL, &list));
   keep_list(list);
   REQUIRE_INT(wherry_list_count(list), 2);
   for (size_t i = 0; i < 2; i++) {
@@ -193,21 +193,21 @@ TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to
               WHERRY_E_CACHE_MISS, "missing");
 
   size_t count = 9;
-  CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_CACHE_TIMED, NULL, URL, "POST", &count));
+  CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_STORE_TIMED, NULL, URL, "POST", &count));
   CHECK_INT(count, 0);
-  CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_CACHE_TIMED, NULL, URL, NULL, &count));
+  CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_STORE_TIMED, NULL, URL, NULL, &count));
   CHECK_INT(count, 1);
   CHECK(is_cached(b.client, get) && !is_cached(b.client, plain));
   CHECK_OK(wherry_client_remove_cache(b.client, plain, &count));
   CHECK_INT(count, 1);
   CHECK_OK(wherry_client_remove_cache(b.client, plain, &count));
   CHECK_INT(count, 0);
-  CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_CACHE_TIMED | WHERRY_CACHE_PARTIALS, NULL,
+  CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_STORE_TIMED | WHERRY_STORE_PARTIALS, NULL,
                                      NULL, NULL, NULL));
   CHECK_INT(usage_of(b.client).entries, 0);
   CHECK_FAILS(wherry_client_clear_cache(b.client, 0, NULL, NULL, NULL, NULL), WHERRY_E_ARGUMENT,
               "bad_value");
-  CHECK_FAILS(wherry_client_list_cache(b.client, WHERRY_CACHE_PARTIALS, NULL, NULL, NULL, &list),
+  CHECK_FAILS(wherry_client_list_cache(b.client, WHERRY_STORE_PARTIALS, NULL, NULL, NULL, &list),
               WHERRY_E_ARGUMENT, "bad_value");
   CHECK_FAILS(wherry_client_clear_cache(b.client, 1, "none", URL, NULL, NULL), WHERRY_E_ARGUMENT,
               "not_found");

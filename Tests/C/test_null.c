@@ -166,9 +166,9 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_client_read_cache(bad, bad, NULL));
   REFUSED(wherry_client_write_cache(bad, bad, NULL, 0, NULL, 1));
   REFUSED(wherry_client_remove_cache(bad, bad, NULL));
-  REFUSED(wherry_client_list_cache(bad, WHERRY_CACHE_TIMED, NULL, NULL, NULL, NULL));
+  REFUSED(wherry_client_list_cache(bad, WHERRY_STORE_TIMED, NULL, NULL, NULL, NULL));
   REFUSED(wherry_client_read_cache_entry(bad, NULL, NULL));
-  REFUSED(wherry_client_clear_cache(bad, WHERRY_CACHE_TIMED, NULL, NULL, NULL, NULL));
+  REFUSED(wherry_client_clear_cache(bad, WHERRY_STORE_TIMED, NULL, NULL, NULL, NULL));
   REFUSED(wherry_client_cache_usage(bad, NULL));
   FREES(wherry_config_free(bad), bad);
   FREES(wherry_client_free(bad), bad);

@@ -1,7 +1,7 @@
 // Wherry: a forked child of a test
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import Glibc
 
 /// Runs `body` in a forked child, whose exit code it answers.
 ///

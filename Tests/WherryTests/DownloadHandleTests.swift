@@ -12,15 +12,8 @@ import Wherry
     private let folder = NSTemporaryDirectory() + "wherry-" + UUID().uuidString
 
     init() throws {
-        let scope = try TestServer.shared.scope()
-        self.scope = scope
-        client = try Client {
-            $0.proxy = ""
-            $0.baseURL = scope.url("/")
-            // A server that holds is no stalled one, however long a busy machine takes.
-            $0.stallBytesPerSecond = 0
-            $0.idleTimeout = .seconds(600)
-        }
+        scope = try TestServer.shared.scope()
+        client = try makeClient(scope)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 

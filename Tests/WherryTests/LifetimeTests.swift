@@ -14,12 +14,7 @@ import Wherry
         let scope = try TestServer.shared.scope()
         weak var freed: Client?
         do {
-            let client = try Client {
-                $0.proxy = ""
-                $0.baseURL = scope.url("/")
-                $0.idleTimeout = .seconds(600)
-                $0.firstByteTimeout = .seconds(600)
-            }
+            let client = try makeClient(scope)
             freed = client
             try await body(client, scope)
             client.cancel()

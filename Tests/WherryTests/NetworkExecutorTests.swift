@@ -13,14 +13,8 @@ import Wherry
     private let executor: NetworkExecutor
 
     init() throws {
-        let scope = try TestServer.shared.scope()
-        self.scope = scope
-        client = try Client {
-            $0.proxy = ""
-            $0.baseURL = scope.url("/")
-            $0.idleTimeout = .seconds(600)
-            $0.firstByteTimeout = .seconds(600)
-        }
+        scope = try TestServer.shared.scope()
+        client = try makeClient(scope)
         executor = NetworkExecutor(client)
     }
 
@@ -163,10 +157,7 @@ import Wherry
         weak var freed: Client?
         let scope = scope
         do {
-            let client = try Client {
-                $0.proxy = ""
-                $0.baseURL = scope.url("/")
-            }
+            let client = try makeClient(scope)
             freed = client
             let status = try await withTaskExecutorPreference(NetworkExecutor(client)) {
                 try await client.get("echo").status

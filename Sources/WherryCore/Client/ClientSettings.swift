@@ -57,7 +57,8 @@ package final class ClientSettings: Sendable {
 
     package func text(_ option: TextOption) -> String? { values.texts[option] }
 
-    private static func parseBase(_ text: String) throws(WherryError) -> HTTPURL {
+    /// A base URL as URLs are resolved against it: it ends in a slash.
+    package static func parseBase(_ text: String) throws(WherryError) -> HTTPURL {
         do {
             let url = try HTTPURL(text)
             if url.query != nil {

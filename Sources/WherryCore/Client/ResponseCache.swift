@@ -4,7 +4,7 @@
 import WherrySystem
 import WherryTransport
 
-/// Which of the things that a client stores. The raw values are those of `WHERRY_CACHE_TIMED` and
+/// Which of the things that a client stores. The raw values are those of `WHERRY_STORE_TIMED` and
 /// its like.
 public struct CacheStores: OptionSet, Sendable, Hashable {
     /// The stores as bits: 1 for the timed cache, 4 for partial downloads.
@@ -24,7 +24,8 @@ public struct CacheStores: OptionSet, Sendable, Hashable {
 
 /// The answers that a client has stored, to look at and to clear: `client.cache`.
 ///
-/// Nothing here asks the network. URLs are given as they stand in the requests. Every call may
+/// Nothing here asks the network. URLs are given as they stand in the requests or, without a query
+/// of their own, as they are listed. Every call may
 /// wait for the disk, and throws `bad_storage`, or what the disk says, where there is no folder to
 /// store in; requests go on without.
 public struct ResponseCache: Sendable {
@@ -38,7 +39,7 @@ public struct ResponseCache: Sendable {
         public var identifier: String
         /// Of the request.
         public var method: String
-        /// Of the request, without its query.
+        /// Of the request: absolute, without its query.
         public var url: String
         /// The HTTP status.
         public var status: Int
@@ -228,9 +229,12 @@ public struct ResponseCache: Sendable {
         _ url: String, base: String?
     ) throws(WherryError) -> [(base: String?, url: String)] {
         let settings = client.settings
-        _ = try settings.base(named: base)
-        guard let text = client.baseText(named: base, settings) else { return [(nil, url)] }
-        return [(text, url), (nil, url)]
+        guard let whole = try settings.base(named: base)?.text,
+            let text = client.baseText(named: base, settings)
+        else { return [(nil, url)] }
+        // The listed URL of a request that said only what follows the base.
+        let rest = url.hasPrefix(whole) ? [(text, String(url.dropFirst(whole.count)))] : []
+        return [(text, url), (nil, url)] + rest
     }
 
     private func caching(

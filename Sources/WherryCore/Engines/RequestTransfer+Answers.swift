@@ -21,20 +21,7 @@ extension RequestTransfer {
     }
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
-        if let error = result.error {
-            if fallsBack(after: error) { return }
-            let response = result.head.map { self.response($0, result.body, result) }
-            // Cancelled between its start and that of its exchange, by the closing of the client.
-            let wasCut = error.kind == .cancelled || error.kind == .shutDown
-            var failure = isCancelled && wasCut ? Self.cancelledError : WherryError(error)
-            if let response {
-                failure = failure.with {
-                    $0.httpStatus = response.status
-                    $0.response = response
-                }
-            }
-            return end(TransferOutcome(response: response, error: failure))
-        }
+        if let error = result.error, !isUnreadablePage(result) { return fail(error, result) }
         guard let head = result.head else {
             return end(
                 TransferOutcome(error: WherryError(.badProtocol, "The answer has no head")))
@@ -56,12 +43,37 @@ extension RequestTransfer {
             put(.redirect(response(head, result.body, result), target: hop.url.text)) {
                 [self] answer in
                 switch answer {
-                case .follow(false): judge(head, result)
+                case .follow(false):
+                    if let error = result.error { fail(error, result) } else { judge(head, result) }
                 case .refuse(let message): refuse(message)
                 case .standard, .adapted, .follow: resume { self.follow(hop, from: head, result.metrics) }
                 }
             }
         }
+    }
+
+    private func fail(_ error: TransportError, _ result: ExchangeResult) {
+        if fallsBack(after: error) { return }
+        let response = result.head.map { self.response($0, result.body, result) }
+        // Cancelled between its start and that of its exchange, by the closing of the client.
+        let wasCut = error.kind == .cancelled || error.kind == .shutDown
+        var failure = isCancelled && wasCut ? Self.cancelledError : WherryError(error)
+        if let response {
+            failure = failure.with {
+                $0.httpStatus = response.status
+                $0.response = response
+            }
+        }
+        end(TransferOutcome(response: response, error: failure))
+    }
+
+    /// Whether it is only the coding of a redirect's page that failed: it counts if the page
+    /// becomes the answer.
+    private func isUnreadablePage(_ result: ExchangeResult) -> Bool {
+        guard result.error?.kind == .badEncoding, let head = result.head, !isCancelled,
+            case .follow = step(after: head)
+        else { return false }
+        return true
     }
 
     /// Goes on with the next of the request's bases where the one before could not be reached, so

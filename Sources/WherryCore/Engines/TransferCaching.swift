@@ -105,7 +105,7 @@ extension RequestTransfer {
                 ResponseRules.error(
                     response, method: method, request: request, options: options) != nil
             else { return .success(response) }
-            timed.remove()
+            timed.remove(entry)
             return .failure(.damaged)
         }
     }

@@ -82,9 +82,12 @@ import Testing
     func owed() throws {
         var meter = ProgressMeter()
         let start = Instant(nanoseconds: 0)
-        func update(_ completed: Int64, at now: Instant, generation: UInt32 = 1) -> Progress? {
+        func update(
+            _ completed: Int64, at now: Instant, received: Int64 = 10, generation: UInt32 = 1
+        ) -> Progress? {
             meter.update(
-                completed: completed, total: 2000, generation: generation, received: 10, now: now)
+                completed: completed, total: 2000, generation: generation, received: received,
+                now: now)
         }
         #expect(!meter.hasReported && meter.owedAt == nil)
         #expect(update(10, at: start) != nil)
@@ -93,15 +96,41 @@ import Testing
         #expect(update(30, at: start.advanced(by: 2)) == nil)
         let due = try #require(meter.owedAt)
         #expect(due == start.advanced(by: tenth))
-        #expect(meter.takeOwed(generation: 1, now: start.advanced(by: tenth - 1)) == nil)
-        #expect(meter.takeOwed(generation: 1, now: due)?.completed == 30)
+        #expect(update(30, at: start.advanced(by: tenth - 1), received: 0) == nil)
+        #expect(update(30, at: due, received: 0)?.completed == 30)
         #expect(meter.owedAt == nil)
-        #expect(meter.takeOwed(generation: 1, now: due.advanced(by: tenth)) == nil)
+        #expect(update(30, at: due.advanced(by: tenth), received: 0) == nil)
 
-        // The file changed meanwhile: its old progress is nobody's.
+        // The file changed meanwhile: its new progress is told at once, and nothing is owed.
         #expect(update(40, at: due.advanced(by: 1)) == nil)
-        #expect(meter.takeOwed(generation: 2, now: due.advanced(by: tenth)) == nil)
+        #expect(update(0, at: due.advanced(by: 2), received: 0, generation: 2)?.completed == 0)
         #expect(meter.owedAt == nil)
+    }
+
+    // A sample was taken with it, and made the speed too low for five seconds.
+    @Test("D9 DR28 what is told in a pause does not make it count for the speed")
+    func owedInPause() throws {
+        var meter = ProgressMeter()
+        var now = Instant(nanoseconds: 0)
+        func update(_ completed: Int64, received: Int64, isForced: Bool = false) -> Progress? {
+            meter.update(
+                completed: completed, total: 100_000, generation: 1, received: received, now: now,
+                isForced: isForced)
+        }
+        #expect(update(100, received: 100) != nil)
+        now = now.advanced(by: 1)
+        #expect(update(200, received: 100) == nil)
+        meter.pause()
+        now = now.advanced(by: tenth)
+        #expect(update(200, received: 0)?.completed == 200)
+        #expect(meter.snapshot(now: now).bytesPerSecond == nil)
+        now = now.advanced(by: 4_000_000_000)
+        #expect(update(200, received: 0, isForced: true) != nil)
+        for step in 1...10 {
+            now = now.advanced(by: tenth)
+            _ = update(200 + Int64(step) * 500, received: 500)
+        }
+        #expect(meter.snapshot(now: now).bytesPerSecond == 5_000)
     }
 
     @Test("D9 what is told already is not told again")

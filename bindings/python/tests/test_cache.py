@@ -73,7 +73,7 @@ def test_K7_a_refusal_is_not_stored(stored: wherry.Client, mock: wherry.MockTran
 
 
 def test_K8_K9_K10_reading_listing_and_clearing(
-    stored: wherry.Client, mock: wherry.MockTransport
+    stored: wherry.Client, mock: wherry.MockTransport, tmp_path: Any
 ) -> None:
     stored.get(URL, cache=60)
     stored.get(URL, params={"page": 2}, cache=60)
@@ -92,6 +92,12 @@ def test_K8_K9_K10_reading_listing_and_clearing(
     assert entry.stored_at > 1.6e9
     opened = stored.cache.open(entry)
     assert opened.content == read.content and opened.url == URL
+    folder = str(tmp_path / "based")
+    with wherry.Client(transport=mock, storage_directory=folder, base_url=URL) as based:
+        based.get("1", cache=1)
+        [listed] = based.cache.entries(URL + "/1")
+        assert listed.url == based.cache.open(listed).url == URL + "/1"
+        assert based.cache.clear(url=URL + "/1") == 1
     mock.advance(1.5)
     assert [e.method for e in stored.cache.entries()] == ["GET", "GET"]
     with pytest.raises(wherry.CacheMissError):
@@ -104,7 +110,7 @@ def test_K8_K9_K10_reading_listing_and_clearing(
     assert stored.cache.clear(url=URL) == 1
     stored.get(URL, cache=60)
     assert stored.cache.clear(partials=True) == 1 and stored.cache.usage().entries == 0
-    assert len(mock.requests) == asked + 1
+    assert len(mock.requests) == asked + 2
 
 
 def test_K11_an_answer_of_the_programs_own(

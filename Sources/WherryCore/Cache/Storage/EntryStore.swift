@@ -92,19 +92,23 @@ package final class EntryStore: Sendable {
 
     /// Random bytes that are made once for each folder.
     private static func key(in root: Directory) throws(SystemError) -> [UInt8] {
+        var refusals = 0
         for _ in 0..<100 {
             if let bytes = root.contents(of: "secret", limit: 32), bytes.count == 32 {
                 return bytes.array
             }
+            guard refusals < 3 else { break }
             // Another process may be making it too: the first one to name it wins.
             let temporary = try temporaryName()
             let made = try SystemRandom.bytes(32)
-            try root.write([Bytes(made)], to: temporary + "k", temporary: temporary)
             do {
+                try root.write([Bytes(made)], to: temporary + "k", temporary: temporary)
                 try root.rename(temporary + "k", to: "secret", replacing: false)
             } catch {
                 // Gone where another process's sweep took it for a leftover.
-                guard try root.remove(temporary + "k") else { continue }
+                guard error.code != EntrySweeper.noSuchFile else { continue }
+                guard try root.remove(temporary + "k") else { throw error }
+                refusals += 1
                 // Cut short by a full disk, say: then nothing can be compared with it.
                 if try root.status(of: "secret")?.size != 32 { try root.remove("secret") }
             }
@@ -220,6 +224,11 @@ package final class EntryStore: Sendable {
         guard let open = try? existing(folder), let aside = try? Self.temporaryName() else {
             return false
         }
+        // Locked, as a file being written is: a sweep would take what is aside for a leftover.
+        let locked = try? File.open(name, [.read, .write], in: open)
+        defer { withExtendedLifetime(locked) {} }
+        // Another one is just about to take it away, or has just written it.
+        if let locked, (try? locked.lock()) == false { return false }
         defer { counters.add(1, to: folder.slot) }
         // Out of everybody's way first, so that what is looked at is what goes.
         guard (try? open.rename(name, to: aside, replacing: false)) != nil else { return false }

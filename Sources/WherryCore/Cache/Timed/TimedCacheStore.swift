@@ -169,12 +169,15 @@ package final class TimedCacheStore: Sendable {
     @discardableResult
     package func write(_ entry: TimedEntry, for key: TimedKey) -> Bool {
         guard entry.duration > 0 else { return false }
-        let file = EntryFile(
+        memory.remove(key)
+        return entries.write(file(entry, key), to: name(key), in: folder(key.prefix))
+    }
+
+    private func file(_ entry: TimedEntry, _ key: TimedKey) -> EntryFile {
+        EntryFile(
             key: Array(digest(key).utf8), description: entry.description(), body: entry.body,
             storedAt: entry.storedAt,
             uselessAfter: entry.storedAt.addingSaturating(entry.duration))
-        memory.remove(key)
-        return entries.write(file, to: name(key), in: folder(key.prefix))
     }
 
     /// Takes one answer away.
@@ -184,6 +187,15 @@ package final class TimedCacheStore: Sendable {
     package func remove(_ key: TimedKey) -> Bool {
         memory.remove(key)
         return entries.remove(name(key), in: folder(key.prefix))
+    }
+
+    /// Takes one answer away if it is still the one that was read (K20).
+    ///
+    /// - Returns: whether it is gone.
+    @discardableResult
+    package func remove(_ key: TimedKey, ifStill entry: TimedEntry) -> Bool {
+        memory.remove(key)
+        return entries.remove(name(key), in: folder(key.prefix), ifStill: file(entry, key))
     }
 
     /// Takes away what is stored for a URL, or for a URL and a method (K9).

@@ -124,6 +124,10 @@ package struct TimedCaching: Sendable {
     @discardableResult
     package func remove() -> Bool { store.remove(key) }
 
+    /// Deletes what was read, unless something newer has its place. `false` where it is not there.
+    @discardableResult
+    package func remove(_ entry: TimedEntry) -> Bool { store.remove(key, ifStill: entry) }
+
     /// Stores a success (K1, K7), unless everything was cleared since the request began: then it
     /// is older than the wish to have nothing.
     ///

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
+import WherryTransport
 
 /// The identity of a request in the timed cache: base, URL, method and parameters as the caller
 /// gave them (K3), and what the caller adds to keep answers apart (K11, K19).
@@ -19,8 +20,16 @@ package struct TimedKey: Hashable, Sendable {
 
     /// What the identifiers of all requests to the URL start with; they share a folder.
     var prefix: String { RequestIdentity.prefix(base: base, url: fullURL) }
-    /// The URL for lists: without its query, in which secrets may stand (SEC-C10).
-    var url: String { String(fullURL.prefix { $0 != "?" && $0 != "#" }) }
+    /// The absolute URL for lists: without its query, in which secrets may stand (SEC-C10).
+    var url: String {
+        let absolute =
+            if let base {
+                try? ClientSettings.parseBase(base).resolving(fullURL)
+            } else {
+                try? HTTPURL(fullURL)
+            }
+        return String((absolute?.text ?? fullURL).prefix { $0 != "?" && $0 != "#" })
+    }
     /// Whether nothing but the identifier tells it from others.
     var isPlain: Bool { apart.isEmpty }
 
@@ -44,28 +53,18 @@ package struct TimedKey: Hashable, Sendable {
     ///   - base: the base URL at the time of the call; `nil` where there is none or it is ignored.
     ///   - url: as the caller wrote it.
     ///   - method: as it is sent.
-    ///   - parameters: the caller's own, before default ones are merged; `nil` for none.
-    ///   - ignored: names of parameters that do not count, such as a time or a signature.
+    ///   - parameters: the caller's own that count, before default ones are merged; `nil` for none.
     ///   - varying: fields of the request that count, and their values; none by default.
     ///   - sensitive: more that has to be equal: a user's name, say.
     ///   - partition: keeps identities apart.
     package init(
-        base: String?, url: String, method: String, parameters: JSON?, ignored: Set<String> = [],
+        base: String?, url: String, method: String, parameters: JSON?,
         varying: [Headers.Field] = [], sensitive: String = "", partition: String = ""
     ) throws(JSONError) {
-        var counted = parameters
-        if !ignored.isEmpty, case .object(let object)? = parameters {
-            var rest = JSONObject()
-            for member in object where !ignored.contains(member.name) {
-                rest[member.name] = member.value
-            }
-            // Nothing but a signature is the same as no parameters at all.
-            counted = rest.isEmpty ? nil : .object(rest)
-        }
         self.base = base
         fullURL = url
         self.method = method
-        self.parameters = try counted?.printed(.pretty)
+        self.parameters = try parameters?.printed(.pretty)
         guard !(varying.isEmpty && sensitive.isEmpty && partition.isEmpty) else {
             apart = []
             return

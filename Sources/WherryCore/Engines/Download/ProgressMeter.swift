@@ -33,7 +33,8 @@ package struct ProgressMeter: Sendable {
     ///   - received: how many bytes came since the last call.
     ///   - isForced: also if the last report is less than 0.1 s ago: for the first, the last, and
     ///     a new generation.
-    /// - Returns: the progress to report, or `nil` if it is too early or nothing is new.
+    /// - Returns: the progress to report, or `nil` if it is too early or nothing is new; what came
+    ///   too early is owed (``owedAt``).
     package mutating func update(
         completed: Int64, total: Int64?, generation: UInt32, received: Int64, now: Instant,
         isForced: Bool = false
@@ -46,13 +47,18 @@ package struct ProgressMeter: Sendable {
         progress.total = total
         progress.generation = Int(generation)
         progress.wire = progress.wire.addingSaturating(max(0, received))
-        if received > 0 || samples.isEmpty {
+        // What is owed may be told in a pause, whose time must not count.
+        if received > 0 || isFirst || (isForced && samples.isEmpty) {
             if received > 0, firstByteAt == nil { firstByteAt = now }
             note(now)
         }
         owes = told != (completed, total, progress.wire)
-        guard isForced || isFirst || isNewGeneration else { return takeOwed(generation: generation, now: now) }
-        return report(now)
+        let isDue = owedAt.map { $0 <= now } ?? false
+        guard isForced || isFirst || isNewGeneration || isDue else { return nil }
+        reportedAt = now
+        told = (completed, total, progress.wire)
+        owes = false
+        return snapshot(now: now)
     }
 
     /// Whether anything was reported yet.
@@ -60,24 +66,6 @@ package struct ProgressMeter: Sendable {
 
     /// When the amounts taken since the last report may be told; `nil` if it told all.
     package var owedAt: Instant? { owes ? reportedAt?.advanced(by: Self.interval) : nil }
-
-    /// The progress to report of the amounts taken last; `nil` if it is too early or nothing is
-    /// new, or where they are of another generation than the file has now.
-    package mutating func takeOwed(generation: UInt32, now: Instant) -> Progress? {
-        guard let owedAt, owedAt <= now else { return nil }
-        guard Int(generation) == progress.generation else {
-            owes = false
-            return nil
-        }
-        return report(now)
-    }
-
-    private mutating func report(_ now: Instant) -> Progress {
-        reportedAt = now
-        told = (progress.completed, progress.total, progress.wire)
-        owes = false
-        return snapshot(now: now)
-    }
 
     /// The present figures.
     package func snapshot(now: Instant) -> Progress {

@@ -39,7 +39,7 @@ class CacheEntry:
         #: What `Client.identifier` gives for its request.
         self.identifier: str = identifier or ""
         self.method: str = method or ""
-        #: Of the request, without its query.
+        #: Of the request: absolute, without its query.
         self.url: str = url or ""
         #: Seconds since 1970.
         self.stored_at: float = stored / 1000
@@ -115,7 +115,7 @@ class _Shelf:
     ) -> List[CacheEntry]:
         choice = _choice(url, method, base)
         live = self._client._live()
-        listing = made(lib.wherry_client_list_cache, live, codes.CACHE_TIMED, *choice)
+        listing = made(lib.wherry_client_list_cache, live, codes.STORE_TIMED, *choice)
         return [CacheEntry(row) for row in entry_rows(listing)]
 
     def _open(self, entry: CacheEntry) -> Response:
@@ -126,7 +126,7 @@ class _Shelf:
     def _clear(
         self, url: Optional[str], method: Optional[str], base: Optional[str], partials: bool
     ) -> int:
-        stores = codes.CACHE_TIMED | (codes.CACHE_PARTIALS if partials else 0)
+        stores = codes.STORE_TIMED | (codes.STORE_PARTIALS if partials else 0)
         choice = _choice(url, method, base)
         count = Cell()
         live = self._client._live()

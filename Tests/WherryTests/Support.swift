@@ -1,0 +1,17 @@
+// Wherry: what the tests of the Swift interface have in common
+// SPDX-License-Identifier: Apache-2.0
+
+import TestServer
+import Wherry
+
+/// A client of the test's part of the server. A server that holds is no stalled one, however long
+/// a busy machine takes.
+func makeClient(_ scope: TestServer.Scope) throws -> Client {
+    try Client {
+        $0.proxy = ""
+        $0.baseURL = scope.url("/")
+        $0.stallBytesPerSecond = 0
+        $0.idleTimeout = .seconds(600)
+        $0.firstByteTimeout = .seconds(600)
+    }
+}
