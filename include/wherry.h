@@ -601,6 +601,9 @@ typedef struct wherry_image_row {
   int64_t original_bytes, encoded_bytes;    /* -1 if it never got so far */
   int32_t index;                            /* order of adding */
   int32_t status;                           /* wherry_status */
+  int32_t width, height;                    /* as sent; 0 if it never got so far */
+  int32_t quality;  /* libjpeg's 1 to 100 if it was coded anew as JPEG; else 0 */
+  int32_t reserved; /* 0 */
 } wherry_image_row;
 
 typedef struct wherry_partial_row {
@@ -716,6 +719,42 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_DEADLINE_MS = 15      /* 30000; 0: none */
 } wherry_image_option;
 
+typedef enum wherry_image_flag {
+  WHERRY_IMAGE_HAS_ALPHA = 1,
+  WHERRY_IMAGE_HAS_ICC = 2,
+  WHERRY_IMAGE_HAS_EXIF = 4,
+  WHERRY_IMAGE_HAS_GPS = 8, /* in its EXIF */
+  WHERRY_IMAGE_IS_ANIMATED = 16,
+  WHERRY_IMAGE_IS_PROGRESSIVE = 32 /* or interlaced: has to be held in memory as a whole */
+} wherry_image_flag;
+
+/* How wherry_image_compress made the bytes, the cheapest way first. */
+typedef enum wherry_image_way {
+  WHERRY_IMAGE_WAY_NONE = 0,
+  WHERRY_IMAGE_WAY_UNTOUCHED = 1, /* the very bytes that came */
+  WHERRY_IMAGE_WAY_STRIPPED = 2,  /* metadata left out, nothing else */
+  WHERRY_IMAGE_WAY_TURNED = 3,    /* turned without loss */
+  WHERRY_IMAGE_WAY_RECODED = 4,   /* a JPEG's coefficients or planes, without going through colours */
+  WHERRY_IMAGE_WAY_STREAMED = 5,  /* rows decoded and encoded, a band at a time */
+  WHERRY_IMAGE_WAY_WHOLE = 6      /* held as a whole */
+} wherry_image_way;
+
+typedef struct wherry_image_info {
+  size_t size;
+  int64_t byte_count;     /* encoded; -1 for raw pixels */
+  int64_t pixel_bytes;    /* what its pixels take in memory once decoded */
+  int64_t original_bytes; /* of what wherry_image_compress was given; -1 for raw pixels, and else */
+  int32_t format;         /* wherry_image_format; KEEP for raw pixels */
+  int32_t width, height;  /* as stored: an orientation of 5 to 8 swaps them on the screen */
+  int32_t orientation;    /* EXIF's 1 to 8; 1 is upright */
+  int32_t components;     /* as stored: 1 gray or palette, 2 with alpha, 3 colours, 4 with alpha or CMYK */
+  int32_t bit_depth;      /* of one sample */
+  int32_t quality;        /* libjpeg's 1 to 100, where wherry_image_compress took one; else 0 */
+  int32_t way;            /* wherry_image_way of wherry_image_compress; else NONE */
+  uint32_t flags;         /* wherry_image_flag, or'ed together */
+  int32_t reserved;       /* 0 */
+} wherry_image_info;
+
 /* By the first bytes: FF jpeg, 89 png, 47 gif, 49, 4D tiff, RIFF...WEBP webp; else KEEP. */
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
 /* Read when needed; now it is only opened for reading, to see that it can be. */
@@ -723,7 +762,22 @@ wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);
 wherry_status wherry_image_new_bytes(const void *bytes, size_t count, wherry_image **out_image);
 wherry_status wherry_image_new_pixels(const void *bytes, size_t count, wherry_pixel_format format,
     int32_t width, int32_t height, size_t stride_bytes, wherry_image **out_image);
+/* The same without a copy: the memory stays yours, and has to stay as it is until
+ * wherry_image_free, which waits while the pixels are read. What was to be encoded from them later
+ * fails: E_STATE `wrong_state`. So free it after the DONE of the uploads that send it. */
+wherry_status wherry_image_new_pixels_lent(const void *bytes, size_t count,
+    wherry_pixel_format format, int32_t width, int32_t height, size_t stride_bytes,
+    wherry_image **out_image);
 wherry_status wherry_image_free(wherry_image *image);
+/* Reads the header, decodes nothing. Set out_info->size first. */
+wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
+/* The picture that an upload with this compression would send, as an image of its own; NULL is the
+ * default compression. Nothing is sent. Blocks for the time of the work: tens of milliseconds for a
+ * photograph. Any number of threads may call, each with its own images. */
+wherry_status wherry_image_compress(const wherry_image *image,
+    const wherry_compression *compression, wherry_image **out_image);
+/* The encoded picture, lent until wherry_image_free; NULL and 0 for a file and for raw pixels. */
+const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);
 /* The name in the multipart body and in failures; by default <ms since 1970><index>.<ext>. */
 wherry_status wherry_image_set_file_name(wherry_image *image, const char *file_name);
 

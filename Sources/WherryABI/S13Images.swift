@@ -12,6 +12,10 @@ struct ImageValue: BoxedValue {
 
     var source: ImageSource
     var fileName: String?
+    /// How it was made, of one that `wherry_image_compress` gave.
+    var encoded: EncodedImage?
+    /// Whose the pixels are, of lent ones.
+    var lender: LentMemory?
 }
 
 extension Compression: BoxedValue {
@@ -83,30 +87,130 @@ public func wherry_image_new_pixels(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let out = try required(out_image)
-        guard let pixels = UInt8(exactly: format.rawValue).flatMap({ PixelFormat(rawValue: $0) })
-        else {
-            throw WherryError(.badValue, "There is no pixel format \(format.rawValue)")
-        }
         let copy = try WherryABI.bytes(bytes, count)
         guard let owner = copy.storage else {
             throw WherryError(.badArgument, "There are no pixels")
         }
-        let image: PixelBuffer
-        do throws(ImagingError) {
-            image = try PixelBuffer(
-                borrowing: UnsafeRawBufferPointer(start: copy.lent, count: copy.count),
-                owner: owner, format: pixels, width: Int(width), height: Int(height),
-                stride: stride_bytes)
-        } catch {
-            throw WherryError(.badArgument, error.message)
-        }
-        try Handles.give(Box(ImageValue(source: .pixels(image))), to: out)
+        let pixels = try raw(
+            UnsafeRawBufferPointer(start: copy.lent, count: copy.count), owner, format,
+            width, height, stride_bytes)
+        try Handles.give(Box(ImageValue(source: .pixels(pixels))), to: out)
+    }
+}
+
+@_cdecl("wherry_image_new_pixels_lent") @implementation
+public func wherry_image_new_pixels_lent(
+    _ bytes: UnsafeRawPointer?, _ count: Int, _ format: wherry_pixel_format, _ width: Int32,
+    _ height: Int32, _ stride_bytes: Int, _ out_image: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_image)
+        let lender = LentMemory()
+        let pixels = try raw(
+            try buffer(bytes, count), lender, format, width, height, stride_bytes)
+        try Handles.give(Box(ImageValue(source: .pixels(pixels), lender: lender)), to: out)
+    }
+}
+
+/// Raw pixels that `owner` keeps.
+private func raw(
+    _ bytes: UnsafeRawBufferPointer, _ owner: any AnyObject & Sendable,
+    _ format: wherry_pixel_format, _ width: Int32, _ height: Int32, _ stride: Int
+) throws(WherryError) -> PixelBuffer {
+    guard let format = UInt8(exactly: format.rawValue).flatMap({ PixelFormat(rawValue: $0) })
+    else {
+        throw WherryError(.badValue, "There is no pixel format \(format.rawValue)")
+    }
+    do throws(ImagingError) {
+        return try PixelBuffer(
+            borrowing: bytes, owner: owner, format: format, width: Int(width),
+            height: Int(height), stride: stride)
+    } catch {
+        throw WherryError(.badArgument, error.message)
     }
 }
 
 @_cdecl("wherry_image_free") @implementation
 public func wherry_image_free(_ image: OpaquePointer?) -> wherry_status {
-    status { () throws(WherryError) in try Handles.free(image, Box<ImageValue>.self) }
+    status { () throws(WherryError) in
+        let box = try Handles.free(image, Box<ImageValue>.self)
+        box?.with { $0.lender }?.takeBack()
+    }
+}
+
+@_cdecl("wherry_image_inspect") @implementation
+public func wherry_image_inspect(
+    _ image: OpaquePointer?, _ out_info: UnsafeMutablePointer<wherry_image_info>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let value = try Handles.change(image, ImageValue.self) { $0 }
+        try fill(out_info) { () throws(WherryError) in
+            do throws(ImagingError) {
+                return wherry_image_info(
+                    try ImageInfo(inspecting: value.source), value.encoded)
+            } catch {
+                throw WherryError(error)
+            }
+        }
+    }
+}
+
+@_cdecl("wherry_image_compress") @implementation
+public func wherry_image_compress(
+    _ image: OpaquePointer?, _ compression: OpaquePointer?,
+    _ out_image: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_image)
+        let value = try Handles.change(image, ImageValue.self) { $0 }
+        let compression = try compressionValue(compression)
+        let made: EncodedImage
+        do throws(ImagingError) {
+            made = try ImageEncoder.encode(value.source, compression)
+        } catch {
+            throw WherryError(error)
+        }
+        let result = ImageValue(
+            source: .bytes(made.bytes), fileName: value.fileName, encoded: made)
+        try Handles.give(Box(result), to: out)
+    }
+}
+
+@_cdecl("wherry_image_bytes") @implementation
+public func wherry_image_bytes(
+    _ image: OpaquePointer?, _ out_count: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<UInt8>? {
+    out_count?.pointee = 0
+    return value(nil) { () throws(WherryError) in
+        let value = try Handles.change(image, ImageValue.self) { $0 }
+        guard case .bytes(let bytes) = value.source, let base = bytes.lent else { return nil }
+        out_count?.pointee = bytes.count
+        return UnsafePointer(base.assumingMemoryBound(to: UInt8.self))
+    }
+}
+
+extension wherry_image_info {
+    fileprivate init(_ info: ImageInfo, _ encoded: EncodedImage?) {
+        self.init()
+        byte_count = info.byteCount.map { Int64($0) } ?? -1
+        pixel_bytes = Int64(info.pixelBytes)
+        original_bytes = encoded?.originalByteCount.map { Int64($0) } ?? -1
+        format = Int32(info.format.rawValue)
+        width = Int32(clamping: info.width)
+        height = Int32(clamping: info.height)
+        orientation = Int32(clamping: info.orientation)
+        components = Int32(clamping: info.components)
+        bit_depth = Int32(clamping: info.bitDepth)
+        quality = Int32(clamping: encoded?.quality ?? 0)
+        if let encoded { way = Int32(encoded.way.rawValue) + 1 }
+        let known: [(Bool, wherry_image_flag)] = [
+            (info.hasAlpha, WHERRY_IMAGE_HAS_ALPHA), (info.hasICC, WHERRY_IMAGE_HAS_ICC),
+            (info.hasEXIF, WHERRY_IMAGE_HAS_EXIF), (info.hasGPS, WHERRY_IMAGE_HAS_GPS),
+            (info.isAnimated, WHERRY_IMAGE_IS_ANIMATED),
+            (info.isProgressive, WHERRY_IMAGE_IS_PROGRESSIVE),
+        ]
+        for (isSet, flag) in known where isSet { flags |= flag.rawValue }
+    }
 }
 
 @_cdecl("wherry_image_set_file_name") @implementation

@@ -51,6 +51,10 @@ struct Limits {
         }
     }
 
+    static var tooManyScans: ImagingError {
+        ImagingError(.limit, "too_many_scans", "The JPEG comes in more than \(maxScans) scans.")
+    }
+
     static var late: ImagingError {
         ImagingError(.limit, "deadline", "The time given for this picture is over.")
     }
@@ -125,9 +129,7 @@ func callCodec(
             .limit, "memory_limit",
             "The picture would need more memory than its limit allows\(words).")
     case CIMAGE_NO_MEMORY: throw .noMemory
-    case CIMAGE_SCANS:
-        throw ImagingError(
-            .limit, "too_many_scans", "The JPEG comes in more than \(Limits.maxScans) scans.")
+    case CIMAGE_SCANS: throw Limits.tooManyScans
     case CIMAGE_DEADLINE: throw Limits.late
     case CIMAGE_READ_FAILED: throw ImageInput.unreadable(code())
     case CIMAGE_OUTPUT_LIMIT:

@@ -46,6 +46,7 @@ package enum ImageDecoder {
     ) throws(ImagingError) -> any RowSource {
         let image = try OpenImage(input, whole: false)
         try limits.judge(image.info.width, image.info.height)
+        try image.checkEnd()
         guard !image.info.isAnimated else {
             throw ImagingError(.image, "animated", "Only one frame of an animated PNG can be read.")
         }

@@ -21,7 +21,9 @@ package enum ImageEncoder {
         case .bytes(let bytes):
             return try EncodedJob(ImageInput(bytes), compression, limits).run()
         case .pixels(let pixels):
-            return try encode(pixels, compression, limits)
+            return try pixels.reading { () throws(ImagingError) in
+                try encode(pixels, compression, limits)
+            }
         }
     }
 
@@ -58,6 +60,7 @@ struct EncodedJob {
         self.limits = limits
         target = compression.format == .keep ? image.info.format : compression.format
         try limits.judge(image.info.width, image.info.height)
+        try image.checkEnd()
     }
 
     /// What EXIF shall say afterwards; `nil` where it says nothing worth telling.

@@ -25,10 +25,19 @@ package struct ImageInfo: Hashable, Sendable {
     package let isProgressive: Bool
     /// The encoded length; `nil` for raw pixels.
     package let byteCount: Int?
+    /// Bytes of one pixel once decoded: gray 1, colours 3, with alpha 4.
+    let decodedChannels: Int
 
     /// Width and height as a viewer shows them.
     package var uprightSize: (width: Int, height: Int) {
         orientation >= 5 ? (height, width) : (width, height)
+    }
+
+    /// What its pixels take in memory once decoded; `Int.max` where that is more than can be counted.
+    package var pixelBytes: Int {
+        let (pixels, isMany) = width.multipliedReportingOverflow(by: height)
+        let (bytes, isMore) = pixels.multipliedReportingOverflow(by: decodedChannels)
+        return isMany || isMore ? .max : bytes
     }
 
     /// Reads the header of a picture; no pixel is decoded and no pixel memory asked for.
@@ -56,6 +65,7 @@ package struct ImageInfo: Hashable, Sendable {
         isAnimated = false
         isProgressive = false
         byteCount = nil
+        decodedChannels = pixels.format.bytesPerPixel
     }
 
     init(_ layout: JPEGLayout, _ input: ImageInput) throws(ImagingError) {
@@ -73,6 +83,7 @@ package struct ImageInfo: Hashable, Sendable {
         isAnimated = false
         isProgressive = layout.isProgressive
         byteCount = input.count
+        decodedChannels = layout.components == 1 ? 1 : 3
     }
 
     init(_ layout: PNGLayout, _ input: ImageInput) throws(ImagingError) {
@@ -90,6 +101,7 @@ package struct ImageInfo: Hashable, Sendable {
         isAnimated = layout.isAnimated
         isProgressive = layout.isInterlaced
         byteCount = input.count
+        decodedChannels = layout.hasAlpha ? 4 : layout.colorType == 0 ? 1 : 3
     }
 }
 
@@ -108,7 +120,8 @@ struct OpenImage {
     init(_ input: ImageInput, whole: Bool) throws(ImagingError) {
         self.input = input
         guard input.count > 0 else { throw .truncated("There are no bytes.") }
-        let format = ImageFormat.recognise(try input.copy(0..<min(12, input.count)))
+        let head = try input.copy(0..<min(12, input.count))
+        let format = ImageFormat.recognise(head)
         switch format {
         case .jpeg:
             let found = try JPEGLayout(input, whole: whole)
@@ -121,8 +134,27 @@ struct OpenImage {
         case .gif, .tiff, .webp:
             throw ImagingError(
                 .image, "unsupported_image", "GIF, TIFF and WebP pictures cannot be read.")
+        case nil where head.dropFirst(4).starts(with: "ftyp".utf8):
+            throw ImagingError(
+                .image, "unsupported_image", "HEIC and AVIF pictures cannot be read.")
         case .keep, nil:
             throw .badImage("The bytes are no picture that is known here.")
+        }
+    }
+
+    /// Finds out before any decoding what would be found at its end: that the file is cut, and that
+    /// a JPEG comes in too many scans, each of which costs as much as a picture (SEC-R9).
+    func checkEnd() throws(ImagingError) {
+        switch layout {
+        case .png(let png):
+            guard png.end != nil else { throw ImageInput.ended }
+        case .jpeg(let jpeg):
+            let tail = try input.copy(max(0, input.count - 2)..<input.count)
+            if tail == [0xFF, 0xD9], !jpeg.isProgressive { return }
+            let whole = try JPEGLayout(input, whole: true)
+            guard whole.segments.count(where: { $0.code == 0xDA }) <= Limits.maxScans else {
+                throw Limits.tooManyScans
+            }
         }
     }
 }

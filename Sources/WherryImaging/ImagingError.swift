@@ -20,7 +20,7 @@ package struct ImagingError: Error, Hashable, Sendable, CustomStringConvertible 
     package let kind: Kind
     /// A stable word: `bad_image`, `truncated`, `unsupported_image`, `animated`, `too_large`,
     /// `memory_limit`, `no_memory`, `too_many_scans`, `deadline`, `unreadable`,
-    /// `unsupported_option`, `bad_parameters`, `does_not_fit`.
+    /// `unsupported_option`, `bad_parameters`, `does_not_fit`, `taken_back`.
     package let reason: String
     /// A sentence for people. It names no file: the caller knows which picture it asked about.
     package let message: String

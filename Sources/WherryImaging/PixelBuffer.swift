@@ -17,7 +17,8 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
     let base: UnsafeMutableRawPointer
     private let owner: (any AnyObject & Sendable)?
 
-    /// Pixels that belong to `owner`, which is kept alive for as long as they are needed.
+    /// Pixels that belong to `owner`, which is kept alive for as long as they are needed; a
+    /// `LentMemory` may take them back.
     ///
     /// - Parameters:
     ///   - bytes: the rows, the first pixel first. The last row may end without padding.
@@ -39,6 +40,14 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
         self.stride = layout.stride
         self.base = UnsafeMutableRawPointer(mutating: base)
         self.owner = owner
+    }
+
+    /// Runs `body`, which reads the rows; throws `taken_back` for lent ones that are gone.
+    func reading<Result>(
+        _ body: () throws(ImagingError) -> Result
+    ) throws(ImagingError) -> Result {
+        guard let lender = owner as? LentMemory else { return try body() }
+        return try lender.reading(body)
     }
 
     /// A buffer with memory of its own, all zeros.

@@ -26,8 +26,8 @@ struct WherryCommand: ParsableCommand {
         version: WherryLibrary.version,
         subcommands: [
             GetCommand.self, HeadCommand.self, PostCommand.self, PutCommand.self,
-            PatchCommand.self, DeleteCommand.self, UploadCommand.self, DownloadCommand.self,
-            CacheCommand.self,
+            PatchCommand.self, DeleteCommand.self, UploadCommand.self, ImageCommand.self,
+            DownloadCommand.self, CacheCommand.self,
         ])
 }
 

@@ -135,6 +135,9 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK(wherry_response_remote_address(bad) == NULL);
   REFUSED(wherry_response_metrics(bad, NULL));
   REFUSED(wherry_image_set_file_name(bad, NULL));
+  REFUSED(wherry_image_inspect(bad, NULL));
+  REFUSED(wherry_image_compress(bad, NULL, NULL));
+  CHECK(wherry_image_bytes(bad, NULL) == NULL);
   REFUSED(wherry_compression_set_option(bad_compression, WHERRY_IMAGE_FORMAT, 0));
   REFUSED(wherry_compression_set_type(bad_compression, NULL));
   CHECK_INT(wherry_json_get_type(bad, NULL), WHERRY_JSON_MISSING);
@@ -209,6 +212,7 @@ TEST("S11 every other function answers NULL for what it has to be given") {
   REFUSED(wherry_image_new_file(NULL, NULL));
   REFUSED(wherry_image_new_bytes(NULL, 0, NULL));
   REFUSED(wherry_image_new_pixels(NULL, 0, WHERRY_PIXELS_RGB8, 0, 0, 0, NULL));
+  REFUSED(wherry_image_new_pixels_lent(NULL, 0, WHERRY_PIXELS_RGB8, 0, 0, 0, NULL));
   REFUSED(wherry_compression_new(0.5, NULL));
   REFUSED(wherry_partial_list(NULL, NULL));
   REFUSED(wherry_partial_discard(NULL));

@@ -1,5 +1,6 @@
 /* Wherry: the case tables of Tests/Scenarios, which Swift and Python prove too
  * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -179,5 +180,102 @@ TEST("SEC-U3 SEC-U6 credentials, fields and bodies go to the origin they were gi
     CHECK_INT(server_field(after - 1, "Cookie") != NULL, credentials);
     CHECK_INT(server_field(after - 1, "X-Secret") != NULL, is_set(json, i, "expect/custom"));
     CHECK_INT(server_field(after - 1, "Content-Type") != NULL, body);
+  }
+}
+
+/* The raw picture of a case of pictures.json; the test's own memory. */
+static uint8_t *recipe(int width, int height, int channels) {
+  uint8_t *pixels = check_memory((size_t)(width * height * channels)), *at = pixels;
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      for (int c = 0; c < channels; c++) *at++ = (uint8_t)(3 * x + 5 * y + 40 * c + (x * y >> 4));
+  return pixels;
+}
+
+/* The compression of a step. */
+static wherry_compression *step_of(const wherry_json *json, size_t index, size_t step) {
+  static const struct { const char *name; wherry_image_option option; } options[] = {
+      {"max_width", WHERRY_IMAGE_MAX_WIDTH},     {"max_height", WHERRY_IMAGE_MAX_HEIGHT},
+      {"max_bytes", WHERRY_IMAGE_MAX_BYTES},     {"background", WHERRY_IMAGE_BACKGROUND_RGB},
+      {"subsampling", WHERRY_IMAGE_SUBSAMPLING}};
+  const char *at = check_format("cases/%zu/steps/%zu", index, step);
+  wherry_compression *made = NULL;
+  double quality = wherry_json_get_number(json, check_format("%s/quality", at), 1);
+  REQUIRE_OK(wherry_compression_new(quality, &made));
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    int64_t value = wherry_json_get_integer(json, check_format("%s/%s", at, options[i].name), -1);
+    if (value >= 0) REQUIRE_OK(wherry_compression_set_option(made, options[i].option, value));
+  }
+  if (wherry_json_get_bool(json, check_format("%s/progressive", at), false))
+    REQUIRE_OK(wherry_compression_set_option(made, WHERRY_IMAGE_PROGRESSIVE, 1));
+  if (wherry_json_get_bool(json, check_format("%s/optimize", at), false))
+    REQUIRE_OK(wherry_compression_set_option(made, WHERRY_IMAGE_OPTIMIZE, 1));
+  const char *format = wherry_json_get_text(json, check_format("%s/format", at), NULL, NULL);
+  if (format != NULL) REQUIRE_OK(wherry_compression_set_type(made, format));
+  return made;
+}
+
+TEST("U8 equal options give equal bytes in every language, as the table says") {
+  static const char *const formats[] = {"", "gray8", "rgb8", "rgba8", "bgra8"};
+  static const int channels[] = {0, 1, 3, 4, 4};
+  wherry_json *json = table("pictures.json");
+  wherry_client *client = new_client(NULL);
+  for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
+    int format = 0;
+    while (strcmp(formats[format], text_of(json, i, "pixels")) != 0) REQUIRE(++format < 5);
+    int width = (int)wherry_json_get_integer(json, check_format("cases/%zu/size/0", i), 0);
+    int height = (int)wherry_json_get_integer(json, check_format("cases/%zu/size/1", i), 0);
+    uint8_t *pixels = recipe(width, height, channels[format]);
+    wherry_image *image = NULL;
+    REQUIRE_OK(wherry_image_new_pixels(pixels, (size_t)(width * height * channels[format]),
+                                       (wherry_pixel_format)format, width, height, 0, &image));
+    size_t steps = wherry_json_count(json, check_format("cases/%zu/steps", i));
+    for (size_t step = 0; step < steps; step++) {
+      wherry_compression *compression = step_of(json, i, step);
+      wherry_image *next = NULL;
+      REQUIRE_OK(wherry_image_compress(image, compression, &next));
+      CHECK_OK(wherry_image_free(image));
+      CHECK_OK(wherry_compression_free(compression));
+      image = next;
+    }
+    wherry_request *request = new_request("POST", server_url("/echo"));
+    REQUIRE_OK(wherry_request_add_image(request, "p", image, NULL));
+    outcome got = send_and_wait(client, request);
+    CHECK_TEXT(echoed(&got, "parts/0/sha256"), text_of(json, i, "sha256"));
+    CHECK_OK(wherry_image_free(image));
+  }
+}
+
+/* Appends bytes in hexadecimal, so many times. */
+static size_t append(uint8_t *bytes, size_t at, const char *hex, int64_t times) {
+  for (; hex != NULL && times > 0; times--)
+    for (const char *digit = hex; *digit != '\0'; digit += 2) {
+      unsigned value;
+      REQUIRE(sscanf(digit, "%2x", &value) == 1);
+      if (bytes != NULL) bytes[at] = (uint8_t)value;
+      at++;
+    }
+  return at;
+}
+
+TEST("SEC-R8 SEC-R9 pictures that cannot be read are refused, each for its reason") {
+  wherry_json *json = table("bad-pictures.json");
+  for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
+    const char *head = text_of(json, i, "head"), *again = text_of(json, i, "again");
+    int64_t times = wherry_json_get_integer(json, check_format("cases/%zu/times", i), 0);
+    const char *tail = text_of(json, i, "tail");
+    size_t count = append(NULL, append(NULL, append(NULL, 0, head, 1), again, times), tail, 1);
+    uint8_t *bytes = check_memory(count + 1);
+    append(bytes, append(bytes, append(bytes, 0, head, 1), again, times), tail, 1);
+    wherry_image *image = NULL, *made = NULL;
+    wherry_compression *compression = NULL;
+    REQUIRE_OK(wherry_image_new_bytes(bytes, count, &image));
+    REQUIRE_OK(wherry_compression_new(0.5, &compression));
+    REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_FORMAT, WHERRY_IMAGE_JPEG));
+    CHECK_STATUS(wherry_image_compress(image, compression, &made), WHERRY_E_IMAGE);
+    CHECK_TEXT(wherry_error_reason(wherry_last_error()), text_of(json, i, "reason"));
+    CHECK(made == NULL);
+    CHECK_OK(wherry_image_free(image));
+    CHECK_OK(wherry_compression_free(compression));
   }
 }

@@ -55,6 +55,9 @@ extension wherry_image_row {
         original_bytes = image.originalBytes
         encoded_bytes = image.encodedBytes
         index = Int32(clamping: image.index)
+        width = Int32(clamping: image.width)
+        height = Int32(clamping: image.height)
+        quality = Int32(clamping: image.quality ?? 0)
         if let error = image.error {
             reason = ReasonText.of(error.reasonWord)
             message = texts.lend(error.message)

@@ -16,6 +16,7 @@ extension wherry_record: PlainStruct {}
 extension wherry_metrics: PlainStruct {}
 extension wherry_transfer_row: PlainStruct {}
 extension wherry_image_row: PlainStruct {}
+extension wherry_image_info: PlainStruct {}
 extension wherry_partial_row: PlainStruct {}
 extension wherry_entry_row: PlainStruct {}
 extension wherry_cache_usage: PlainStruct {}

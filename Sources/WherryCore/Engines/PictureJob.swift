@@ -60,11 +60,14 @@ struct PictureJob: Sendable {
             var outcome = outcome(fileName: fileName)
             outcome.originalBytes = image.originalByteCount.map { Int64($0) } ?? -1
             outcome.encodedBytes = Int64(image.bytes.count)
+            outcome.width = image.width
+            outcome.height = image.height
+            outcome.quality = image.quality
             return (outcome, ready)
         } catch {
             let name = givenName
             let failure = WherryError(error).with {
-                $0.message = "Picture \(index) (\(name)) cannot be sent: \(error.message)"
+                $0.message = "Picture \(index + 1) (\(name)) cannot be sent: \(error.message)"
             }
             return (outcome(fileName: name, error: failure), nil)
         }
@@ -96,6 +99,7 @@ extension WherryError {
         case "no_memory": .noMemory
         case "unsupported_option": .unsupportedOption
         case "bad_parameters": .badParameters
+        case "taken_back": .wrongState
         default: .badImage
         }
         if error.kind == .file {

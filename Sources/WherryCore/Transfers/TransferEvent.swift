@@ -65,6 +65,13 @@ public struct ImageOutcome: Sendable {
     public var originalBytes: Int64
     /// What is sent for it; -1 if it did not get so far.
     public var encodedBytes: Int64
+    /// In pixels as it is sent; 0 if it did not get so far.
+    public var width = 0
+    /// In pixels as it is sent; 0 if it did not get so far.
+    public var height = 0
+    /// libjpeg's quality, 1 to 100, that it was coded anew with; `nil` for PNG and where the coded
+    /// picture is the one that came.
+    public var quality: Int?
     /// Why it did not get through.
     public var error: WherryError?
 

@@ -25,22 +25,7 @@ struct UploadCommand: NetworkCommand {
     @Argument(help: "JPEG and PNG files.", completion: .file(extensions: ["jpg", "jpeg", "png"]))
     var picture: [String]
 
-    @Option(
-        help: ArgumentHelp(
-            "Quality of JPEGs, 0 to 1; 1 sends what is there. (default: 1)", valueName: "ratio"))
-    var quality: Double?
-
-    @Option(help: ArgumentHelp("The largest width.", valueName: "pixels"))
-    var maxWidth: Int?
-
-    @Option(help: ArgumentHelp("The largest height.", valueName: "pixels"))
-    var maxHeight: Int?
-
-    @Option(help: ArgumentHelp("The largest picture.", valueName: "bytes"))
-    var maxBytes: Int?
-
-    @Option(help: ArgumentHelp("What pictures are sent as.", valueName: "format"))
-    var format = PictureFormat.keep
+    @OptionGroup var compression: CompressionOptions
 
     @Option(help: ArgumentHelp("The name of the pictures' fields.", valueName: "name"))
     var name = "image"
@@ -63,16 +48,6 @@ struct UploadCommand: NetworkCommand {
 
     mutating func validate() throws {
         if picture.isEmpty { throw ValidationError("There is no picture to upload.") }
-        if let quality, !(0...1).contains(quality) {
-            throw ValidationError("--quality takes 0 to 1, not \(quality).")
-        }
-        for (option, value) in [
-            ("max-width", maxWidth), ("max-height", maxHeight), ("max-bytes", maxBytes),
-        ] {
-            if let value, value < 1 {
-                throw ValidationError("--\(option) takes 1 and more, not \(value).")
-            }
-        }
     }
 
     mutating func perform(_ console: Console) async throws {
@@ -113,12 +88,7 @@ struct UploadCommand: NetworkCommand {
     }
 
     private func makeRequest() throws -> Request {
-        var compression = WherryImaging.Compression()
-        if let quality { compression.quality = quality }
-        compression.maxWidth = maxWidth
-        compression.maxHeight = maxHeight
-        compression.maxBytes = maxBytes
-        compression.format = format.imageFormat
+        let settings = try compression.settings()
         var parts = try field.map { argument in
             let pair = try argument.pair()
             return Request.Part.field(pair.name, pair.value)
@@ -126,8 +96,8 @@ struct UploadCommand: NetworkCommand {
         for path in picture {
             parts.append(
                 Request.Part(
-                    name: name, content: .image(.file(path: path), compression),
-                    fileName: format.named(Self.lastComponent(path))))
+                    name: name, content: .image(.file(path: path), settings),
+                    fileName: compression.format.named(Self.lastComponent(path))))
         }
         var request = Request(url, method: "POST")
         request.body = .multipart(parts)
@@ -145,26 +115,6 @@ struct UploadCommand: NetworkCommand {
 
     private static func lastComponent(_ path: String) -> String {
         path.split(separator: "/").last.map(String.init) ?? path
-    }
-}
-
-/// What pictures are sent as.
-enum PictureFormat: String, ExpressibleByArgument, CaseIterable {
-    case keep, jpeg, png
-
-    var imageFormat: ImageFormat {
-        switch self {
-        case .keep: .keep
-        case .jpeg: .jpeg
-        case .png: .png
-        }
-    }
-
-    /// The file's name with the ending of what it becomes.
-    func named(_ name: String) -> String {
-        if self == .keep { return name }
-        let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]
-        return "\(stem.isEmpty ? name[...] : stem).\(self == .jpeg ? "jpg" : "png")"
     }
 }
 
@@ -205,22 +155,15 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
         } else {
             result["original_bytes"] = JSON(image.originalBytes)
             result["sent_bytes"] = JSON(image.encodedBytes)
+            result["width"] = JSON(image.width)
+            result["height"] = JSON(image.height)
+            if let quality = image.quality { result["quality"] = JSON(quality) }
             if !console.isJSON {
                 display?.stop()
-                console.note("\(name.printable): " + Self.change(image))
+                console.note("\(name.printable): " + Units.change(image.originalBytes, image.encodedBytes))
             }
         }
         results.append(.object(result))
-    }
-
-    /// "3.2 MiB → 812.0 KiB (-75 %)".
-    private static func change(_ image: ImageOutcome) -> String {
-        let sent = Units.bytes(image.encodedBytes)
-        guard image.originalBytes > 0 else { return sent }
-        let ratio = Double(image.encodedBytes) / Double(image.originalBytes) - 1
-        let percent = Int((ratio * 100).rounded())
-        return
-            "\(Units.bytes(image.originalBytes)) → \(sent) (\(percent > 0 ? "+" : "")\(percent) %)"
     }
 
     func finish() { display?.finish(progress, note: nil) }

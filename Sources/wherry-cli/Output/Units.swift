@@ -20,6 +20,13 @@ enum Units {
         return String(format: "%.1f of %.1f %@", part, value, unit)
     }
 
+    /// "3.2 MiB → 812.0 KiB (-75 %)"; the second alone where the first is unknown.
+    static func change(_ original: Int64, _ now: Int64) -> String {
+        guard original > 0 else { return bytes(now) }
+        let percent = Int(((Double(now) / Double(original) - 1) * 100).rounded())
+        return "\(bytes(original)) → \(bytes(now)) (\(percent > 0 ? "+" : "")\(percent) %)"
+    }
+
     /// "12.3 MiB/s".
     static func speed(_ bytesPerSecond: Int64) -> String { bytes(bytesPerSecond) + "/s" }
 

@@ -69,6 +69,22 @@ uint8_t *picture_png(int width, int height, size_t *out_count) {
   return bytes;
 }
 
+uint8_t *picture_with_exif(const uint8_t *jpeg, size_t count, int orientation, size_t *out_count) {
+  /* Big endian TIFF: orientation and a GPS directory of one entry, its latitude being north. */
+  uint8_t exif[] = {0xff, 0xe1, 0, 66,   'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8,
+                    0,    2,                                             /* entries */
+                    0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, (uint8_t)orientation, 0, 0,
+                    0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 38, 0, 0, 0, 0, /* no more */
+                    0,    1, 0, 1, 0, 2, 0, 0, 0, 2, 'N', 0, 0, 0, 0, 0, 0, 0};
+  exif[3] = (uint8_t)(sizeof exif - 2);
+  uint8_t *all = check_memory(count + sizeof exif);
+  memcpy(all, jpeg, 2);
+  memcpy(all + 2, exif, sizeof exif);
+  memcpy(all + 2 + sizeof exif, jpeg + 2, count - 2);
+  *out_count = count + sizeof exif;
+  return all;
+}
+
 static uint8_t *decode_png(const void *bytes, size_t count, int *out_width, int *out_height) {
   png_image image = {.version = PNG_IMAGE_VERSION};
   REQUIRE(png_image_begin_read_from_memory(&image, bytes, count));

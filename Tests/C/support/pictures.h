@@ -11,6 +11,8 @@ uint8_t *picture_pixels(int width, int height);
 /* Such a picture as a file's bytes; quality as libjpeg has it. */
 uint8_t *picture_jpeg(int width, int height, int quality, size_t *out_count);
 uint8_t *picture_png(int width, int height, size_t *out_count);
+/* The JPEG with an EXIF block that tells this orientation and a place. */
+uint8_t *picture_with_exif(const uint8_t *jpeg, size_t count, int orientation, size_t *out_count);
 /* The RGB rows of a JPEG or PNG file; NULL if it is neither. */
 uint8_t *picture_decode(const void *bytes, size_t count, int *out_width, int *out_height);
 

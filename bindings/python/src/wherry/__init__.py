@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TimeoutError, TLSError, WherryError,
     )  # fmt: skip
     from ._headers import Headers
+    from ._image import Image, ImageInfo
     from ._keywords import (
         DownloadOptions, RequestOptions, Settings, StreamOptions, UploadOptions, Which,
     )  # fmt: skip
@@ -48,6 +49,7 @@ _HOMES = {
     " ForkedError HTTPStatusError ImageError InternalError LimitError NetworkError StateError"
     " TimeoutError TLSError WherryError",
     "_headers": "Headers",
+    "_image": "Image ImageInfo",
     "_keywords": "DownloadOptions RequestOptions Settings StreamOptions UploadOptions Which",
     "_metrics": "Metrics",
     "_mock": "MockRequest MockTransport",
@@ -61,7 +63,7 @@ __all__ = [
     "ArgumentError", "AsyncCache", "AsyncClient", "AsyncDownload", "Basic", "Bearer", "BusyError",
     "Cache", "CacheEntry", "CacheMissError", "CacheUsage", "CancelledError", "Client", "Compression", "DecodeError", "Download",
     "DownloadOptions", "FailedImage",
-    "FileError", "ForkedError", "HTTPStatusError", "Headers", "ImageError", "InternalError",
+    "FileError", "ForkedError", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo", "InternalError",
     "LimitError", "Metrics", "MockRequest", "MockTransport", "NetworkError", "Partial",
     "Progress", "RequestOptions", "Response", "Settings", "StateError", "StreamOptions", "TLSError", "Timeout", "TimeoutError",
     "TransferInfo", "UploadOptions", "WherryError", "Which", "client", "delete", "discard_partial", "download", "get", "head",

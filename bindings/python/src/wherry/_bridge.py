@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Text = Union[str, bytes]
 
 __all__ = [
-    "ANSWER", "CACHE_USAGE", "METRICS", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check",
-    "copy_text", "entry_rows", "error_at", "failed_images", "filled", "freed", "last_error", "lib", "made",
+    "ANSWER", "CACHE_USAGE", "IMAGE_INFO", "METRICS", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check",
+    "copy_text", "entry_rows", "error_at", "failed_images", "filled", "freed", "last_error", "lib", "made", "memory_at",
     "progress_of", "scratch", "rows", "text", "text_at", "transfer_rows", "partial_rows",
 ]  # fmt: skip
 
@@ -39,7 +39,9 @@ PROGRESS = struct.Struct("=Q6q2iq")
 #: wherry_metrics behind its size.
 METRICS = struct.Struct("=Q8q4i")
 TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
-IMAGE_ROW = struct.Struct("=Q3Q2q2i")
+IMAGE_ROW = struct.Struct("=Q3Q2q6i")
+#: wherry_image_info behind its size.
+IMAGE_INFO = struct.Struct("=Q3q8iIi")
 PARTIAL_ROW = struct.Struct("=Q3Q2qd")
 ENTRY_ROW = struct.Struct("=Q4Q3q2i")
 #: wherry_cache_usage behind its size.
@@ -165,6 +167,23 @@ def address(data: bytes) -> int:
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
 
 
+class _Buffer(ctypes.Structure):
+    """CPython's Py_buffer, of which only the address is looked at."""
+
+    _fields_ = [("buf", ctypes.c_void_p), ("rest", ctypes.c_uint8 * 256)]
+
+
+def memory_at(view: memoryview) -> int:
+    """Where a memoryview keeps its bytes; good until the view is released."""
+    buffer = _Buffer()
+    ctypes.pythonapi.PyObject_GetBuffer(
+        ctypes.py_object(view), ctypes.byref(buffer), ctypes.c_int(0x11C)  # PyBUF_FULL_RO
+    )
+    found = buffer.buf or 0
+    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
+    return found
+
+
 def check(status: int) -> None:
     """Raises the error of this thread's last call unless it went well."""
     if status:
@@ -273,7 +292,7 @@ def failed_images(handle: int) -> Tuple[FailedImage, ...]:
     """The pictures that did not get through, from an error."""
     listing = made(lib.wherry_error_list_failed_images, handle)
     found = []
-    for name, reason, message, _, _, index, status in rows(
+    for name, reason, message, _, _, index, status, *_ in rows(
         listing, lib.wherry_list_image, IMAGE_ROW
     ):
         words = (text_at(name) or "", status, text_at(reason) or "", text_at(message) or "")

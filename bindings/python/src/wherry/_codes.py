@@ -96,6 +96,13 @@ PIXELS_GRAY8 = 1
 PIXELS_RGB8 = 2
 PIXELS_RGBA8 = 3
 
+IMAGE_HAS_ALPHA = 1
+IMAGE_HAS_ICC = 2
+IMAGE_HAS_EXIF = 4
+IMAGE_HAS_GPS = 8
+IMAGE_IS_ANIMATED = 16
+IMAGE_IS_PROGRESSIVE = 32
+
 IMAGE_MAX_WIDTH = 1
 IMAGE_MAX_HEIGHT = 2
 IMAGE_MAX_BYTES = 3
@@ -124,5 +131,7 @@ STATES = {
     8: "failed",
     9: "cancelled",
 }
+IMAGE_FORMATS = {1: "jpeg", 2: "png"}
+IMAGE_WAYS = {1: "untouched", 2: "stripped", 3: "turned", 4: "recoded", 5: "streamed", 6: "whole"}
 KINDS = {0: "none", 1: "request", 2: "upload", 3: "download"}
 DIGESTS = {"sha256": DIGEST_SHA256, "sha512": DIGEST_SHA512, "sha1": DIGEST_SHA1, "md5": DIGEST_MD5}

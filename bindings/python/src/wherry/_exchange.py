@@ -80,7 +80,7 @@ def settle(response: Response, record: Record, draft: Optional[Draft]) -> None:
         if status:
             error = lib.wherry_event_error(record[1])
             response._error = error_at(error)
-            if draft is not None and draft.has_images:
+            if draft is not None and draft.pictures:
                 response.failed_images = failed_images(error)
         return
     raise failure(record, response, draft)
@@ -93,7 +93,7 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
     error = error_at(handle) if handle else last_error(record[5])
     if draft is not None:
         error.context = draft.context
-        if draft.has_images and handle:
+        if draft.pictures and handle:
             error.failed_images = failed_images(handle)
     if record[7]:
         filled_in(response, record, draft)

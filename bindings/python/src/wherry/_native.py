@@ -223,7 +223,13 @@ wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);
 wherry_status wherry_image_new_bytes(const void *bytes, size_t count, wherry_image **out_image);
 wherry_status wherry_image_new_pixels(const void *bytes, size_t count, wherry_pixel_format format,
     int32_t width, int32_t height, size_t stride_bytes, wherry_image **out_image);
+wherry_status wherry_image_new_pixels_lent(const void *bytes, size_t count, wherry_pixel_format
+    format, int32_t width, int32_t height, size_t stride_bytes, wherry_image **out_image);
 wherry_status wherry_image_free(wherry_image *image);
+wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
+wherry_status wherry_image_compress(const wherry_image *image, const wherry_compression
+    *compression, wherry_image **out_image);
+const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);
 wherry_status wherry_image_set_file_name(wherry_image *image, const char *file_name);
 wherry_status wherry_compression_new(double quality, wherry_compression **out_compression);
 wherry_status wherry_compression_free(wherry_compression *compression);
@@ -302,6 +308,7 @@ _TYPES: Dict[str, Any] = {
 _SLOW = re.compile(
     r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send|send_url"
     r"|upload_images|list|ratio|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels"
+    r"|new_pixels_lent|image_free|inspect|compress"
     r"|(read|write|remove|list|clear)_cache|read_cache_entry|cache_usage)$"
     r"|^wherry_(client|queue)_(new|free)$|^wherry_request_(set_body|add_part|add_part_file)$"
 )

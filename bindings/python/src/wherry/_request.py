@@ -14,9 +14,10 @@ from ._response import Response
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import (
-        Any, Callable, Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Union,
+        Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Union,
     )  # fmt: skip
 
+    from ._image import NativeImage
     from ._progress import Progress
 
 
@@ -24,7 +25,7 @@ class Draft:
     """A native request being made, and what it needs while it runs."""
 
     __slots__ = (
-        "handle", "url", "source", "progress", "tag", "context", "accepted", "has_images",
+        "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
         "wants_metrics", "on_cached", "_cache_seconds", "_cache_policy",
     )  # fmt: skip
 
@@ -38,7 +39,8 @@ class Draft:
         self.tag: Optional[str] = None
         self.context: Any = None
         self.accepted: FrozenSet[int] = frozenset()
-        self.has_images = False
+        #: The pictures of an upload.
+        self.pictures: List[NativeImage] = []
         self.wants_metrics = False
         self.on_cached: Optional[Callable[[Response], object]] = None
         self._cache_seconds: float = 0

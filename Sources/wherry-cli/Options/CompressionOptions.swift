@@ -1,0 +1,126 @@
+// Wherry: the options about how pictures are made smaller.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WherryImaging
+
+struct CompressionOptions: ParsableArguments, Sendable {
+    @Option(
+        help: ArgumentHelp(
+            "Quality of JPEGs, 0 to 1; 1 takes what is there. (default: 1)", valueName: "ratio"))
+    var quality: Double?
+
+    @Option(help: ArgumentHelp("The largest width.", valueName: "pixels"))
+    var maxWidth: Int?
+
+    @Option(help: ArgumentHelp("The largest height.", valueName: "pixels"))
+    var maxHeight: Int?
+
+    @Option(help: ArgumentHelp("The largest picture.", valueName: "bytes"))
+    var maxBytes: Int?
+
+    @Option(help: ArgumentHelp("What pictures become.", valueName: "format"))
+    var format = PictureFormat.keep
+
+    @Option(
+        help: ArgumentHelp(
+            "The colour under what is transparent in a PNG that becomes JPEG. (default: ffffff)",
+            valueName: "rrggbb"))
+    var background: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What is kept beside the pixels.",
+            discussion: "icc: the colour profile; no-gps: all but places.", valueName: "kind"))
+    var metadata = MetadataKind.icc
+
+    @Flag(help: "Leave the pixels as they lie, with their EXIF orientation; else they are turned upright.")
+    var keepOrientation = false
+
+    @Flag(help: "Take ours also where the original is smaller.")
+    var allowLarger = false
+
+    @Flag(help: "Squeeze harder: Huffman tables for each JPEG, every filter of PNG.")
+    var best = false
+
+    @Flag(help: "Make JPEGs progressive.")
+    var progressive = false
+
+    mutating func validate() throws {
+        if let quality, !(0...1).contains(quality) {
+            throw ValidationError("--quality takes 0 to 1, not \(quality).")
+        }
+        for (option, value) in [
+            ("max-width", maxWidth), ("max-height", maxHeight), ("max-bytes", maxBytes),
+        ] {
+            if let value, value < 1 {
+                throw ValidationError("--\(option) takes 1 and more, not \(value).")
+            }
+        }
+        _ = try color()
+    }
+
+    func settings() throws -> WherryImaging.Compression {
+        var settings = WherryImaging.Compression(quality: quality ?? 1)
+        settings.maxWidth = maxWidth
+        settings.maxHeight = maxHeight
+        settings.maxBytes = maxBytes
+        settings.format = format.imageFormat
+        if let color = try color() { settings.background = color }
+        settings.metadata = metadata.kept
+        settings.orientation = keepOrientation ? .keep : .apply
+        settings.neverLarger = !allowLarger
+        if best {
+            settings.optimize = true
+            settings.pngEffort = .best
+        }
+        settings.progressive = progressive
+        return settings
+    }
+
+    private func color() throws -> UInt32? {
+        guard let background else { return nil }
+        let digits = background.hasPrefix("#") ? background.dropFirst() : background[...]
+        guard digits.count == 6, digits.allSatisfy(\.isHexDigit), let value = UInt32(digits, radix: 16)
+        else {
+            throw ValidationError("--background takes six digits as in ff8800, not \(background).")
+        }
+        return value
+    }
+}
+
+/// What is kept beside the pixels.
+enum MetadataKind: String, ExpressibleByArgument, CaseIterable {
+    case none, icc
+    case noGPS = "no-gps"
+    case all
+
+    var kept: WherryImaging.Compression.Metadata {
+        switch self {
+        case .none: .none
+        case .icc: .icc
+        case .noGPS: .noGPS
+        case .all: .all
+        }
+    }
+}
+
+/// What pictures become.
+enum PictureFormat: String, ExpressibleByArgument, CaseIterable {
+    case keep, jpeg, png
+
+    var imageFormat: ImageFormat {
+        switch self {
+        case .keep: .keep
+        case .jpeg: .jpeg
+        case .png: .png
+        }
+    }
+
+    /// The file's name with the ending of what it becomes.
+    func named(_ name: String) -> String {
+        if self == .keep { return name }
+        let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]
+        return "\(stem.isEmpty ? name[...] : stem).\(self == .jpeg ? "jpg" : "png")"
+    }
+}

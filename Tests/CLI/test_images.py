@@ -1,0 +1,91 @@
+# Wherry: tests of the command that makes pictures smaller.
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import io
+import pathlib
+
+import pytest
+from conftest import wherry
+from PIL import Image
+from test_uploads import jpeg
+
+
+@pytest.fixture
+def picture(tmp_path: pathlib.Path) -> pathlib.Path:
+    return jpeg(tmp_path / "beach.jpg")
+
+
+def test_a_picture_becomes_smaller(picture: pathlib.Path) -> None:
+    result = wherry("image", "beach.jpg", "small.jpg", "--quality", "0.5", "--max-width", "160", cwd=picture.parent)
+
+    assert (result.status, result.out) == (0, b"")
+    assert result.err.startswith("small.jpg: 160 x 120, ") and "→" in result.err
+    with Image.open(picture.parent / "small.jpg") as small:
+        assert small.size == (160, 120) and small.format == "JPEG"
+
+
+def test_bytes_format_and_colour_are_as_asked(tmp_path: pathlib.Path) -> None:
+    Image.new("RGBA", (64, 64), (255, 0, 0, 0)).save(tmp_path / "clear.png")
+
+    done = wherry("image", "clear.png", "solid.jpg", "--format", "jpeg", "--background", "00ff00",
+                  "--max-bytes", "2000", "--json-output", cwd=tmp_path)
+
+    assert done.json["ok"] and done.json["format"] == "jpg" and done.json["bytes"] <= 2000
+    with Image.open(tmp_path / "solid.jpg") as solid:
+        red, green, blue = solid.convert("RGB").getpixel((30, 30))  # type: ignore[misc]
+    assert red < 5 and green > 250 and blue < 5
+
+
+def test_info_tells_what_it_is_and_writes_nothing(picture: pathlib.Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    exif.get_ifd(0x8825)[1] = "N"
+    with Image.open(picture) as plain:
+        plain.save(picture, "JPEG", exif=exif, progressive=True)
+    before = sorted(picture.parent.iterdir())
+
+    told = wherry("image", picture, "--info")
+    data = wherry("image", picture, "--info", "--json-output").json
+
+    assert told.text.startswith("JPEG, 480 x 640, ")
+    assert told.text.rstrip().endswith("orientation 6, progressive, EXIF with a place")
+    assert (data["width"], data["height"], data["upright_width"]) == (640, 480, 480)
+    assert data["orientation"] == 6 and data["gps"] and data["progressive"] and not data["alpha"]
+    assert data["bytes"] == picture.stat().st_size and data["pixel_bytes"] == 640 * 480 * 3
+    assert sorted(picture.parent.iterdir()) == before
+
+
+def test_metadata_is_kept_as_asked(picture: pathlib.Path) -> None:
+    exif = Image.Exif()
+    exif[0x010F] = "Cam"
+    exif.get_ifd(0x8825)[1] = "N"
+    with Image.open(picture) as plain:
+        plain.save(picture, "JPEG", exif=exif)
+    out = picture.parent / "out.jpg"
+
+    for kind, has_exif, has_gps in (("none", 0, 0), ("icc", 0, 0), ("no-gps", 1, 0), ("all", 1, 1)):
+        assert wherry("image", picture, out, "--metadata", kind).status == 0
+        with Image.open(io.BytesIO(out.read_bytes())) as made:
+            assert (bool(made.getexif()), bool(made.getexif().get_ifd(0x8825))) == (has_exif, has_gps)
+
+
+def test_what_cannot_be_used_leaves_what_was_there(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "text.jpg").write_text("no picture")
+    (tmp_path / "out.jpg").write_text("precious")
+
+    broken = wherry("image", "text.jpg", "out.jpg", cwd=tmp_path)
+    missing = wherry("image", "gone.jpg", "out.jpg", cwd=tmp_path)
+
+    assert broken.status == 8 and "bad_image: text.jpg cannot be used" in broken.err
+    assert missing.status == 7 and "gone.jpg" in missing.err
+    assert (tmp_path / "out.jpg").read_text() == "precious"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.jpg", "text.jpg"]
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["a.jpg"], ["a.jpg", "b.jpg", "--info"], ["a.jpg", "b.jpg", "--quality", "50"],
+    ["a.jpg", "b.jpg", "--max-bytes", "0"], ["a.jpg", "b.jpg", "--background", "red"],
+    ["a.jpg", "b.jpg", "--metadata", "some"]])
+def test_bad_options_exit_with_2(arguments: list[str]) -> None:
+    assert wherry("image", *arguments).status == 2

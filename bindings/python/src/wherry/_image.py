@@ -1,0 +1,250 @@
+# Wherry: pictures of every kind, looked at and made smaller
+# SPDX-License-Identifier: Apache-2.0
+"""Paths, encoded bytes, arrays and Pillow images; neither numpy nor Pillow is imported."""
+
+from __future__ import annotations
+
+import os
+
+from . import _codes as codes
+from ._bridge import IMAGE_INFO, Cell, bytes_at, check, filled, freed, lib, made, memory_at, text
+from ._errors import ArgumentError
+from ._options import Compression
+from ._request import path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional, Tuple, TypeVar, Union
+
+    Self = TypeVar("Self", bound="Image")
+
+_MODES = {"L": 1, "RGB": 3, "RGBA": 4}
+_CHANNELS = {1: codes.PIXELS_GRAY8, 3: codes.PIXELS_RGB8, 4: codes.PIXELS_RGBA8}
+
+
+class ImageInfo:
+    """What is known of a picture without decoding it. Attributes:
+
+    ``format``         "jpeg" or "png"; None for raw pixels
+    ``width``          in pixels as stored, before turning; so is ``height``
+    ``upright_size``   (width, height) as viewers show it
+    ``orientation``    EXIF's 1 to 8; 1 is upright
+    ``components``     as stored: 1 gray or palette, 2 with alpha, 3 colours, 4 with alpha, or CMYK
+    ``bit_depth``      of one sample
+    ``has_alpha``, ``has_icc``, ``has_exif``, ``has_gps``, ``is_animated``
+    ``is_progressive`` a progressive JPEG or interlaced PNG: held in memory as a whole
+    ``byte_count``     the encoded length; None for raw pixels
+    ``pixel_bytes``    what its pixels take in memory once decoded
+
+    And of one that `Image.compress` made:
+
+    ``original_bytes`` the length of what it was made of; None for raw pixels
+    ``quality``        libjpeg's, 1 to 100; None for PNG and where nothing was coded anew
+    ``way``            "untouched", "stripped", "turned", "recoded", "streamed" or "whole"
+    """
+
+    __slots__ = (
+        "format", "width", "height", "orientation", "components", "bit_depth", "has_alpha",
+        "has_icc", "has_exif", "has_gps", "is_animated", "is_progressive", "byte_count",
+        "pixel_bytes", "original_bytes", "quality", "way",
+    )  # fmt: skip
+
+    def __init__(self, values: Tuple[int, ...]) -> None:
+        count, self.pixel_bytes, original, form, self.width, self.height = values[:6]
+        self.orientation, self.components, self.bit_depth, quality, way, flags = values[6:12]
+        self.format: Optional[str] = codes.IMAGE_FORMATS.get(form)
+        self.byte_count: Optional[int] = None if count < 0 else count
+        self.original_bytes: Optional[int] = None if original < 0 else original
+        self.quality: Optional[int] = quality or None
+        self.way: Optional[str] = codes.IMAGE_WAYS.get(way)
+        self.has_alpha = bool(flags & codes.IMAGE_HAS_ALPHA)
+        self.has_icc = bool(flags & codes.IMAGE_HAS_ICC)
+        self.has_exif = bool(flags & codes.IMAGE_HAS_EXIF)
+        self.has_gps = bool(flags & codes.IMAGE_HAS_GPS)
+        self.is_animated = bool(flags & codes.IMAGE_IS_ANIMATED)
+        self.is_progressive = bool(flags & codes.IMAGE_IS_PROGRESSIVE)
+
+    @property
+    def upright_size(self) -> Tuple[int, int]:
+        """(width, height) as viewers show it."""
+        turned = self.orientation >= 5
+        return (self.height, self.width) if turned else (self.width, self.height)
+
+    def __repr__(self) -> str:
+        return f"<ImageInfo {self.format or 'pixels'} {self.width}x{self.height}>"
+
+
+class Image:
+    """A picture: a path, encoded bytes, an array, or a Pillow image.
+
+    Arrays are uint8 of shape (h, w), (h, w, 3) or (h, w, 4), as numpy's are, and are read where
+    they lie: leave them alone until the work is done. ``name`` is its file name in uploads.
+    """
+
+    def __init__(self, picture: Any, name: Optional[str] = None) -> None:
+        self._native = NativeImage.of(picture)
+        if name is not None:
+            self._native.name_for_uploads(name)
+
+    @property
+    def info(self) -> ImageInfo:
+        """What its header says; nothing is decoded."""
+        return ImageInfo(filled(IMAGE_INFO, lib.wherry_image_inspect, self._native.handle))
+
+    def compress(
+        self, compression: Union[Compression, float, None] = None, **options: Any
+    ) -> Image:
+        """The picture that an upload with this compression would send, as one of its own.
+
+        A number is the quality, and keywords are those of `Compression`:
+        ``image.compress(0.5, max_width=1600)``. Other threads run meanwhile.
+        """
+        if compression is None:
+            compression = Compression(**options)
+        elif not isinstance(compression, Compression):
+            compression = Compression(compression, **options)
+        elif options:
+            raise TypeError("keywords go into the Compression, not beside it")
+        settings = native_compression(compression)
+        try:
+            handle = made(lib.wherry_image_compress, self._native.handle, settings)
+        finally:
+            lib.wherry_compression_free(settings)
+        image = Image.__new__(Image)
+        image._native = NativeImage(handle, None)
+        return image
+
+    @property
+    def content(self) -> bytes:
+        """The encoded picture, of one that came as bytes or from `compress`; b"" of any other."""
+        count = Cell()
+        found = lib.wherry_image_bytes(self._native.handle, count.address)
+        return bytes_at(found, count.take()) if found else b""
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes `content` to a file."""
+        with open(path, "wb") as file:
+            file.write(self.content)
+
+    def __repr__(self) -> str:
+        return f"<Image {self._native.told}>"
+
+
+class NativeImage:
+    """A picture as an object of the library, and the memory that is read meanwhile."""
+
+    __slots__ = ("handle", "told", "name", "_lent")
+
+    def __init__(self, handle: int, lent: Optional[memoryview], told: str = "bytes") -> None:
+        self.handle = handle
+        self.told = told
+        self.name: Optional[str] = None
+        self._lent = lent
+
+    def name_for_uploads(self, name: Optional[str]) -> None:
+        """Sets the file name; None makes one of time and index."""
+        label = None if name is None else text(name, "bad_header")
+        check(lib.wherry_image_set_file_name(self.handle, label))
+        self.name = name
+
+    def add_to(self, request: int, label: bytes, name: Optional[str], settings: int) -> None:
+        """Adds it to a request, under a name of its own there if one is given."""
+        known = self.name
+        if name is not None:
+            self.name_for_uploads(name)
+        try:
+            check(lib.wherry_request_add_image(request, label, self.handle, settings))
+        finally:
+            if name is not None:
+                self.name_for_uploads(known)
+
+    def __del__(self) -> None:
+        handle, self.handle = self.handle, 0
+        if handle and lib is not None:
+            freed(lib.wherry_image_free(handle))  # Waits while its pixels are read.
+        if self._lent is not None:
+            self._lent.release()
+
+    @classmethod
+    def of(cls, picture: Any) -> NativeImage:
+        """A picture of any kind."""
+        if isinstance(picture, Image):
+            return picture._native
+        if is_path(picture):
+            path = path_text(os.path.abspath(os.fsdecode(picture)))
+            return cls(made(lib.wherry_image_new_file, path), None, os.fsdecode(picture))
+        if isinstance(picture, (bytes, bytearray)):
+            return cls.encoded(bytes(picture))
+        if hasattr(picture, "tobytes") and hasattr(picture, "mode") and hasattr(picture, "size"):
+            return cls.pixels(_pillow(picture))
+        try:
+            view = memoryview(picture)
+        except TypeError:
+            raise TypeError(f"{type(picture).__name__} is not a picture") from None
+        if view.ndim == 1 and view.itemsize == 1:
+            return cls.encoded(bytes(view))
+        return cls.pixels(view)
+
+    @classmethod
+    def encoded(cls, data: bytes) -> NativeImage:
+        """A file in memory."""
+        told = f"{len(data)} bytes"
+        return cls(made(lib.wherry_image_new_bytes, data, len(data)), None, told)
+
+    @classmethod
+    def pixels(cls, view: memoryview) -> NativeImage:
+        """An array, read where it lies if its pixels lie side by side."""
+        shape = view.shape or ()
+        channels = shape[2] if len(shape) == 3 else 1
+        is_byte = view.format in ("B", "<B", "@B")
+        if not is_byte or len(shape) not in (2, 3) or channels not in _CHANNELS:
+            raise ArgumentError(
+                f"an array of shape {shape} and format {view.format!r} is not a picture: "
+                "uint8 of shape (h, w), (h, w, 3) or (h, w, 4) is",
+                "bad_argument",
+            )
+        height, width = shape[0], shape[1]
+        row = width * channels
+        inner = (channels, 1) if len(shape) == 3 else (1,)
+        steps = view.strides or ()
+        if view.suboffsets or steps[1:] != inner or steps[0] < row or 0 in shape:
+            view = memoryview(view.tobytes())  # Rows that run backwards, or hold other things too.
+            steps = (row,)
+        return cls(
+            made(
+                lib.wherry_image_new_pixels_lent, memory_at(view),
+                steps[0] * (height - 1) + row if height else 0, _CHANNELS[channels], width, height,
+                steps[0],
+            ),
+            view,
+            f"{width}x{height} pixels",
+        )  # fmt: skip
+
+
+def is_path(picture: Any) -> bool:
+    """Whether the picture is given by a path."""
+    return isinstance(picture, (str, os.PathLike))
+
+
+def native_compression(settings: Compression) -> int:
+    """The settings as an object of the library."""
+    handle = made(lib.wherry_compression_new, settings.quality)
+    try:
+        for option, value in settings.options:
+            check(lib.wherry_compression_set_option(handle, option, value))
+        if settings.type is not None:
+            check(lib.wherry_compression_set_type(handle, text(settings.type)))
+    except BaseException:
+        lib.wherry_compression_free(handle)
+        raise
+    return handle
+
+
+def _pillow(picture: Any) -> memoryview:
+    """The pixels of a Pillow image, as an array."""
+    if picture.mode not in _MODES:
+        has_alpha = "A" in picture.mode or "transparency" in getattr(picture, "info", {})
+        picture = picture.convert("RGBA" if has_alpha else "RGB")
+    width, height = picture.size
+    data = memoryview(picture.tobytes())
+    return data.cast("B", (int(height), int(width), _MODES[picture.mode])) if data.nbytes else data.cast("B", (0, 0))
