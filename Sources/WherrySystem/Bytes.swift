@@ -8,14 +8,24 @@ import Glibc
 package final class ByteStorage: @unchecked Sendable {  // never changes after init
     @usableFromInline package let base: UnsafeMutableRawPointer?
     @usableFromInline package let count: Int
+    /// Whose memory it is a part of; `nil` where it is its own.
+    private let owner: ByteStorage?
 
     /// Takes over memory from malloc; it is given back to free.
     package init(taking base: UnsafeMutableRawPointer?, count: Int) {
         self.base = base
         self.count = base == nil ? 0 : count
+        owner = nil
     }
 
-    deinit { free(base) }
+    fileprivate init(_ part: Range<Int>, of owner: ByteStorage) {
+        precondition(part.lowerBound >= 0 && part.upperBound <= owner.count, "a part outside")
+        base = owner.base.map { $0 + part.lowerBound }
+        count = part.count
+        self.owner = owner
+    }
+
+    deinit { if owner == nil { free(base) } }
 }
 
 /// An immutable sequence of bytes. Copies share the memory.
@@ -49,6 +59,7 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
     }
 
     /// A copy of the elements of `bytes`.
+    @inlinable
     public init(_ bytes: some Sequence<UInt8>) {
         if let copied = bytes.withContiguousStorageIfAvailable({
             Bytes(copying: UnsafeRawBufferPointer($0))
@@ -100,6 +111,18 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
 
     /// A copy as an array.
     public var array: [UInt8] { withUnsafeBytes { Array($0) } }
+
+    /// A copy of a part as an array.
+    package func array(_ part: Range<Int>) -> [UInt8] { withUnsafeBytes { Array($0[part]) } }
+
+    /// A part of these bytes, which shares their memory and so keeps all of it.
+    package func part(_ part: Range<Int>) -> Bytes {
+        guard let storage, part != 0..<storage.count else {
+            precondition(part == 0..<count, "a part outside of no bytes")
+            return self
+        }
+        return Bytes(ByteStorage(part, of: storage))
+    }
 }
 
 extension Bytes: Equatable {

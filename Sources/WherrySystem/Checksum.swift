@@ -1,6 +1,8 @@
 // Wherry: a checksum that finds damage.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLinux
+
 /// CRC-32C (Castagnoli), as RFC 3720 has it: every error of up to 32 bits in a row is found.
 package struct Checksum: Sendable {
     private var state: UInt32 = 0xFFFF_FFFF
@@ -13,7 +15,17 @@ package struct Checksum: Sendable {
 
     /// Takes in more bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        update(bytes, usesProcessor: true)
+    }
+
+    /// Takes in a part of `bytes`.
+    package mutating func update(_ bytes: Bytes, _ part: Range<Int>) {
+        bytes.withUnsafeBytes { update(UnsafeRawBufferPointer(rebasing: $0[part])) }
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer, usesProcessor: Bool) {
         guard var cursor = bytes.baseAddress else { return }
+        if usesProcessor, clinux_crc32c(&state, cursor, UInt64(bytes.count)) == 1 { return }
         var left = bytes.count
         state = Self.tables.withUnsafeBufferPointer { tables in
             var crc = state
@@ -47,12 +59,9 @@ package struct Checksum: Sendable {
     }
 
     /// The checksum of the bytes.
-    package static func of(_ bytes: some Collection<UInt8>) -> UInt32 {
+    package static func of(_ bytes: [UInt8]) -> UInt32 {
         var checksum = Checksum()
-        let isDone: Void? = bytes.withContiguousStorageIfAvailable {
-            checksum.update(UnsafeRawBufferPointer($0))
-        }
-        if isDone == nil { Array(bytes).withUnsafeBytes { checksum.update($0) } }
+        bytes.withUnsafeBytes { checksum.update($0) }
         return checksum.value
     }
 

@@ -65,6 +65,7 @@ package struct Digest: Sendable {
 
     /// The digest of `bytes`.
     package static func hash(of bytes: [UInt8], _ algorithm: DigestAlgorithm) -> [UInt8] {
+        if let digest = LibcryptoDigest.hash(of: bytes, algorithm) { return digest }
         var digest = Digest(algorithm)
         digest.update(bytes)
         return digest.finalize()

@@ -19,6 +19,11 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
             OpaquePointer, UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt32>?
         ) -> Int32
     typealias Copy = @convention(c) (OpaquePointer, OpaquePointer) -> Int32
+    typealias Whole =
+        @convention(c) (
+            UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt32>?,
+            OpaquePointer, OpaquePointer?
+        ) -> Int32
 
     let newContext: New
     let freeContext: Free
@@ -26,6 +31,7 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
     let update: Update
     let finish: Finish
     let copy: Copy
+    let whole: Whole
     /// Fetched once: looking an algorithm up for each digest costs more than hashing a short text.
     let algorithms: [DigestAlgorithm: OpaquePointer]
 
@@ -43,7 +49,8 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
             let start = find("EVP_DigestInit_ex", as: Start.self),
             let update = find("EVP_DigestUpdate", as: Update.self),
             let finish = find("EVP_DigestFinal_ex", as: Finish.self),
-            let copy = find("EVP_MD_CTX_copy_ex", as: Copy.self)
+            let copy = find("EVP_MD_CTX_copy_ex", as: Copy.self),
+            let whole = find("EVP_Digest", as: Whole.self)
         else { return nil }
         var algorithms: [DigestAlgorithm: OpaquePointer] = [:]
         for algorithm in DigestAlgorithm.allCases {
@@ -52,7 +59,7 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
         }
         return Libcrypto(
             newContext: newContext, freeContext: freeContext, start: start, update: update,
-            finish: finish, copy: copy, algorithms: algorithms)
+            finish: finish, copy: copy, whole: whole, algorithms: algorithms)
     }
 }
 
@@ -91,6 +98,23 @@ struct LibcryptoDigest: DigestEngine {
         else { return nil }
         byteCount = algorithm.byteCount
         self.context = context
+    }
+
+    /// The digest of all bytes at once; `nil` as for ``init(_:)``.
+    static func hash(of bytes: [UInt8], _ algorithm: DigestAlgorithm) -> [UInt8]? {
+        guard let library = Libcrypto.shared, let kind = library.algorithms[algorithm] else {
+            return nil
+        }
+        var isDone = false
+        let count = algorithm.byteCount
+        let digest = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            guard let base = buffer.baseAddress else { return }
+            isDone = bytes.withUnsafeBytes {
+                library.whole($0.baseAddress, $0.count, base, nil, kind, nil) == 1
+            }
+            filled = isDone ? count : 0
+        }
+        return isDone ? digest : nil
     }
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {

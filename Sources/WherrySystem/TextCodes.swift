@@ -4,15 +4,20 @@
 /// Bytes as hexadecimal digits, two for each.
 package enum Hex {
     /// The digits of `bytes`, in lower case.
-    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.underestimatedCount * 2)
-        for byte in bytes {
-            text.append(digit(byte >> 4))
-            text.append(digit(byte & 15))
+    package static func encode(_ bytes: [UInt8]) -> String {
+        let (count, overflow) = bytes.count.multipliedReportingOverflow(by: 2)
+        precondition(!overflow, "more bytes than there is memory")
+        return String(unsafeUninitializedCapacity: count) { text in
+            for (index, byte) in bytes.enumerated() {
+                text[2 &* index] = digit(byte >> 4)
+                text[2 &* index &+ 1] = digit(byte & 15)
+            }
+            return count
         }
-        return String(decoding: text, as: UTF8.self)
     }
+
+    /// The digits of `bytes`, in lower case.
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String { encode(Array(bytes)) }
 
     /// The bytes that `text` spells in either case; `nil` for an odd count or any other character.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {

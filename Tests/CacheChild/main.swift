@@ -4,6 +4,8 @@
 // usage: CacheChild write STORE MASK      writes an entry under that umask (octal), says "done"
 //        CacheChild loop STORE            writes for ever, says "." every 16 entries
 //        CacheChild mix STORE NAME COUNT  reads and writes; says "torn N"
+//        CacheChild timed-loop STORE      the same as loop, by the timed cache
+//        CacheChild timed-mix STORE NAME COUNT    the same as mix, by the timed cache
 //        CacheChild time STORE COUNT      says what calls take, in nanoseconds
 
 import Glibc
@@ -42,6 +44,58 @@ func mix(_ store: EntryStore, name: UInt8, count: Int) -> Int {
             case .damaged: torn += 1
             case .entry(let found):
                 if found.body != body(found.body.first ?? 0, found.body.count) { torn += 1 }
+            }
+        }
+    }
+    return torn
+}
+
+/// An answer of the timed cache, which tells whose it is.
+struct TimedAnswer {
+    let number: Int
+    let key: TimedKey
+
+    init(_ number: Int) throws {
+        self.number = number
+        key = try TimedKey(
+            base: "http://example.org/", url: "things/\(number % 7)", method: "GET",
+            parameters: nil, partition: number < 4 ? "" : "\(number)")
+    }
+
+    func entry(_ body: Bytes) -> TimedEntry {
+        let head = ResponseHead(status: 200, block: Bytes("number: \(number)\n"))
+        return TimedEntry(
+            key, head: head, body: body, storedAt: 0, duration: .max, appVersion: "1")
+    }
+
+    func isWhole(_ found: TimedEntry) -> Bool {
+        found == entry(body(found.body.first ?? 0, found.body.count))
+    }
+}
+
+/// Counts what the timed cache gave and is neither missing nor one whole answer to what was asked.
+func mixTimed(_ store: EntryStore, name: UInt8, count: Int) throws -> Int {
+    let cache = TimedCacheStore(store, memoryLimit: 256 << 10)
+    let answers = try (0..<20).map { try TimedAnswer($0) }
+    var torn = 0
+    var seed = UInt64(name)
+    for round in 0..<count {
+        seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        let answer = answers[Int((seed >> 33) % 20)]
+        switch (seed >> 40) % 8 {
+        case 0...2:
+            cache.write(answer.entry(body(name, 50 + round % 90 * 300)), for: answer.key)
+        case 3 where round % 4 == 0: cache.remove(answer.key)
+        case 3 where round % 50 == 1:
+            cache.removeAll(base: "http://example.org/", url: "things/\(answer.number % 7)")
+        case 4 where round % 500 == 4: cache.clear()
+        case 4 where round % 20 == 5:
+            torn += cache.list(now: 1, appVersion: "1").filter { $0.bodyBytes < 50 }.count
+        default:
+            switch cache.read(answer.key, now: 1, appVersion: "1") {
+            case .failure(.missing): break
+            case .failure: torn += 1
+            case .success(let found): if !answer.isWhole(found) { torn += 1 }
             }
         }
     }
@@ -129,6 +183,20 @@ do {
                 to: "0", in: store.folder(of: "\(number)"))
             if round % 16 == 15 { say(".") }
         }
+    case "timed-loop":
+        let cache = TimedCacheStore(store, memoryLimit: 0)
+        let answers = try (0..<4).map { try TimedAnswer($0) }
+        for round in 0... {
+            let answer = answers[round % 4]
+            let body = body(UInt8(truncatingIfNeeded: round), 100 + round % 8 * 20_000)
+            cache.write(answer.entry(body), for: answer.key)
+            if round % 16 == 15 { say(".") }
+        }
+    case "timed-mix":
+        guard arguments.count == 5, let name = UInt8(arguments[3]), let count = Int(arguments[4])
+        else { exit(2) }
+        say("torn \(try mixTimed(store, name: name, count: count))")
+        store.waitUntilSwept()
     case "mix":
         guard arguments.count == 5, let name = UInt8(arguments[3]), let count = Int(arguments[4])
         else { exit(2) }

@@ -6,6 +6,7 @@
 //        bench-swift sync URL REQUESTS
 //        bench-swift download URL PATH COUNT
 //        bench-swift upload URL FILE COUNT
+//        bench-swift cache FOLDER memory|disk read|perform|send SIZE ENTRIES COUNT
 
 import Foundation
 import Wherry
@@ -14,7 +15,7 @@ let warmUp = 64
 
 func usage() -> Never {
     FileHandle.standardError.write(
-        Data("usage: bench-swift get|sync|download|upload URL ...\n".utf8))
+        Data("usage: bench-swift get|sync|download|upload|cache ...\n".utf8))
     exit(2)
 }
 
@@ -104,7 +105,26 @@ func upload(_ url: String, _ path: String, _ count: Int) throws {
     measurement.end(done: count, failed: failed, bytes: size * Int64(count - failed))
 }
 
+/// Hits of a cache.
+func cache(_ words: [String]) async throws {
+    guard words.count == 8, let size = Int(words[5]), let entries = Int(words[6]),
+        let times = Int(words[7]), size > 0, entries > 0, times > 0
+    else { usage() }
+    let bench = try CacheBench(
+        folder: words[2], inMemory: words[3] == "memory", size: size, entries: entries)
+    if words[4] == "send" {
+        try await bench.send(times: times)
+    } else {
+        try bench.run(words[4], times: times)
+    }
+    bench.client.close()
+}
+
 var words = CommandLine.arguments
+if words.dropFirst().first == "cache" {
+    try await cache(words)
+    exit(0)
+}
 let onNetwork = words.dropFirst().first == "executor"
 if onNetwork { words.remove(at: 1) }
 guard words.count > 3, let amount = Int(words[words.count == 4 ? 3 : words[1] == "get" ? 3 : 4])

@@ -15,6 +15,10 @@ const char *clinux_error_text(int code);
  * or EOPNOTSUPP where that cannot be. */
 int64_t clinux_read_now(int descriptor, void *bytes, uint64_t count, int64_t offset);
 
+/* Goes on with a CRC-32C whose state is inverted before the first and after the last byte by the
+ * caller. 0, and nothing has happened, where the processor has no instruction for it; else 1. */
+int clinux_crc32c(uint32_t *state, const void *bytes, uint64_t count);
+
 /* Names the calling thread; at most 15 bytes. */
 void clinux_name_thread(const char *name);
 

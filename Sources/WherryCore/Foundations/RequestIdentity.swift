@@ -27,7 +27,12 @@ package enum RequestIdentity {
     package static func request(
         base: String?, url: String, method: String, printed: [UInt8]?
     ) -> String {
-        let prefix = prefix(base: base, url: url, method: method)
+        prefix(base: base, url: url) + own(method: method, printed: printed)
+    }
+
+    /// What follows the URL's prefix in the identifier of a request.
+    package static func own(method: String, printed: [UInt8]?) -> String {
+        let prefix = self.prefix(method: method)
         return printed.map { prefix + digest("Parameters:", $0) } ?? prefix
     }
 
@@ -42,9 +47,10 @@ package enum RequestIdentity {
         return "\(host)_\(digest("Url:", Array(url.utf8)))_"
     }
 
-    /// What the identifiers of all requests to a URL by a method start with, the last `_` included.
-    package static func prefix(base: String?, url: String, method: String) -> String {
-        prefix(base: base, url: url) + digest("Method:", Array(method.utf8)) + "_"
+    /// What follows the URL's prefix in the identifiers of all requests by a method, the last `_`
+    /// included.
+    package static func prefix(method: String) -> String {
+        digest("Method:", Array(method.utf8)) + "_"
     }
 
     private static func digest(_ label: String, _ bytes: [UInt8]) -> String {

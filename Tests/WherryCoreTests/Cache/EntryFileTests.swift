@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WherrySystem
 
 @testable import WherryCore
+@testable import WherrySystem
 
 @Suite struct EntryFileTests {
     private func flat(_ entry: EntryFile) throws -> [UInt8] {
@@ -24,6 +24,22 @@ import WherrySystem
             long[..<cut].withUnsafeBytes { parts.update($0) }
             long[cut...].withUnsafeBytes { parts.update($0) }
             #expect(parts.value == Checksum.of(long))
+        }
+    }
+
+    @Test("CRC-32C by the processor and by tables is the same for every length and place")
+    func processor() {
+        let bytes = (0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 131 &+ $0 >> 7) }
+        let counts = Array(0...70) + [2_047, 2_048, 6_143, 6_144, 6_145, 12_288, 20_001, 39_990]
+        for count in counts {
+            for start in [0, 1, 7] {
+                bytes[start..<(start + count)].withUnsafeBytes { part in
+                    var (own, plain) = (Checksum(), Checksum())
+                    own.update(part)
+                    plain.update(part, usesProcessor: false)
+                    #expect(own.value == plain.value, "\(count) from \(start)")
+                }
+            }
         }
     }
 

@@ -50,46 +50,82 @@ import Testing
         }
     }
 
-    @Test("K4 kill -9 at any moment leaves the old entry or the new one, and nothing else for long")
-    func killed() throws {
-        let bench = try StoreBench()
-        for round in 1...6 {
-            let (process, output) = try child("loop", bench.path + "/store")
-            // Some way into it: each "." is sixteen entries.
-            _ = try output.fileHandleForReading.read(upToCount: 2 * round * round / 3 + 2)
-            kill(process.processIdentifier, SIGKILL)
+    private let isFull = ProcessInfo.processInfo.environment["WHERRY_LOOPS"] == "full"
+
+    /// Starts a program that writes for ever and kills it some way into it, again and again.
+    private func kill(_ mode: String, _ bench: StoreBench, then check: (EntryStore) -> Bool) throws {
+        for round in 1...(isFull ? 200 : 20) {
+            let (process, output) = try child(mode, bench.path + "/store")
+            // Each "." and line end is sixteen entries.
+            _ = try output.fileHandleForReading.read(upToCount: 2 + round * 7 % 23)
+            Foundation.kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
             #expect(process.terminationStatus == SIGKILL)
 
             let store = try bench.store()
-            for number in 0..<4 {
+            guard check(store) else { return }
+            store.waitUntilSwept()
+            #expect(bench.entryFiles.count == 4)
+            #expect(bench.files.filter { !$0.contains("/") } == ["counters", "secret", "sweep"])
+            #expect(store.counters[EntryStore.totalBytes] == store.usage().bytes)
+        }
+    }
+
+    @Test("K4 kill -9 at any moment leaves the old entry or the new one, and nothing else for long")
+    func killed() throws {
+        try kill("loop", StoreBench()) { store in
+            (0..<4).allSatisfy { number in
                 guard
                     case .entry(let found) = store.read(
                         "0", in: store.folder(of: "\(number)"), key: Array("\(number)".utf8))
                 else {
                     Issue.record("entry \(number) is lost or torn")
-                    return
+                    return false
                 }
                 #expect(isUniform(found.body))
+                return true
             }
-            store.waitUntilSwept()
-            #expect(bench.entryFiles.count == 4)
-            #expect(store.counters[EntryStore.totalBytes] == store.usage().bytes)
         }
     }
 
-    @Test("K20 four processes on one folder: every read is one whole entry")
-    func several() throws {
+    @Test("K4 SEC-C6 kill -9 leaves the timed cache with whole answers to what is asked")
+    func killedTimed() throws {
+        try kill("timed-loop", StoreBench()) { store in
+            let cache = TimedCacheStore(store, memoryLimit: 0)
+            return (0..<4).allSatisfy { number in
+                guard
+                    let key = try? TimedKey(
+                        base: "http://example.org/", url: "things/\(number)", method: "GET",
+                        parameters: nil),
+                    let found = try? cache.read(key, now: 1, appVersion: "1").get()
+                else {
+                    Issue.record("answer \(number) is lost or torn")
+                    return false
+                }
+                #expect(isUniform(found.body) && found.identifier == key.identifier)
+                #expect(found.block.text == "number: \(number)\n")
+                return true
+            }
+        }
+    }
+
+    @Test(
+        "K20 four processes on one folder: every read is one whole entry",
+        arguments: ["mix", "timed-mix"])
+    func several(mode: String) throws {
         let bench = try StoreBench()
-        let isFull = ProcessInfo.processInfo.environment["WHERRY_LOOPS"] == "full"
         let children = try (1...4).map {
-            try child("mix", bench.path + "/store", "\($0)", isFull ? "10000" : "1000")
+            try child(mode, bench.path + "/store", "\($0)", isFull ? "10000" : "1000")
         }
         for (process, output) in children {
             #expect(words(output) == "torn 0\n")
             process.waitUntilExit()
             #expect(process.terminationStatus == 0)
         }
-        #expect(bench.entryFiles.allSatisfy { $0.hasSuffix("/0") })
+        // Nothing but entries: no file that was on its way to be one.
+        #expect(bench.entryFiles.allSatisfy { !$0.contains("/.") })
+        let store = try bench.store()
+        store.waitUntilSwept()
+        #expect(store.counters[EntryStore.totalBytes] == store.usage().bytes)
     }
 }

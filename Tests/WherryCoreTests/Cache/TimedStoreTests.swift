@@ -148,6 +148,31 @@ import Testing
         #expect(read(cache, key) == "damaged" && read(cache, key) == "missing")
     }
 
+    @Test("SEC-C4 whatever byte of its file is changed or cut, an answer is missed and never wrong")
+    func everyByte() throws {
+        let bench = try StoreBench()
+        let cache = try bench.timedStore(memory: 0)
+        // It would take what is damaged, and the empty folder.
+        cache.entries.waitUntilSwept()
+        let key = try key(partition: "anna")
+        cache.write(entry(key, body: "a small body"), for: key)
+        let file = bench.entryFiles[0]
+        let bytes = try bench.bytes(file)
+        func found(_ changed: [UInt8]) throws -> String {
+            try bench.write(changed, to: file)
+            return read(cache, key)
+        }
+        for index in bytes.indices {
+            var changed = bytes
+            for change in [UInt8(1), 0x80, 0xFF] {
+                changed[index] = bytes[index] ^ change
+                #expect(try found(changed) == "damaged" && bench.entryFiles.isEmpty)
+            }
+            #expect(try found(Array(bytes[..<index])) == "damaged" && bench.entryFiles.isEmpty)
+        }
+        #expect(try found(bytes + [0]) == "damaged" && found(bytes) == "a small body")
+    }
+
     @Test("K8 K9 lists and clears by URL, by URL and method, and all")
     func many() throws {
         let bench = try StoreBench()

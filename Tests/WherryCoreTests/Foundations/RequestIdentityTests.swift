@@ -44,9 +44,10 @@ import WherryCore
         let whole = try RequestIdentity.request(
             base: base, url: "a", method: "PUT", parameters: ["x": [1, ["y": nil]]])
         #expect(whole.hasPrefix(RequestIdentity.prefix(base: base, url: "a")))
-        #expect(whole.hasPrefix(RequestIdentity.prefix(base: base, url: "a", method: "PUT")))
+        let prefix = RequestIdentity.prefix(base: base, url: "a")
+        #expect(whole.hasPrefix(prefix + RequestIdentity.prefix(method: "PUT")))
         #expect(!whole.hasPrefix(RequestIdentity.prefix(base: nil, url: "a")))
-        #expect(!whole.hasPrefix(RequestIdentity.prefix(base: base, url: "a", method: "GET")))
+        #expect(!whole.hasPrefix(prefix + RequestIdentity.prefix(method: "GET")))
     }
 
     @Test("R8 parameters that are no JSON have no identifier")

@@ -103,8 +103,12 @@ package struct VarySecret: Sendable {
 
     /// HMAC-SHA-256 (RFC 2104) of the field's name and value, in hexadecimal digits.
     package func digest(_ value: String, of name: String) -> String {
-        let message = Array(name.utf8) + [0] + Array(value.utf8)
-        return Hex.encode(
-            Digest.hash(of: outer + Digest.hash(of: inner + message, .sha256), .sha256))
+        Hex.encode(digest(Array(value.utf8), of: name))
+    }
+
+    /// The same of bytes, and in bytes.
+    package func digest(_ value: [UInt8], of name: String) -> [UInt8] {
+        let message = inner + name.utf8 + [0] + value
+        return Digest.hash(of: outer + Digest.hash(of: message, .sha256), .sha256)
     }
 }

@@ -21,6 +21,8 @@ package struct EntryFile: Sendable, Equatable {
         case index = 2
     }
 
+    /// "WhrC".
+    static let magic: UInt32 = 0x4372_6857
     /// Another version is as good as no file.
     static let version: UInt16 = 1
     static let fixedCount = 48
@@ -58,7 +60,7 @@ package struct EntryFile: Sendable, Equatable {
     package func encoded() -> [Bytes]? {
         guard headCount <= Self.mostHead else { return nil }
         var writer = BinaryWriter()
-        writer.raw(Array("WhrC".utf8))
+        writer.integer(Self.magic)
         writer.integer(Self.version)
         writer.integer(kind.rawValue)
         writer.integer(UInt32(headCount))
@@ -68,44 +70,45 @@ package struct EntryFile: Sendable, Equatable {
         writer.integer(uselessAfter)
         writer.integer(Checksum.of(body))
         let fixed = writer.bytes
-        var rest = BinaryWriter()
-        rest.raw(key)
-        rest.raw(description)
-        writer.integer(Checksum.of(fixed + rest.bytes))
-        writer.raw(rest.bytes)
+        let rest = key + description
+        writer.integer(Checksum.of(fixed + rest))
+        writer.raw(rest)
         return [Bytes(writer.bytes), body]
     }
 
     // MARK: Reading
 
-    /// What a file holds; `nil` for damage, other versions and what is no entry.
+    /// What a file holds; `nil` for damage, other versions and what is no entry. The body shares
+    /// the memory of `bytes`.
     package init?(_ bytes: Bytes) {
-        let fixed = Array(bytes.prefix(Self.fixedCount))
-        guard let head = Head(fixed), head.headCount <= bytes.count,
+        guard let head = Head(bytes), head.headCount <= bytes.count,
             head.bodyCount == UInt64(bytes.count - head.headCount)
         else { return nil }
-        self.init(head, rest: Array(bytes[Self.fixedCount..<head.headCount]), fixed: fixed)
-        body = Bytes(bytes[head.headCount...])
+        self.init(head, bytes)
+        body = bytes.part(head.headCount..<bytes.count)
         guard Checksum.of(body) == head.bodyChecksum else { return nil }
     }
 
     /// The head alone of a file of that size: its body is empty, and not checked.
     package init?(head bytes: [UInt8], fileSize: Int64) {
-        let fixed = Array(bytes.prefix(Self.fixedCount))
-        guard let head = Head(fixed), head.headCount <= bytes.count,
+        let bytes = Bytes(bytes)
+        guard let head = Head(bytes), head.headCount <= bytes.count,
             UInt64(head.headCount).addingReportingOverflow(head.bodyCount)
                 == (UInt64(clamping: fileSize), false)
         else { return nil }
-        self.init(head, rest: Array(bytes[Self.fixedCount..<head.headCount]), fixed: fixed)
+        self.init(head, bytes)
     }
 
-    private init?(_ head: Head, rest: [UInt8], fixed: [UInt8]) {
-        guard head.keyCount <= rest.count,
-            Checksum.of(fixed.prefix(44) + rest) == head.headChecksum
-        else { return nil }
+    private init?(_ head: Head, _ bytes: Bytes) {
+        guard head.keyCount <= head.headCount - Self.fixedCount else { return nil }
+        var checksum = Checksum()
+        checksum.update(bytes, 0..<44)
+        checksum.update(bytes, Self.fixedCount..<head.headCount)
+        guard checksum.value == head.headChecksum else { return nil }
+        let end = Self.fixedCount + head.keyCount
         kind = head.kind
-        key = Array(rest.prefix(head.keyCount))
-        description = Array(rest.dropFirst(head.keyCount))
+        key = bytes.array(Self.fixedCount..<end)
+        description = bytes.array(end..<head.headCount)
         body = Bytes()
         storedAt = head.storedAt
         uselessAfter = head.uselessAfter
@@ -121,9 +124,10 @@ package struct EntryFile: Sendable, Equatable {
         let bodyChecksum: UInt32
         let headChecksum: UInt32
 
-        init?(_ fixed: [UInt8]) {
-            var reader = BinaryReader(fixed)
-            guard reader.raw(4) == Array("WhrC".utf8)[...],
+        init?(_ bytes: Bytes) {
+            guard bytes.count >= EntryFile.fixedCount else { return nil }
+            var reader = BinaryReader(bytes.array(0..<EntryFile.fixedCount))
+            guard reader.integer(UInt32.self) == EntryFile.magic,
                 reader.integer(UInt16.self) == EntryFile.version,
                 let kind = reader.integer(UInt16.self).flatMap({ Kind(rawValue: $0) }),
                 let headCount = reader.integer(UInt32.self),

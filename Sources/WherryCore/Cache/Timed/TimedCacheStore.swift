@@ -46,15 +46,19 @@ package final class TimedCacheStore: Sendable {
         entries.folder(of: "timed " + prefix)
     }
 
-    /// `method_parameters` of the identifier, and a digest of what else counts.
-    private func name(_ key: TimedKey) -> String {
-        let own = String(key.identifier.dropFirst(key.prefix.count))
-        return key.isPlain ? own : own + "_" + digest(key).prefix(32)
+    /// Where an answer lies, and the key that its file begins with.
+    private struct Place {
+        let folder: EntryStore.Folder
+        let name: String
+        let key: [UInt8]
     }
 
-    /// The full key, as a keyed digest: what it is made of may be secret (SEC-C10).
-    private func digest(_ key: TimedKey) -> String {
-        entries.secret.digest(Hex.encode(key.material), of: "timed")
+    /// The name is `method_parameters` of the identifier, and a digest of what else counts. The
+    /// full key is a keyed digest, too: what it is made of may be secret (SEC-C10).
+    private func place(_ key: TimedKey) -> Place {
+        let digest = entries.secret.digest(key.material, of: "timed")
+        let name = key.isPlain ? key.own : key.own + "_" + Hex.encode(digest.prefix(16))
+        return Place(folder: folder(key.prefix), name: name, key: digest)
     }
 
     // MARK: Reading
@@ -78,15 +82,15 @@ package final class TimedCacheStore: Sendable {
             let last = held.touchedAt.load(ordering: .relaxed)
             if now.subtractingSaturating(last).magnitude >= Self.touchInterval.magnitude {
                 held.touchedAt.store(now, ordering: .relaxed)
-                entries.touch(name(key), in: held.folder)
+                entries.touch(place(key).name, in: held.folder)
             }
             return .success(held.entry)
         }
         memory.remove(key)
-        let folder = folder(key.prefix)
-        let name = name(key)
+        let place = place(key)
+        let (folder, name) = (place.folder, place.name)
         let stamp = entries.stamp(folder)
-        switch entries.read(name, in: folder, key: Array(digest(key).utf8)) {
+        switch entries.read(name, in: folder, key: place.key) {
         case .missing: return .failure(.missing)
         case .damaged:
             entries.remove(name, in: folder, ifStill: nil)
@@ -170,12 +174,13 @@ package final class TimedCacheStore: Sendable {
     package func write(_ entry: TimedEntry, for key: TimedKey) -> Bool {
         guard entry.duration > 0 else { return false }
         memory.remove(key)
-        return entries.write(file(entry, key), to: name(key), in: folder(key.prefix))
+        let place = place(key)
+        return entries.write(file(entry, place), to: place.name, in: place.folder)
     }
 
-    private func file(_ entry: TimedEntry, _ key: TimedKey) -> EntryFile {
+    private func file(_ entry: TimedEntry, _ place: Place) -> EntryFile {
         EntryFile(
-            key: Array(digest(key).utf8), description: entry.description(), body: entry.body,
+            key: place.key, description: entry.description(), body: entry.body,
             storedAt: entry.storedAt,
             uselessAfter: entry.storedAt.addingSaturating(entry.duration))
     }
@@ -186,7 +191,8 @@ package final class TimedCacheStore: Sendable {
     @discardableResult
     package func remove(_ key: TimedKey) -> Bool {
         memory.remove(key)
-        return entries.remove(name(key), in: folder(key.prefix))
+        let place = place(key)
+        return entries.remove(place.name, in: place.folder)
     }
 
     /// Takes one answer away if it is still the one that was read (K20).
@@ -195,7 +201,8 @@ package final class TimedCacheStore: Sendable {
     @discardableResult
     package func remove(_ key: TimedKey, ifStill entry: TimedEntry) -> Bool {
         memory.remove(key)
-        return entries.remove(name(key), in: folder(key.prefix), ifStill: file(entry, key))
+        let place = place(key)
+        return entries.remove(place.name, in: place.folder, ifStill: file(entry, place))
     }
 
     /// Takes away what is stored for a URL, or for a URL and a method (K9).
@@ -206,9 +213,7 @@ package final class TimedCacheStore: Sendable {
     package func removeAll(base: String?, url: String, method: String? = nil) -> Int {
         let prefix = RequestIdentity.prefix(base: base, url: url)
         let folder = folder(prefix)
-        let own = method.map {
-            RequestIdentity.prefix(base: base, url: url, method: $0).dropFirst(prefix.count)
-        }
+        let own = method.map { RequestIdentity.prefix(method: $0) }
         let names = entries.names(in: folder).filter { name in
             own.map { name.hasPrefix($0) } ?? true
         }

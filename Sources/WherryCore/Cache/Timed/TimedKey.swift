@@ -7,8 +7,8 @@ import WherryTransport
 /// The identity of a request in the timed cache: base, URL, method and parameters as the caller
 /// gave them (K3), and what the caller adds to keep answers apart (K11, K19).
 ///
-/// The digests of the identifier are made when they are asked for: an answer in memory is found
-/// without them.
+/// The digests of the identifier are made each time that they are asked for: an answer in memory is
+/// found without them.
 package struct TimedKey: Hashable, Sendable {
     private let base: String?
     private let fullURL: String
@@ -20,6 +20,8 @@ package struct TimedKey: Hashable, Sendable {
 
     /// What the identifiers of all requests to the URL start with; they share a folder.
     var prefix: String { RequestIdentity.prefix(base: base, url: fullURL) }
+    /// What follows ``prefix`` in the identifier.
+    var own: String { RequestIdentity.own(method: method, printed: parameters) }
     /// The absolute URL for lists: without its query, in which secrets may stand (SEC-C10).
     var url: String {
         let absolute =

@@ -1,0 +1,119 @@
+# Wherry: the part of the benchmarks that compares stored answers
+# SPDX-License-Identifier: Apache-2.0
+"""Hits of the caches, beside plain files read in C and what others have in Python.
+
+Every program prints {"ns": median of its calls, "failed": 0}; a figure here is the median of its
+rounds. All of ours read the same folder, which the C program has filled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import venv
+from typing import Dict, List, NamedTuple, Optional
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SIZES = {"1 KiB": 1 << 10, "64 KiB": 64 << 10, "1 MiB": 1 << 20}
+PEERS = ("diskcache", "hishel", "requests-cache")
+
+
+class Programs(NamedTuple):
+    """The words that each program is started with; `None` for what is not built here."""
+
+    plain: str
+    c: Optional[str]
+    swift: Optional[List[str]]
+    python: Optional[List[str]]
+    peers: Optional[str]
+
+
+def peers_python() -> Optional[str]:
+    """An interpreter that has the others; `None`, said aloud, where they cannot be had."""
+    folder = os.path.join(HERE, ".venv")
+    wanted = os.path.join(HERE, "python", "peers.txt")
+    stamp, python = os.path.join(folder, "installed"), os.path.join(folder, "bin", "python")
+    with open(wanted, encoding="utf-8") as file:
+        text = file.read()
+    if os.path.exists(stamp):
+        with open(stamp, encoding="utf-8") as file:
+            if file.read() == text:
+                return python
+    venv.create(folder, with_pip=True, clear=True)
+    install = [python, "-m", "pip", "install", "--quiet", "--requirement", wanted]
+    if subprocess.run(install).returncode != 0:
+        print("left out, since pip could not install them:", ", ".join(PEERS), file=sys.stderr)
+        return None
+    with open(stamp, "w", encoding="utf-8") as file:
+        file.write(text)
+    return python
+
+
+def measure(words: List[str]) -> float:
+    """Runs a program; the nanoseconds it tells."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, timeout=600, encoding="utf-8")
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(words)} failed: {done.returncode} {done.stdout}")
+    return float(json.loads(done.stdout.splitlines()[-1])["ns"])
+
+
+def hits(programs: Programs, folder: str, place: str, size: int, count: int) -> Dict[str, List[str]]:
+    """Name -> words, in the order in which they are to run: the C program fills the folder."""
+    shape = [str(size), "16", str(count)]
+    store = os.path.join(folder, f"store-{size}")
+    found = {"plain file, C": [programs.plain, os.path.join(folder, f"plain-{size}"), *shape]}
+    if programs.c:
+        for call in ("read", "perform"):
+            found[f"C {call}"] = [programs.c, store, place, call, *shape]
+        if programs.swift:
+            for call in ("read", "perform", "send"):
+                found[f"Swift {call}"] = [*programs.swift, "cache", store, place, call, *shape]
+        if programs.python:
+            for call in ("read", "get"):
+                found[f"Python {call}"] = [*programs.python, call, store, place, *shape]
+    if programs.peers:
+        script = os.path.join(HERE, "python", "bench_cache.py")
+        few = [str(size), "16", str(max(1, count // 10))]
+        for who in PEERS:
+            own = os.path.join(folder, f"{who}-{place}-{size}")
+            found[who] = [programs.peers, script, who, own, place, *few]
+    return found
+
+
+def row(name: str, figures: List[float]) -> None:
+    """One line of a table, in microseconds."""
+    words = " | ".join(f"{figure / 1000:.2f}" for figure in figures)
+    print(f"| {name} | {words} |", flush=True)
+
+
+def run(programs: Programs, folder: str, rounds: int, scale: int) -> None:
+    """Prints both tables: hits by size, and a store of 100,000 entries."""
+    places = [(place, size) for place in ("memory", "disk") for size in SIZES]
+    print("| a hit, in microseconds | " + " | ".join(f"{s}, {p}" for p, s in places) + " |")
+    print("|---|" + "---:|" * len(places))
+    results: Dict[str, List[float]] = {}
+    for place, size in places:
+        commands = hits(programs, folder, place, SIZES[size], 10_000 // scale)
+        times: Dict[str, List[float]] = {name: [] for name in commands}
+        for _ in range(rounds):
+            for name, words in commands.items():
+                times[name].append(measure(words))
+        for name, found in times.items():
+            results.setdefault(name, []).append(statistics.median(found))
+    for name, figures in results.items():
+        row(name, figures)
+    if programs.c is None:
+        return
+    entries, store = str(100_000 // scale), os.path.join(folder, "many")
+    print(f"\n| {int(entries):,} entries of 1 KiB, C | microseconds |\n|---|---:|")
+    for name, place, call in (
+        ("a hit from memory", "memory", "read"),
+        ("a hit from disk", "disk", "read"),
+        ("a client opened, one hit from disk, closed", "disk", "open"),
+        ("one URL cleared", "disk", "clear"),
+    ):
+        words = [programs.c, store, place, call, "1024", entries, str(2_000 // scale)]
+        row(name, [statistics.median(measure(words) for _ in range(rounds))])
