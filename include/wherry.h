@@ -137,8 +137,10 @@ typedef enum wherry_option {
   WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: uploads of parts and downloads; 0; 1 */
   WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 connections */
   WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 */
-  WHERRY_OPTION_CACHE_MAX_BYTES = 51,       /* BL 268435456 on disk; longest unused goes first */
-  WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,    /* BL 16777216; 0 holds nothing in memory */
+  WHERRY_OPTION_HTTP_CACHE = 50,            /* BL 0; 1: requests use the HTTP cache unasked */
+  WHERRY_OPTION_CACHE_MAX_BYTES = 51,       /* BL 268435456 on disk, for each of the two caches;
+                                             * longest unused goes first */
+  WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,    /* BL 16777216, the same; 0 holds nothing in memory */
   WHERRY_OPTION_INSECURE = 60,              /* B 0; 1 trusts anybody; stderr is told once */
   WHERRY_OPTION_IGNORE_PROXY_ENVIRONMENT = 62, /* B 0 */
   WHERRY_OPTION_RESUME = 70,                /* R 1; 0 starts a download at byte 0 */
@@ -230,11 +232,15 @@ typedef struct wherry_image wherry_image;             /* section 13 */
 typedef struct wherry_compression wherry_compression; /* section 13 */
 
 typedef enum wherry_cache_policy {
-  WHERRY_CACHE_OFF = 0,         /* neither read nor write */
-  WHERRY_CACHE_USE = 1,         /* answer from the timed cache while good, else ask and write */
-  WHERRY_CACHE_ONLY = 2,        /* never ask: E_CACHE_MISS, and why, if nothing is good */
-  WHERRY_CACHE_REFRESH = 3,     /* ask, and write if duration_ms > 0 */
-  WHERRY_CACHE_THEN_NETWORK = 4 /* a CACHED event if there is one, then ask: DONE is fresh */
+  WHERRY_CACHE_OFF = 0,          /* neither read nor write, in any cache */
+  WHERRY_CACHE_USE = 1,          /* answer from the timed cache while good, else ask and write */
+  WHERRY_CACHE_ONLY = 2,         /* never ask: E_CACHE_MISS, and why, if nothing is good */
+  WHERRY_CACHE_REFRESH = 3,      /* ask, and write if duration_ms > 0 */
+  WHERRY_CACHE_THEN_NETWORK = 4, /* a CACHED event if there is one, then ask: DONE is fresh */
+  WHERRY_CACHE_PROTOCOL = 10,    /* the HTTP cache, as RFC 9111 says: the default where it is on */
+  WHERRY_CACHE_RELOAD = 11,      /* the HTTP cache: read nothing, and write */
+  WHERRY_CACHE_ANY_AGE = 12,     /* the HTTP cache: what is stored, whatever its age, else ask */
+  WHERRY_CACHE_ANY_AGE_ONLY = 13 /* the HTTP cache: the same, else E_CACHE_MISS: never ask */
 } wherry_cache_policy;
 
 typedef enum wherry_digest {
@@ -308,12 +314,22 @@ wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t dec
  * expected, but the digest is computed and told; with NONE and NULL not that either. */
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest,
     const char *value);
-/* The timed cache. A success is stored for duration_ms, whatever its header says (<= 0: never), under
+/* There are two caches, and neither answers for the other.
+ *
+ * The timed cache. A success is stored for duration_ms, whatever its header says (<= 0: never), under
  * base, URL, method, the request's own parameters, query and body, and the Authorization and Cookie it
  * is sent with. No other header field counts unless it is named below, nor do the client's default
  * parameters, its CA file and its proxy. Streamed, multipart and file bodies, requests with Range and
  * downloads are not stored, nor are 206 and 304, nor anything with INSECURE. With decisions the edited
  * request is what counts; once a decision has edited it again, after a redirect, nothing is stored.
+ *
+ * The HTTP cache is a private one by RFC 9111: the header of an answer says whether it is stored and how
+ * long it is fresh; what is stale is validated, and 304 makes it good again; unsafe methods make what is
+ * stored of their target invalid; redirects are stored hop by hop. Policies from PROTOCOL use it, and
+ * with OPTION_HTTP_CACHE requests without a policy, and USE, REFRESH and THEN_NETWORK after the timed
+ * cache had nothing. The Authorization a request is sent with counts for its key, Cookie only where the
+ * answer says Vary. Streamed answers, GET with a body, downloads and anything with INSECURE pass it by.
+ *
  * Where the storage folder cannot be had requests go on without: see wherry_client_cache_usage. */
 wherry_status wherry_request_set_cache(wherry_request *request, wherry_cache_policy policy,
     int64_t duration_ms);
@@ -326,6 +342,9 @@ wherry_status wherry_request_add_cache_header(wherry_request *request, const cha
 wherry_status wherry_request_set_cache_partition(wherry_request *request, const char *text);
 /* What was stored under another number is deleted and misses. 0 by default. */
 wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t version);
+/* How long past its end a stored answer of the HTTP cache may serve where the server cannot be reached
+ * or answers 500, 502, 503 or 504. 0, the default, leaves it to what the answer said. */
+wherry_status wherry_request_set_stale_if_error_ms(wherry_request *request, int64_t milliseconds);
 /* The texts of these three are lent until the next call of the same function for this request. */
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
@@ -447,7 +466,9 @@ typedef enum wherry_event_kind {
 typedef enum wherry_record_flag {
   WHERRY_RECORD_REDIRECTED = 1, /* the answer came from another URL than the request's own */
   WHERRY_RECORD_FROM_CACHE = 2, /* wherry_response_is_from_cache */
-  WHERRY_RECORD_UNCHANGED = 4   /* wherry_response_is_unchanged */
+  WHERRY_RECORD_UNCHANGED = 4,  /* wherry_response_is_unchanged */
+  WHERRY_RECORD_STALE = 8,      /* wherry_response_is_stale */
+  WHERRY_RECORD_REVALIDATED = 16 /* wherry_response_is_revalidated */
 } wherry_record_flag;
 
 /* One event with all that most programs need. 112 bytes, no padding, native byte order:
@@ -526,7 +547,8 @@ wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *
 typedef enum wherry_decision {
   WHERRY_DECISION_NONE = 0,
   WHERRY_DECISION_ADAPT = 1,        /* before every attempt; default: send as it is */
-  WHERRY_DECISION_REDIRECT = 2      /* text: the target; default: the rules */
+  WHERRY_DECISION_REDIRECT = 2,     /* text: the target; default: the rules */
+  WHERRY_DECISION_STORE = 32        /* an answer may go into a cache, once for each; default: store */
 } wherry_decision;
 
 /* ADAPT: the request about to go out. Edit it with wherry_request_set_*, then
@@ -536,6 +558,10 @@ wherry_request *wherry_event_request(const wherry_event *event);
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
 /* false makes the redirect itself the answer. */
 wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
+/* without_headers: names kept out of the store, "Set-Cookie, X-Trace"; may be NULL. What a new answer
+ * would have replaced is gone, also where it is not stored itself. */
+wherry_status wherry_event_answer_store(wherry_event *event, bool store,
+    const char *without_headers);
 /* Fits every question: end the transfer with E_CANCELLED and this sentence. */
 wherry_status wherry_event_answer_refuse(wherry_event *event, const char *message);
 
@@ -616,11 +642,11 @@ typedef struct wherry_partial_row {
 typedef struct wherry_entry_row {
   size_t size;
   const char *entry_id;   /* for wherry_client_read_cache_entry */
-  const char *identifier; /* wherry_request_identifier of its request */
+  const char *identifier; /* wherry_request_identifier of its request; "" of the HTTP cache */
   const char *method;
-  const char *url;      /* of the request: absolute, without its query */
+  const char *url;      /* of the request: absolute; with its query only of the HTTP cache */
   int64_t stored_at_ms; /* since 1970 */
-  int64_t fresh_for_ms; /* from now on */
+  int64_t fresh_for_ms; /* from now on; 0 of the HTTP cache: it would ask first */
   int64_t body_bytes;
   int32_t http_code;
   int32_t store; /* wherry_cache_store */
@@ -657,6 +683,10 @@ const char *wherry_response_url(const wherry_response *response); /* after redir
 bool wherry_response_is_from_cache(const wherry_response *response);
 /* The body is that of the CACHED event before it. */
 bool wherry_response_is_unchanged(const wherry_response *response);
+/* Stored, and older than it should be: the origin failed, or policy, request or answer allow it. */
+bool wherry_response_is_stale(const wherry_response *response);
+/* Stored, and just confirmed by the server with 304: the body was not sent again. */
+bool wherry_response_is_revalidated(const wherry_response *response);
 /* The redirects that were followed, first one first; false beyond the last. */
 bool wherry_response_redirect_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_url);
@@ -870,6 +900,7 @@ wherry_status wherry_stub_copy_request(const wherry_stub *stub, size_t index,
 
 typedef enum wherry_cache_store {
   WHERRY_STORE_TIMED = 1,
+  WHERRY_STORE_HTTP = 2,
   WHERRY_STORE_PARTIALS = 4 /* of downloads, in the directories this client has downloaded into */
 } wherry_cache_store;
 
@@ -883,20 +914,24 @@ typedef struct wherry_cache_usage {
 /* None of these asks the network. Each may wait for the disk; E_FILE, such as `bad_storage`, where
  * there is no folder to store in.
  *
- * The stored answer to this request. E_CACHE_MISS and the reason: `missing`, `damaged`, `clock`,
- * `stale`, `app_version`, `cache_version`; what may not be given is deleted. */
+ * The stored answer to this request: of the timed cache, or with a policy from PROTOCOL of the HTTP
+ * cache; with OPTION_HTTP_CACHE of that where the timed one has none. E_CACHE_MISS and the reason:
+ * `missing`, `damaged`, `clock`, `stale`, `app_version`, `cache_version`; what the timed cache may not
+ * give is deleted. */
 wherry_status wherry_client_read_cache(wherry_client *client, const wherry_request *request,
     wherry_response **out_response);
-/* Stores an answer of your own with status 200; duration_ms <= 0 is `bad_value`. content_type may be
+/* Stores an answer of your own in the timed cache, with status 200; duration_ms <= 0 is `bad_value`. content_type may be
  * NULL. */
 wherry_status wherry_client_write_cache(wherry_client *client, const wherry_request *request,
     const void *bytes, size_t count, const char *content_type, int64_t duration_ms);
-/* Deletes the stored answer to this request; *out_count is 1 or 0. */
+/* Deletes the stored answer to this request, and what the HTTP cache has of its URL with that query;
+ * *out_count is 1 or 0. */
 wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_request *request,
     size_t *out_count);
 /* What is stored and good: of one URL as it stands in its requests or in a row (NULL: all), one
  * method (NULL: any). base is the name of their base, NULL for the one without a name; requests that ignore the
- * base are found too. stores is WHERRY_STORE_TIMED. What is no longer good is deleted. */
+ * base are found too. stores are TIMED and HTTP. In the HTTP cache a URL without a query means all
+ * queries, and all is for GET. What is no longer good in the timed cache is deleted. */
 wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, wherry_list **out_list /* rows by wherry_list_entry */);
 /* A listed entry's answer; E_CACHE_MISS `missing` if it is gone. */

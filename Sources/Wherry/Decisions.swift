@@ -18,6 +18,22 @@ public struct Decisions: Sendable {
     /// target. `false` makes that answer the result; throwing ends the transfer with `refused`.
     public var redirect: (@Sendable (Response, String) async throws -> Bool)?
 
+    /// Asked before an answer of the network goes into a cache, of each that would have it: whether
+    /// it does, and with which header fields left out (K13). Throwing ends the transfer with
+    /// `refused`.
+    public var store: (@Sendable (Response) async throws -> Storing)?
+
+    /// What becomes of an answer that could be stored. What it would have taken the place of is gone
+    /// in any case.
+    public enum Storing: Sendable, Hashable {
+        /// All of it is stored.
+        case store
+        /// It is stored without the named header fields, whatever their case.
+        case without([String])
+        /// It is not.
+        case skip
+    }
+
     /// No question is asked until one of the closures is set.
     public init() {}
 
@@ -44,6 +60,7 @@ public struct Decisions: Sendable {
         var set: DecisionSet = []
         if adapt != nil { set.insert(.adapt) }
         if redirect != nil { set.insert(.redirect) }
+        if store != nil { set.insert(.store) }
         return set
     }
 }
@@ -105,6 +122,13 @@ final class DecisionResponder: Sendable {
             case .redirect(let response, let target):
                 guard let redirect = decisions.redirect else { return .standard }
                 return .follow(try await redirect(response, target))
+            case .store(let response):
+                guard let store = decisions.store else { return .standard }
+                switch try await store(response) {
+                case .store: return .store(true, without: [])
+                case .without(let names): return .store(true, without: names)
+                case .skip: return .store(false, without: [])
+                }
             }
         } catch let error as WherryError {
             return .refuse(error.message)

@@ -11,10 +11,11 @@ extension ResponseCache {
 
     /// What is stored and good; see the form without `await`.
     public func entries(
-        _ url: String? = nil, base: String? = nil, method: String? = nil
+        _ url: String? = nil, base: String? = nil, method: String? = nil,
+        stores: CacheStores = .answers
     ) async throws(WherryError) -> [Entry] {
         try await onWorker { () throws(WherryError) in
-            try entries(url, base: base, method: method)
+            try entries(url, base: base, method: method, stores: stores)
         }
     }
 

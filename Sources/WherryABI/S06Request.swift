@@ -400,6 +400,15 @@ public func wherry_request_set_cache_version(
     edit(request) { request throws(WherryError) in request.cacheVersion = version }
 }
 
+@_cdecl("wherry_request_set_stale_if_error_ms") @implementation
+public func wherry_request_set_stale_if_error_ms(
+    _ request: OpaquePointer?, _ milliseconds: Int64
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        request.staleIfError = .milliseconds(milliseconds)
+    }
+}
+
 @_cdecl("wherry_request_method") @implementation
 public func wherry_request_method(_ request: OpaquePointer?) -> UnsafePointer<CChar>? {
     lend(request, \.method) { $0.effectiveMethod }

@@ -47,6 +47,18 @@ public func wherry_event_answer_redirect(
     }
 }
 
+@_cdecl("wherry_event_answer_store") @implementation
+public func wherry_event_answer_store(
+    _ event: OpaquePointer?, _ store: Bool, _ without_headers: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let decision = try question(event, .store).decision
+        let names = try optionalText(without_headers, "without_headers")?.split(separator: ",")
+        let trimmed = (names ?? []).map { String($0).trimmingFieldSpace }
+        try decision.answer(.store(store, without: trimmed))
+    }
+}
+
 @_cdecl("wherry_event_answer_refuse") @implementation
 public func wherry_event_answer_refuse(
     _ event: OpaquePointer?, _ message: UnsafePointer<CChar>?

@@ -96,6 +96,16 @@ public func wherry_response_is_unchanged(_ response: OpaquePointer?) -> Bool {
     value(false) { () throws(WherryError) in try get(response).response.isUnchanged }
 }
 
+@_cdecl("wherry_response_is_stale") @implementation
+public func wherry_response_is_stale(_ response: OpaquePointer?) -> Bool {
+    value(false) { () throws(WherryError) in try get(response).response.isStale }
+}
+
+@_cdecl("wherry_response_is_revalidated") @implementation
+public func wherry_response_is_revalidated(_ response: OpaquePointer?) -> Bool {
+    value(false) { () throws(WherryError) in try get(response).response.isRevalidated }
+}
+
 @_cdecl("wherry_response_redirect_at") @implementation
 public func wherry_response_redirect_at(
     _ response: OpaquePointer?, _ index: Int, _ out_http_code: UnsafeMutablePointer<Int32>?,

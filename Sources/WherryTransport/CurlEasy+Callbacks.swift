@@ -54,7 +54,7 @@ extension CurlEasy {
         case .deliver(let offset, let eager):
             exchange.state.pieceCapacity = Exchange.pieceSize
             if !eager { exchange.state.pieceCapacity -= Int(offset % Int64(Exchange.pieceSize)) }
-        case .discard: break
+        case .discard, .skim: break
         }
         return true
     }
@@ -179,9 +179,12 @@ extension CurlEasy {
             }
         case .deliver(_, let eager):
             return storePiece(bytes, eager: eager, exchange)
-        case .discard:
+        case .discard, .skim:
             // More than this is not worth the connection, which is then cut.
-            return exchange.receivedOnWire <= Self.discarded
+            guard exchange.receivedOnWire <= Self.discarded else { return false }
+            if case .skim = exchange.state.disposition {
+                return exchange.state.collected.append(bytes)
+            }
         case .abort: break
         }
         return true

@@ -178,6 +178,7 @@ extension CurlLoop {
         var error = exchange.state.failure
         // Whatever became of a body that nobody wants: its head has come.
         if error == nil, code != CURLE_OK, !exchange.isDiscarding { error = easy.error(code) }
+        exchange.state.hasWholeBody = error == nil && code == CURLE_OK
         if error == nil && exchange.state.head == nil {
             error = TransportError(.badProtocol, "The connection ended without an answer")
         }
@@ -240,6 +241,11 @@ extension CurlLoop {
         flush(exchange)
         result.head = exchange.state.head
         result.body = exchange.state.collected.take()
+        result.isComplete = exchange.state.hasWholeBody
+        switch exchange.state.decoding {
+        case .ours, .curl: result.isDecoded = true
+        case .none, .impossible: break
+        }
         if let head = result.head, result.error == nil {
             result.isLengthUnverified = exchange.request.url.origin.isSecure
                 && head.httpVersion < 20 && !exchange.state.hasLength

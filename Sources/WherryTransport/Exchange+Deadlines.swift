@@ -9,7 +9,11 @@ extension Exchange {
 
     /// The head has come, and nobody wants the body.
     var isDiscarding: Bool {
-        if state.head != nil, case .discard = state.disposition { true } else { false }
+        guard state.head != nil else { return false }
+        switch state.disposition {
+        case .discard, .skim: return true
+        case .collect, .deliver, .abort: return false
+        }
     }
 
     /// The nearest deadline of an exchange that is carried out, and the error if it is reached. For

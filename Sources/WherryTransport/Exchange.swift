@@ -74,6 +74,14 @@ package struct ExchangeRequest: Sendable {
     }
 }
 
+extension ExchangeRequest {
+    /// Fields that are sent unless ``headers`` has them, or suppresses them.
+    package var ownFields: [(name: String, value: String)] {
+        let fields = [("Accept", "*/*"), ("Accept-Encoding", decoding.fieldValue)]
+        return userAgent.isEmpty ? fields : [("User-Agent", userAgent)] + fields
+    }
+}
+
 /// What becomes of the body of an answer.
 package enum BodyDisposition: Sendable {
     /// Gathered in memory, up to so many decoded bytes.
@@ -86,6 +94,9 @@ package enum BodyDisposition: Sendable {
     /// Thrown away: a redirect's page. A little of it is read, so that the connection may be kept;
     /// then the exchange ends without an error, whatever became of the rest.
     case discard
+    /// The same, but what was read is in the result, its coding not undone, and
+    /// ``ExchangeResult/isComplete`` says whether it is all.
+    case skim
     /// The exchange fails now.
     case abort(TransportError)
 }
@@ -120,6 +131,10 @@ package struct ExchangeResult: Sendable {
     package var metrics = ExchangeMetrics()
     /// A body without any length whose end was only the end of the connection (SEC-R4).
     package var isLengthUnverified = false
+    /// The transport has undone the content coding of the body.
+    package var isDecoded = false
+    /// The body was read to its end, whoever got it.
+    package var isComplete = true
 
     package init() {}
 }

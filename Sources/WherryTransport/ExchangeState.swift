@@ -44,6 +44,8 @@ struct ExchangeState: ~Copyable {
     var decoder: Inflater?
     /// Who undoes the coding of the body, and whether anybody can.
     var decoding = BodyDecoding.none
+    /// The body ended where it was to end.
+    var hasWholeBody = false
     /// libcurl is through with it, and this was its result, while decoded bytes wait to be taken.
     var curlResult: Int32?
     var collected = ByteBuffer()

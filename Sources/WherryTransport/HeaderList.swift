@@ -81,6 +81,17 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
         return result
     }
 
+    /// What the list was made of, with the fields that follow.
+    package var fields: [(name: String, value: String?)] {
+        lines.map { line in
+            let end = line.utf8.firstIndex { $0 == 0x3A || $0 == 0x3B } ?? line.endIndex
+            let name = String(line[..<end])
+            let rest = line[end...].utf8.dropFirst()
+            if rest.isEmpty { return (name, line.utf8.last == 0x3B ? "" : nil) }
+            return (name, String(decoding: rest.dropFirst(), as: UTF8.self))
+        }
+    }
+
     private static func contains(
         _ fields: [(name: String, value: String?)], _ name: StaticString
     ) -> Bool {

@@ -147,7 +147,7 @@ extension StubTransport {
             if hasBody(run), let length = head.contentLength, length > limit {
                 finish(run, Self.limitError(limit))
             }
-        case .discard: break
+        case .discard, .skim: break
         }
     }
 
@@ -187,7 +187,13 @@ extension StubTransport {
             }
             note(count, run, to: offset + count)
             exchange.deliver(piece)
-        case .discard, .abort: note(count, run, to: body.count)
+        case .discard: note(count, run, to: body.count)
+        case .skim:
+            guard body.withUnsafeBytes({ exchange.state.collected.append($0) }) else {
+                return finish(run, TransportError(.noMemory, "No memory for the body"))
+            }
+            note(count, run, to: body.count)
+        case .abort: note(count, run, to: body.count)
         }
         reportProgress(exchange)
     }
@@ -219,6 +225,7 @@ extension StubTransport {
         result.head = exchange.state.head
         result.body = exchange.state.collected.take()
         result.error = error
+        result.isComplete = error == nil
         result.metrics.queued = exchange.state.started.since(exchange.state.submitted) / 1000
         result.metrics.total = now.since(exchange.state.started) / 1000
         result.metrics.sent = exchange.sent
@@ -232,28 +239,16 @@ extension StubTransport {
 
     /// The request with the fields that libcurl would write first.
     static func record(of request: ExchangeRequest) -> StubRequest {
-        var own: [(name: String, value: String)] = []
-        var known: Set<String> = []
-        for line in request.headers.lines {
-            let end = line.utf8.firstIndex { $0 == 0x3A || $0 == 0x3B } ?? line.endIndex
-            let name = String(line[..<end])
-            known.insert(name.asciiLowercased)
-            var value = line[end...].utf8.dropFirst()
-            let isEmptyField = line.utf8.last == 0x3B && value.isEmpty
-            while value.first == 0x20 { value.removeFirst() }
-            // "Name:" only keeps libcurl from writing its own.
-            if !value.isEmpty || isEmptyField {
-                own.append((name, String(decoding: value, as: UTF8.self)))
-            }
-        }
+        let list = request.headers.fields
+        let known = Set(list.map { $0.name.asciiLowercased })
+        // A name without a value only keeps libcurl from writing its own.
+        let own = list.compactMap { field in field.value.map { (field.name, $0) } }
         var fields: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) {
             if !known.contains(name.asciiLowercased) { fields.append((name, value)) }
         }
         add("Host", authority(of: request.url))
-        if !request.userAgent.isEmpty { add("User-Agent", request.userAgent) }
-        add("Accept", "*/*")
-        add("Accept-Encoding", request.decoding.fieldValue)
+        for field in request.ownFields { add(field.name, field.value) }
         var length: Int64?
         var isChunked = false
         switch request.body {

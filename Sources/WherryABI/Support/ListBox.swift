@@ -89,7 +89,7 @@ extension wherry_entry_row {
         fresh_for_ms = entry.remaining.cutMilliseconds
         body_bytes = entry.bodyBytes
         http_code = Int32(truncatingIfNeeded: entry.status)
-        store = Int32(bitPattern: CacheStores.timed.rawValue)
+        store = Int32(bitPattern: entry.store.rawValue)
     }
 }
 

@@ -123,6 +123,8 @@ extension wherry_record {
         if !response.redirects.isEmpty { flags |= WHERRY_RECORD_REDIRECTED.rawValue }
         if response.isFromCache { flags |= WHERRY_RECORD_FROM_CACHE.rawValue }
         if response.isUnchanged { flags |= WHERRY_RECORD_UNCHANGED.rawValue }
+        if response.isStale { flags |= WHERRY_RECORD_STALE.rawValue }
+        if response.isRevalidated { flags |= WHERRY_RECORD_REVALIDATED.rawValue }
     }
 
     private mutating func set(body bytes: Bytes) {
@@ -174,7 +176,10 @@ extension TransferEvent {
         case .head(let response), .cached(let response): response
         case .done(let outcome): outcome.response
         case .decision(let decision):
-            if case .redirect(let response, _) = decision.kind { response } else { nil }
+            switch decision.kind {
+            case .redirect(let response, _), .store(let response): response
+            case .adapt: nil
+            }
         default: nil
         }
     }

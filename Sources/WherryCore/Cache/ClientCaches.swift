@@ -7,9 +7,12 @@ import WherrySystem
 package final class ClientCaches: Sendable {
     private struct State {
         var timed: TimedCacheStore?
+        var http: HTTPCacheStore?
         var diskLimit: Int64
         var memoryLimit: Int
         var isClosed = false
+        /// What the origin is being asked about in the background.
+        var revalidating: Set<HTTPCacheStore.Key> = []
     }
 
     private let folder: StorageFolder
@@ -45,6 +48,28 @@ package final class ClientCaches: Sendable {
         }
     }
 
+    /// The HTTP cache; the same holds.
+    package func http() throws(WherryError) -> HTTPCacheStore {
+        if let store = state.withLock({ $0.http }) { return store }
+        let store = try open("http") { HTTPCacheStore($0, memoryLimit: $1) }
+        return state.withLock { state in
+            if let http = state.http { return http }
+            state.http = store
+            store.setMemoryLimit(state.memoryLimit)
+            store.entries.setLimit(state.diskLimit)
+            if state.isClosed { store.entries.close() }
+            return store
+        }
+    }
+
+    /// The HTTP cache, if this client or another with the same folder has ever used it.
+    package func existingHTTP() throws(WherryError) -> HTTPCacheStore? {
+        if let store = state.withLock({ $0.http }) { return store }
+        let path = try folder.path() + "/http"
+        guard (try? Directory.open(path)) != nil else { return nil }
+        return try http()
+    }
+
     private func open<Store>(
         _ name: String, _ make: (EntryStore, Int) -> Store
     ) throws(WherryError) -> Store {
@@ -67,18 +92,34 @@ package final class ClientCaches: Sendable {
             state.memoryLimit = Int(clamping: options[.cacheMemoryBytes])
             state.timed?.setMemoryLimit(state.memoryLimit)
             state.timed?.entries.setLimit(state.diskLimit)
+            state.http?.setMemoryLimit(state.memoryLimit)
+            state.http?.entries.setLimit(state.diskLimit)
         }
     }
 
     /// Bytes of answers in memory.
-    package var memoryBytes: Int { state.withLock { $0.timed }?.memoryCost ?? 0 }
+    package var memoryBytes: Int {
+        let (timed, http) = state.withLock { ($0.timed, $0.http) }
+        return (timed?.memoryCost ?? 0) + (http?.memoryCost ?? 0)
+    }
+
+    /// Whether the caller is the one to ask the origin about a key in the background: one at a time
+    /// does, until ``endRevalidation(of:)``.
+    package func beginRevalidation(of key: HTTPCacheStore.Key) -> Bool {
+        state.withLock { !$0.isClosed && $0.revalidating.insert(key).inserted }
+    }
+
+    package func endRevalidation(of key: HTTPCacheStore.Key) {
+        state.withLock { _ = $0.revalidating.remove(key) }
+    }
 
     /// Ends what goes on in the background, soon.
     package func close() {
-        let timed = state.withLock { state in
+        let (timed, http) = state.withLock { state in
             state.isClosed = true
-            return state.timed
+            return (state.timed, state.http)
         }
         timed?.entries.close()
+        http?.entries.close()
     }
 }

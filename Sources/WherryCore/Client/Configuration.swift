@@ -125,6 +125,12 @@ extension Client {
             get { values.texts[.storageDirectory] }
             set { values.texts[.storageDirectory] = newValue }
         }
+        /// Keeps answers as RFC 9111 says, and serves requests with them: see
+        /// ``Request/cachePolicy``. Off; then only requests that ask for it use it.
+        public var usesHTTPCache: Bool {
+            get { values.options[.httpCache] == 1 }
+            set { values.options[.httpCache] = newValue ? 1 : 0 }
+        }
         /// How many bytes a cache may have on disk: 256 MiB, for each of the two. What was used
         /// longest ago goes first; an answer of more than an eighth is not stored.
         public var cacheMaxBytes: Int64 {

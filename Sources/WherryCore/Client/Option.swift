@@ -27,6 +27,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case wantProgress = 33
     case maxPerHost = 40
     case maxConnections = 41
+    case httpCache = 50
     case cacheMaxBytes = 51
     case cacheMemoryBytes = 52
     case insecure = 60
@@ -54,7 +55,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     package var scope: Scope {
         switch self {
         case .defaultParameters, .ignoreBase, .wantHead, .resume, .targetIsDirectory: .request
-        case .maxPerHost, .maxConnections, .cacheMaxBytes, .cacheMemoryBytes, .debug: [.build, .live]
+        case .maxPerHost, .maxConnections, .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
+            [.build, .live]
         case .insecure, .ignoreProxyEnvironment: .build
         default: [.build, .live, .request]
         }
@@ -97,7 +99,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .maxHeaderBytes: 1024...307_200
         case .wantProgress: -1...1
         case .keepAuthAcrossHosts, .defaultParameters, .ignoreBase, .jsonOnly, .wantHead,
-            .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory, .makeDirectories,
+            .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory, .makeDirectories,
             .debug:
             0...1
         default: 0...Int64.max

@@ -7,17 +7,19 @@ import WherryTransport
 /// Which of the things that a client stores. The raw values are those of `WHERRY_STORE_TIMED` and
 /// its like.
 public struct CacheStores: OptionSet, Sendable, Hashable {
-    /// The stores as bits: 1 for the timed cache, 4 for partial downloads.
+    /// The stores as bits: 1 for the timed cache, 2 for the HTTP cache, 4 for partial downloads.
     public let rawValue: UInt32
     /// The stores of these bits; others have no effect.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// The timed cache.
     public static let timed = CacheStores(rawValue: 1)
+    /// The HTTP cache.
+    public static let http = CacheStores(rawValue: 2)
     /// What unfinished downloads left in the directories that the client has downloaded into.
     public static let partials = CacheStores(rawValue: 4)
     /// All answers.
-    public static let answers: CacheStores = .timed
+    public static let answers: CacheStores = [.timed, .http]
     /// Everything.
     public static let all: CacheStores = [.answers, .partials]
 }
@@ -35,11 +37,13 @@ public struct ResponseCache: Sendable {
     public struct Entry: Sendable, Hashable {
         /// Its place, for `ResponseCache.response(of:)`.
         public var id: String
-        /// SJNetwork's identifier of the request (K3).
+        /// The cache that has it: `.timed` or `.http`.
+        public var store: CacheStores
+        /// SJNetwork's identifier of the request (K3); "" in the HTTP cache.
         public var identifier: String
         /// Of the request.
         public var method: String
-        /// Of the request: absolute, without its query.
+        /// Of the request: absolute; without its query, but in the HTTP cache, where that counts.
         public var url: String
         /// The HTTP status.
         public var status: Int
@@ -47,7 +51,7 @@ public struct ResponseCache: Sendable {
         public var bodyBytes: Int64
         /// Seconds since 1970.
         public var storedAt: Double
-        /// How long it is still good.
+        /// How long it is still good. Zero for what the HTTP cache would ask about first.
         public var remaining: Duration
     }
 
@@ -75,20 +79,27 @@ public struct ResponseCache: Sendable {
 
     // MARK: Reading
 
-    /// The stored answer to a request, as ``CachePolicy/only`` would give it (K8, K11).
+    /// The stored answer to a request, as ``CachePolicy/only`` would give it (K8, K11); where the
+    /// request or the client uses the HTTP cache, and the timed one has none, as that would without
+    /// asking the network.
     ///
-    /// - Throws: `cacheMiss` and the reason; what may not be given is deleted.
+    /// - Throws: `cacheMiss` and the reason; what the timed cache may not give is deleted.
     public func response(to request: Request) throws(WherryError) -> Response {
         let settings = client.settings
-        let caching = try caching(request, settings)
-        let clock = client.transport.clock
-        switch caching.read(clock) {
+        let http = RequestCaching.httpPolicy(
+            request.cachePolicy, isOn: settings.options[.httpCache] == 1)
+        if let http, (request.cachePolicy?.rawValue ?? 0) >= CachePolicy.protocol.rawValue {
+            return try response(to: request, http, settings)
+        }
+        switch try caching(request, settings).read(client.transport.clock) {
         case .success(let entry):
             let url = try RequestPlanner.url(
                 of: request, method: request.effectiveMethod, settings: settings,
                 options: settings.options.overridden(by: request.overrides))
             return Self.response(entry, url: url.text)
-        case .failure(let refusal): throw refusal.error
+        case .failure(let refusal):
+            guard let http else { throw refusal.error }
+            return try response(to: request, http, settings)
         }
     }
 
@@ -98,19 +109,29 @@ public struct ResponseCache: Sendable {
     /// - Parameters:
     ///   - url: `nil` for all.
     ///   - base: the name of the base URL of these requests; `nil` for the one without a name.
-    ///   - method: `nil` for any.
+    ///   - method: `nil` for any. What the HTTP cache has is for GET.
+    ///   - stores: all answers by default.
     public func entries(
-        _ url: String? = nil, base: String? = nil, method: String? = nil
+        _ url: String? = nil, base: String? = nil, method: String? = nil,
+        stores: CacheStores = .answers
     ) throws(WherryError) -> [Entry] {
-        let store = try client.caches.timed()
+        var entries: [Entry] = []
         let now = client.transport.clock.wallMilliseconds
-        let version = appVersion
-        guard let url else {
-            return store.list(method: method, now: now, appVersion: version).map { Entry($0, now) }
+        if stores.contains(.timed) {
+            let store = try client.caches.timed()
+            let version = appVersion
+            let places: [(base: String?, url: String)?] =
+                if let url { try self.places(url, base: base) } else { [nil] }
+            for place in places {
+                entries += store.list(place, method: method, now: now, appVersion: version).map {
+                    Entry($0, now)
+                }
+            }
         }
-        return try places(url, base: base).flatMap { place in
-            store.list(place, method: method, now: now, appVersion: version).map { Entry($0, now) }
+        if stores.contains(.http), method == nil || method == "GET" {
+            entries += try httpEntries(url, base: base, now)
         }
+        return entries
     }
 
     /// The answer of a listed entry.
@@ -121,6 +142,7 @@ public struct ResponseCache: Sendable {
     }
 
     package func response(id: String) throws(WherryError) -> Response {
+        if let place = Self.httpPlace(id) { return try response(at: place) }
         let now = client.transport.clock.wallMilliseconds
         guard
             let entry = try client.caches.timed().entry(
@@ -160,9 +182,10 @@ public struct ResponseCache: Sendable {
     ///
     /// - Parameters:
     ///   - stores: answers alone by default; partial downloads stay.
-    ///   - url: `nil` for all.
+    ///   - url: `nil` for all. In the HTTP cache one without a query means all queries.
     ///   - base: the name of the base URL of these requests; `nil` for the one without a name.
-    ///   - method: `nil` for any. Partials have none, so with a method they stay.
+    ///   - method: `nil` for any. Partials have none, so with a method they stay; what the HTTP
+    ///     cache has is for GET.
     /// - Returns: how many there were.
     @discardableResult
     public func clear(
@@ -182,6 +205,9 @@ public struct ResponseCache: Sendable {
                 count = store.clear()
             }
         }
+        if stores.contains(.http), method == nil || method == "GET" {
+            count += try clearHTTP(url, base: base)
+        }
         if stores.contains(.partials), method == nil {
             if let url {
                 let settings = client.settings
@@ -196,18 +222,25 @@ public struct ResponseCache: Sendable {
         return count
     }
 
-    /// Deletes the stored answer to a request (K9).
+    /// Deletes the stored answer to a request (K9): of the timed cache, and everything that the HTTP
+    /// cache has of its URL with just that query.
     ///
     /// - Returns: whether there was one.
     @discardableResult
     public func remove(_ request: Request) throws(WherryError) -> Bool {
-        try caching(request, client.settings).remove()
+        let settings = client.settings
+        let wasTimed = try caching(request, settings).remove()
+        return try removeHTTP(request, settings) || wasTimed
     }
 
     /// How much is stored.
     public func usage() throws(WherryError) -> Usage {
         var usage = Usage()
         (usage.entries, usage.entryBytes) = try client.caches.timed().entries.usage()
+        if let http = try client.caches.existingHTTP()?.usage() {
+            usage.entries += http.count
+            usage.entryBytes = usage.entryBytes.addingSaturating(http.bytes)
+        }
         for partial in partials {
             usage.partials += 1
             usage.partialBytes = usage.partialBytes.addingSaturating(partial.bytes)
@@ -259,7 +292,7 @@ extension ResponseCache.Entry {
     fileprivate init(_ listed: TimedCacheStore.Listed, _ now: Int64) {
         let entry = listed.entry
         self.init(
-            id: listed.place, identifier: entry.identifier, method: entry.method, url: entry.url,
+            id: listed.place, store: .timed, identifier: entry.identifier, method: entry.method, url: entry.url,
             status: entry.status, bodyBytes: listed.bodyBytes,
             storedAt: Double(entry.storedAt) / 1000,
             remaining: .milliseconds(entry.remaining(at: now)))

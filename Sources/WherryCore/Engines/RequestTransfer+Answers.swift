@@ -21,6 +21,11 @@ extension RequestTransfer {
     }
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
+        if caching?.hasHTTP == true { settle(result) } else { arrive(result) }
+    }
+
+    /// Goes on with what came of a hop, from the network or from the HTTP cache.
+    func arrive(_ result: ExchangeResult, marks: Response.CacheMarks = []) {
         if let error = result.error, !isUnreadablePage(result) { return fail(error, result) }
         guard let head = result.head else {
             return end(
@@ -28,9 +33,9 @@ extension RequestTransfer {
         }
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
         switch step(after: head) {
-        case .answer: judge(head, result)
+        case .answer: judge(head, result, marks)
         case .fail(let error):
-            let response = response(head, result.body, result)
+            let response = response(head, result.body, result, marks)
             end(
                 TransferOutcome(
                     response: response,
@@ -40,13 +45,17 @@ extension RequestTransfer {
                     }))
         case .follow(let hop):
             guard decisions.contains(.redirect) else { return follow(hop, from: head, result.metrics) }
-            put(.redirect(response(head, result.body, result), target: hop.url.text)) {
+            put(.redirect(response(head, result.body, result, marks), target: hop.url.text)) {
                 [self] answer in
                 switch answer {
                 case .follow(false):
-                    if let error = result.error { fail(error, result) } else { judge(head, result) }
+                    if let error = result.error {
+                        fail(error, result)
+                    } else {
+                        judge(head, result, marks)
+                    }
                 case .refuse(let message): refuse(message)
-                case .standard, .adapted, .follow: resume { self.follow(hop, from: head, result.metrics) }
+                case .standard, .adapted, .follow, .store: resume { self.follow(hop, from: head, result.metrics) }
                 }
             }
         }
@@ -78,7 +87,7 @@ extension RequestTransfer {
 
     /// Goes on with the next of the request's bases where the one before could not be reached, so
     /// that nothing of the request has gone out (C4).
-    private func fallsBack(after error: TransportError) -> Bool {
+    func fallsBack(after error: TransportError) -> Bool {
         guard [.resolve, .connect, .connectTimeout].contains(error.kind), !isCancelled else {
             return false
         }
@@ -145,8 +154,10 @@ extension RequestTransfer {
         return request
     }
 
-    private func judge(_ head: ResponseHead, _ result: ExchangeResult) {
-        judge(response(head, result.body, result))
+    private func judge(
+        _ head: ResponseHead, _ result: ExchangeResult, _ marks: Response.CacheMarks
+    ) {
+        judge(response(head, result.body, result, marks))
     }
 
     /// Ends with an answer, as a success or as an error.
@@ -169,9 +180,7 @@ extension RequestTransfer {
     }
 
     private func succeed(_ response: Response) {
-        guard let caching, !response.isFromCache else {
-            return end(TransferOutcome(response: response))
-        }
+        guard let caching else { return end(TransferOutcome(response: response)) }
         keep(response, in: caching)
     }
 
@@ -183,7 +192,8 @@ extension RequestTransfer {
     }
 
     func response(
-        _ head: ResponseHead, _ body: Bytes, _ result: ExchangeResult
+        _ head: ResponseHead, _ body: Bytes, _ result: ExchangeResult,
+        _ marks: Response.CacheMarks = []
     ) -> Response {
         hops.withLock { state in
             var metrics = result.metrics
@@ -191,7 +201,7 @@ extension RequestTransfer {
             metrics.received += state.wire.received
             return Response(
                 head: head, body: body, url: state.url.text, redirects: state.redirects,
-                metrics: metrics, isLengthUnverified: result.isLengthUnverified)
+                metrics: metrics, isLengthUnverified: result.isLengthUnverified, marks: marks)
         }
     }
 }

@@ -21,6 +21,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var body = PreparedBody()
         /// The present hop, until the end: it holds the transfer as its receiver.
         var exchange: Exchange?
+        /// What the present hop has to do with the HTTP cache.
+        var http: HTTPCaching?
         /// What there was to tell when the last exchange was let go.
         var lastProgress = Progress()
         var isPaused = false
@@ -124,7 +126,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         let request = hops.withLock { $0.edited } ?? request
         put(.adapt(request)) { [self] answer in
             switch answer {
-            case .standard, .follow: resume { self.proceed() }
+            case .standard, .follow, .store: resume { self.proceed() }
             case .adapted(let request): resume { self.adapt(request) }
             case .refuse(let message): refuse(message)
             }
@@ -220,10 +222,11 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     // MARK: One hop
 
-    /// Starts the exchange of the present hop.
+    /// Starts the exchange of the present hop, unless the HTTP cache has an answer.
     ///
     /// - Parameter wake: who carries it out, if nobody turns the transport.
     func send(wake: Wake) {
+        let isCached = caching?.hasHTTP ?? false
         do {
             let exchange = try hops.withLock { state throws(WherryError) -> Exchange in
                 let hasBody = if case .none = state.body.body { false } else { true }
@@ -237,18 +240,24 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 exchange.wantsProgress = wantsProgress
                 exchange.isBulk = request.isStreamed
                 let made = Exchange(exchange, receiver: self)
-                state.exchange = made
+                if !isCached { state.exchange = made }
                 return made
             }
-            client.transport.start(exchange, wake: wake)
-            // A verb that came before the start found nothing to act on. Said with the lock held,
-            // so that it cannot overtake a later one.
-            hops.withLock { state in
-                if state.isPaused { client.transport.setPaused(exchange, true) }
-                if state.wasCancelled { client.transport.cancel(exchange) }
-            }
+            if isCached, let caching { return consult(caching, for: exchange, wake: wake) }
+            launch(exchange, wake: wake)
         } catch {
             end(TransferOutcome(error: error))
+        }
+    }
+
+    /// Sets the present exchange going.
+    func launch(_ exchange: Exchange, wake: Wake) {
+        client.transport.start(exchange, wake: wake)
+        // A verb that came before the start found nothing to act on. Said with the lock held,
+        // so that it cannot overtake a later one.
+        hops.withLock { state in
+            if state.isPaused { client.transport.setPaused(exchange, true) }
+            if state.wasCancelled { client.transport.cancel(exchange) }
         }
     }
 
@@ -262,11 +271,12 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     package func exchange(
         _ exchange: Exchange, didReceive head: ResponseHead
     ) -> BodyDisposition {
+        let mayBeReplaced = caching?.hasHTTP == true && noteHead()
         switch step(after: head) {
         case .follow:
             // It may yet become the answer.
-            return decisions.contains(.redirect)
-                ? .collect(limit: options[.maxBodyBytes]) : .discard
+            if decisions.contains(.redirect) { return .collect(limit: options[.maxBodyBytes]) }
+            return caching?.hasHTTP == true ? .skim : .discard
         case .fail: return .discard
         case .answer: break
         }
@@ -275,7 +285,10 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         {
             return .collect(limit: options[.maxBodyBytes])
         }
-        if options[.wantHead] == 1 { emit(.head(response(head, Bytes(), ExchangeResult()))) }
+        // Where a stored answer may take its place, it is told at the end.
+        if options[.wantHead] == 1, !mayBeReplaced {
+            emit(.head(response(head, Bytes(), ExchangeResult())))
+        }
         if request.isStreamed { return .deliver(offset: 0, eager: true) }
         return .collect(limit: options[.maxBodyBytes])
     }

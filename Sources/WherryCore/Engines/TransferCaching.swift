@@ -10,16 +10,43 @@ package final class TransferCaching: Sendable {
     /// `nil` where the request has no place in the timed cache, or where it cannot be had.
     let timed: TimedCaching?
     let writes: Bool
+    /// `nil` where the request has nothing to do with the HTTP cache, or where it cannot be had.
+    private let http: HTTPCacheStore?
     /// Why the cache cannot be had.
     let failure: WherryError?
     /// What was told before the network was asked.
     let shown = Lock<Bytes?>(nil)
 
-    init(policy: CachePolicy?, timed: TimedCaching?, writes: Bool, failure: WherryError? = nil) {
+    init(
+        policy: CachePolicy?, timed: TimedCaching?, writes: Bool, http: HTTPCacheStore?,
+        failure: WherryError? = nil
+    ) {
         self.policy = policy
         self.timed = timed
         self.writes = writes
+        self.http = http
         self.failure = failure
+    }
+
+    /// Whether the HTTP cache is to be asked before each hop.
+    var hasHTTP: Bool { http != nil || policy == .anyAgeOnly }
+
+    /// What a hop has to do with the HTTP cache; `nil` for nothing.
+    ///
+    /// - Parameters:
+    ///   - request: as decisions have made it.
+    ///   - asked: the hop, complete.
+    func http(
+        for request: Request, _ asked: ExchangeRequest, _ settings: ClientSettings,
+        _ clock: any Clock
+    ) -> HTTPCaching? {
+        let isOn = settings.options[.httpCache] == 1
+        guard let http,
+            let policy = RequestCaching.httpPolicy(request.cachePolicy, isOn: isOn)
+        else { return nil }
+        return HTTPCaching(
+            asked, isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
+            policy: policy, store: http, clock: clock)
     }
 
     /// Whether there is something to look for before the network is asked, or in its place.
@@ -32,12 +59,21 @@ extension Client {
     func transferCaching(
         _ request: Request, method: String, settings: ClientSettings
     ) throws(WherryError) -> TransferCaching? {
-        guard let caching = request.caching, caching.reads || caching.writes else { return nil }
+        let isOn = settings.options[.httpCache] == 1
+        guard request.caching != nil || isOn else { return nil }
+        let caching = request.caching ?? RequestCaching()
+        let wantsHTTP = RequestCaching.httpPolicy(caching.policy, isOn: isOn) != nil
+        let wantsTimed = caching.reads || caching.writes
+        guard wantsHTTP || wantsTimed else { return nil }
         var failure: WherryError?
         var timed: TimedCaching?
-        if settings.options[.insecure] == 0, TimedCaching.fits(request, settings.fields) {
+        var http: HTTPCacheStore?
+        if settings.options[.insecure] == 0 {
             do {
-                timed = try timedCaching(request, caching, method: method, settings: settings)
+                if wantsTimed, TimedCaching.fits(request, settings.fields) {
+                    timed = try timedCaching(request, caching, method: method, settings: settings)
+                }
+                if wantsHTTP { http = try caches.http() }
             } catch {
                 guard error.code == .file else { throw error }
                 // The request works without; `cache.usage` says the same.
@@ -45,9 +81,12 @@ extension Client {
                 failure = error
             }
         }
-        if timed == nil, caching.policy != .only { return nil }
+        if timed == nil, http == nil, caching.policy != .only, caching.policy != .anyAgeOnly {
+            return nil
+        }
         return TransferCaching(
-            policy: caching.policy, timed: timed, writes: caching.writes, failure: failure)
+            policy: caching.policy, timed: timed, writes: caching.writes, http: http,
+            failure: failure)
     }
 
     func timedCaching(
@@ -118,22 +157,43 @@ extension RequestTransfer {
 
     /// Ends with a success of the network, which the cache has by then if it is to have it.
     func keep(_ response: Response, in caching: TransferCaching) {
-        // Of parts and of 304 nobody knows the whole.
+        // Of parts and of 304 nobody knows the whole; and neither cache answers for the other.
+        let isOfNetwork = !response.isFromCache || response.isRevalidated
         let timed =
-            caching.writes && !response.isLengthUnverified && response.status != 206
-            && response.status != 304 && !hops.withLock { $0.isEditedLate }
+            caching.writes && isOfNetwork && !response.isLengthUnverified
+            && response.status != 206 && response.status != 304
+            && !hops.withLock { $0.isEditedLate }
             ? caching.timed : nil
         let shown = caching.shown.withLock { $0 }
         guard timed != nil || shown != nil else { return end(TransferOutcome(response: response)) }
-        client.workers.submit { [self] in
-            guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-            let response = shown == response.body ? response.marked(.unchanged) : response
-            if let timed, !timed.write(head: response.head, body: response.body, client.transport.clock),
-                client.isDebugging
-            {
-                DebugLog.notStored(self)
-            }
-            end(TransferOutcome(response: response))
+        let response = shown == response.body ? response.marked(.unchanged) : response
+        guard decisions.contains(.store), let timed else {
+            return client.workers.submit { [self] in write(response, response.head, timed) }
         }
+        put(.store(response)) { [self] answer in
+            client.workers.submit { [self] in
+                switch answer {
+                case .refuse(let message): refuse(message)
+                case .store(false, _):
+                    timed.remove()
+                    resume { end(TransferOutcome(response: response)) }
+                case .store(true, let names):
+                    var head = response.head
+                    head.block = StoredFields.without(names, in: head.block)
+                    write(response, head, timed)
+                case .standard, .adapted, .follow: write(response, response.head, timed)
+                }
+            }
+        }
+    }
+
+    private func write(_ response: Response, _ head: ResponseHead, _ timed: TimedCaching?) {
+        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+        if let timed, !timed.write(head: head, body: response.body, client.transport.clock),
+            client.isDebugging
+        {
+            DebugLog.notStored(self)
+        }
+        end(TransferOutcome(response: response))
     }
 }

@@ -15,8 +15,20 @@ public enum CachePolicy: Int32, Sendable, CaseIterable {
     /// The network is asked whatever is stored, and the answer is stored; with a
     /// ``Request/cacheDuration`` of zero it is not, and what is stored stays.
     case refresh = 3
-    /// What is stored is told at once, and then the network is asked; its answer is the end.
+    /// What is stored is told at once, and then the network is asked; its answer is the end. With
+    /// the HTTP cache what it has serves too, whatever its age, and the network is asked only
+    /// whether that is still good.
     case thenNetwork = 4
+    /// The HTTP cache, as RFC 9111 says: the default where ``Client/Configuration/usesHTTPCache`` is
+    /// on.
+    case `protocol` = 10
+    /// The HTTP cache: nothing is read, and the answer is stored.
+    case reload = 11
+    /// The HTTP cache: a stored answer whatever its age, else the network.
+    case anyAge = 12
+    /// The HTTP cache: a stored answer whatever its age, else `cacheMiss`; the network is never
+    /// asked.
+    case anyAgeOnly = 13
 }
 
 /// What a request may say about caches.
@@ -32,6 +44,9 @@ package struct RequestCaching: Sendable {
 
     package init() {}
 
+    /// Milliseconds.
+    package var staleIfError: Int64 = 0
+
     /// Whether a stored answer of the timed cache is looked for.
     package var reads: Bool { policy == .use || policy == .only || policy == .thenNetwork }
 
@@ -39,11 +54,32 @@ package struct RequestCaching: Sendable {
     package var writes: Bool {
         duration > 0 && policy != .off && policy != .only
     }
+
+    /// What the request wants of the HTTP cache; `nil` for nothing.
+    ///
+    /// - Parameter isOn: whether the client's requests use it without saying so.
+    package static func httpPolicy(_ policy: CachePolicy?, isOn: Bool) -> HTTPCachePolicy? {
+        switch policy {
+        case .off, .only: nil
+        case .protocol: .byProtocol
+        case .reload: .reload
+        case .anyAge: .anyAge
+        case .anyAgeOnly: .anyAgeOnly
+        case nil, .use: isOn ? .byProtocol : nil
+        case .refresh: isOn ? .reload : nil
+        case .thenNetwork: isOn ? .validate : nil
+        }
+    }
 }
 
 extension Request {
-    /// Which cache serves, and when. `nil`, the default, reads nothing; what is stored then is for
-    /// ``cacheDuration`` to say.
+    /// Which cache serves, and when. `nil`, the default, reads nothing of the timed cache; what is
+    /// stored in it then is for ``cacheDuration`` to say. Where the client has an HTTP cache it is
+    /// asked after the timed one, with `nil` too; ``CachePolicy/off`` and ``CachePolicy/only`` pass
+    /// it by, ``CachePolicy/refresh`` reads nothing of it either.
+    ///
+    /// The HTTP cache has no part in downloads, in answers that are handed over in pieces, and in GET
+    /// requests with a body.
     public var cachePolicy: CachePolicy? {
         get { caching?.policy }
         set { if newValue != cachePolicy { setCaching { $0.policy = newValue } } }
@@ -91,11 +127,23 @@ extension Request {
         get { caching?.ignored ?? [] }
         set { if newValue != cacheIgnoredParameters { setCaching { $0.ignored = newValue } } }
     }
-    /// Names of header fields that count for the timed cache too, with all values they are sent with:
-    /// `Accept-Language`, say (K19). None by default; `Authorization` and `Cookie` always count.
+    /// Names of header fields that count for the caches too, with all values they are sent with:
+    /// `Accept-Language`, say (K19). None by default. `Authorization` always counts, and for the
+    /// timed cache `Cookie` does too; for the HTTP cache it is the answer that says what it varies by.
     public var cacheHeaders: [String] {
         get { caching?.fields ?? [] }
         set { if newValue != cacheHeaders { setCaching { $0.fields = newValue } } }
+    }
+    /// How long past its end a stored answer of the HTTP cache may serve, marked
+    /// ``Response/isStale``, where the server cannot be reached or answers 500, 502, 503 or 504
+    /// (K17; RFC 5861). Zero, the default, leaves it to what the answer said, and so does an answer
+    /// that must be validated.
+    public var staleIfError: Duration {
+        get { .milliseconds(caching?.staleIfError ?? 0) }
+        set {
+            let duration = max(0, newValue.cutMilliseconds)
+            if duration != caching?.staleIfError ?? 0 { setCaching { $0.staleIfError = duration } }
+        }
     }
 }
 

@@ -72,6 +72,8 @@ public struct Response: Sendable {
         package init(rawValue: UInt8) { self.rawValue = rawValue }
         package static let stored = CacheMarks(rawValue: 1)
         package static let unchanged = CacheMarks(rawValue: 2)
+        package static let stale = CacheMarks(rawValue: 4)
+        package static let revalidated = CacheMarks(rawValue: 8)
     }
 
     private let storage: Storage
@@ -111,6 +113,12 @@ public struct Response: Sendable {
     /// Whether the body is the one that a stored answer had, which was told before this one
     /// (``CachePolicy/thenNetwork``).
     public var isUnchanged: Bool { storage.marks.contains(.unchanged) }
+    /// Whether a stored answer is older than it should be: served since the origin failed, or since
+    /// a policy, the request or the answer itself allows it (K17).
+    public var isStale: Bool { storage.marks.contains(.stale) }
+    /// Whether the server has just confirmed a stored answer, with 304: the body is the stored one,
+    /// the fields are those of both (K15).
+    public var isRevalidated: Bool { storage.marks.contains(.revalidated) }
     /// A TLS body without a length, whose end could not be told from a cut (SEC-R4).
     public var isLengthUnverified: Bool { storage.isLengthUnverified }
 

@@ -12,7 +12,9 @@ package struct DecisionSet: OptionSet, Sendable {
     package static let adapt = DecisionSet(rawValue: 1)
     /// Follow this redirect?
     package static let redirect = DecisionSet(rawValue: 2)
-    package static let all: DecisionSet = [.adapt, .redirect]
+    /// Store this answer?
+    package static let store = DecisionSet(rawValue: 32)
+    package static let all: DecisionSet = [.adapt, .redirect, .store]
 }
 
 /// One question. Answered once: by the caller, by letting go of it, or by time.
@@ -22,11 +24,14 @@ package final class Decision: Sendable {
         case adapt(Request)
         /// The redirect's answer and its absolute target.
         case redirect(Response, target: String)
+        /// The answer that is about to be stored.
+        case store(Response)
 
         package var set: DecisionSet {
             switch self {
             case .adapt: .adapt
             case .redirect: .redirect
+            case .store: .store
             }
         }
     }
@@ -37,6 +42,8 @@ package final class Decision: Sendable {
         /// Send this request.
         case adapted(Request)
         case follow(Bool)
+        /// Whether to store it, and without which header fields.
+        case store(Bool, without: [String])
         /// End the transfer with this sentence.
         case refuse(String)
     }

@@ -63,14 +63,14 @@ import Testing
         #expect(bodies(in: one).isEmpty && bodies(in: two).isEmpty)
         store(minute, in: one)
         #expect(bodies(in: two) == ["body"])
-        one.removeAll(.init(url: request().url))
+        one.removeAll(url: request().url)
         #expect(bodies(in: two).isEmpty)
         // What only a memory has left is taken away as well.
         store(minute, in: one)
         #expect(bodies(in: two) == ["body"])
         try FileManager.default.removeItem(
             atPath: bench.path + "/store/" + #require(bench.entryFiles.first))
-        #expect(one.removeAll(.init(url: request().url)) == 0)
+        #expect(one.removeAll(url: request().url) == 0)
         #expect(bodies(in: two).isEmpty)
     }
 
@@ -110,7 +110,7 @@ import Testing
         store(vary, body: "de again", request("GET", ["Accept-Language": "de"]), in: cache)
         #expect(bodies(["Accept-Language": "de"], in: cache) == ["de again"])
         #expect(bodies(in: cache).isEmpty)
-        #expect(cache.removeAll(.init(url: request().url)) == 1 && bench.entryFiles.isEmpty)
+        #expect(cache.removeAll(url: request().url) == 1 && bench.entryFiles.isEmpty)
     }
 
     @Test("More ways to vary than are kept: the newest are found")

@@ -58,6 +58,12 @@ package enum StoredFields {
         }
     }
 
+    /// The block without the named fields, whatever their case.
+    package static func without(_ names: [String], in block: Bytes) -> Bytes {
+        let names = Set(names.map { $0.asciiLowercased })
+        return names.isEmpty ? block : filtered(block) { !names.contains($0) }
+    }
+
     private static func namedByConnection(_ head: ResponseHead) -> [String] {
         head.values("connection").flatMap { $0.split(separator: ",") }.map {
             String($0).trimmingFieldSpace.lowercased()

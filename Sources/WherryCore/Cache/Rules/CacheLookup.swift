@@ -83,7 +83,7 @@ package struct CacheLookup: Sendable {
         }
         guard let selected = select(stored) else { return missing(NetworkPlan()) }
         let form = CachedAnswer.Form(selected, for: request)
-        if options.policy != .byProtocol {
+        if options.policy == .anyAge || options.policy == .anyAgeOnly {
             guard let form else { return missing(completion(of: selected)) }
             return .answer(CachedAnswer(selected, form: form, now: now))
         }
@@ -126,7 +126,9 @@ package struct CacheLookup: Sendable {
 
     /// Whether the answer, however fresh, may not be given without asking.
     private func needsValidation(_ stored: StoredResponse) -> Bool {
-        if stored.control.noCache || request.control.noCache { return true }
+        if stored.control.noCache || request.control.noCache || options.policy == .validate {
+            return true
+        }
         guard let maxAge = request.control.maxAge else { return false }
         // A reload of what never changes while it is fresh is no reason to ask (RFC 8246).
         if stored.control.isImmutable, stored.freshness.isFresh(at: now) { return false }

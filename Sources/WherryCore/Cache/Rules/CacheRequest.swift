@@ -1,6 +1,7 @@
 // Wherry: a request as the HTTP cache looks at it.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherrySystem
 import WherryTransport
 
 /// The parts of a request that decide about stored answers.
@@ -8,16 +9,19 @@ package struct CacheRequest: Sendable {
     /// As it is sent; methods have case (RFC 9110, section 9.1).
     package let method: String
     package let target: HTTPURL
-    /// What its answers are stored under: ``HTTPURL/cacheText``.
+    /// What its answers are stored under: ``HTTPURL/cacheText``, without what does not count.
     package let url: String
     /// All fields as they are sent, those that the library writes too.
     package let headers: Headers
     package let control: RequestCacheControl
 
-    package init(method: String, target: HTTPURL, headers: Headers) {
+    /// - Parameter ignored: names of pairs in the query that do not count (K19).
+    package init(
+        method: String, target: HTTPURL, headers: Headers, ignored: Set<String> = []
+    ) {
         self.method = method
         self.target = target
-        url = target.cacheText
+        url = target.cacheText(without: ignored)
         self.headers = headers
         control = RequestCacheControl(headers)
     }
@@ -50,5 +54,18 @@ extension HTTPURL {
     package var cacheText: String {
         guard let query else { return origin.text + path }
         return origin.text + path + "?" + query
+    }
+
+    /// The same without the pairs of the query that have such a name; members of a list are pairs
+    /// too.
+    package func cacheText(without names: Set<String>) -> String {
+        guard !names.isEmpty, let query else { return cacheText }
+        let counted = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
+            let coded = Array(pair.prefix { $0 != "=" }.utf8)
+            let name = String(decoding: PercentCoding.decode(coded) ?? coded, as: UTF8.self)
+            return !names.contains(String(name.prefix { $0 != "[" }))
+        }
+        guard !counted.isEmpty else { return origin.text + path }
+        return origin.text + path + "?" + counted.joined(separator: "&")
     }
 }

@@ -29,6 +29,25 @@ package struct CacheOutcome: Sendable, Equatable {
     package var changes: [Change] = []
 
     package init(answer: Answer = .network) { self.answer = answer }
+
+    /// Whether an answer of the network is to be stored.
+    package var storesAnswer: Bool {
+        answer == .network
+            && changes.contains { if case .store = $0 { true } else { false } }
+    }
+
+    /// The same where the caller wants nothing stored, or not all fields (K13): what would have
+    /// been replaced goes all the same.
+    package func storing(_ isWanted: Bool, without names: [String]) -> CacheOutcome {
+        var outcome = self
+        outcome.changes = changes.map { change in
+            guard case .store(var stored) = change else { return change }
+            guard isWanted else { return .remove(stored) }
+            stored.block = StoredFields.without(names, in: stored.block)
+            return .store(stored)
+        }
+        return outcome
+    }
 }
 
 extension CacheLookup {
@@ -49,6 +68,9 @@ extension CacheLookup {
             return notModified(arrived, plan, stored)
         case 206 where request.method == "GET":
             return partial(arrived, plan, stored)
+        case 416 where plan.purpose == .completion:
+            // The application asked for no range: it has become shorter.
+            return CacheOutcome(answer: .askAgain(.withoutRange))
         default: break
         }
         if !request.isSafe { return unsafe(arrived) }

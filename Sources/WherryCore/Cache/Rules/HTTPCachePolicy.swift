@@ -1,16 +1,18 @@
 // Wherry: how a request uses the HTTP cache.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The four policies of NSURLRequest (K12).
-package enum HTTPCachePolicy: Int, Sendable {
+/// The four policies of NSURLRequest (K12), and that of a request which was shown what is stored.
+package enum HTTPCachePolicy: Sendable {
     /// As RFC 9111 says.
-    case byProtocol = 10
+    case byProtocol
     /// Nothing is read; the answer is stored.
-    case reload = 11
+    case reload
     /// A stored answer of any age, else the network.
-    case anyAge = 12
+    case anyAge
     /// A stored answer of any age, else none: the network is not asked.
-    case anyAgeOnly = 13
+    case anyAgeOnly
+    /// The origin is asked whether what is stored is still good, however fresh it is (K16).
+    case validate
 }
 
 /// What a caller sets beside the policy.

@@ -54,6 +54,7 @@ package final class EntryStore: Sendable {
     static let totalBytes = 0
     static let allStamp = 1
     private static let firstSlot = 8
+    /// Counters of folders, and as many again for what was taken away from them on purpose.
     private static let slots = 1024
 
     /// Opens or makes a store. Nothing in it is looked at before this returns.
@@ -69,7 +70,7 @@ package final class EntryStore: Sendable {
     ) throws(SystemError) {
         root = try Directory.openPrivate(path)
         counters = try SharedCounters(
-            "counters", count: Self.firstSlot + Self.slots, in: root)
+            "counters", count: Self.firstSlot + 2 * Self.slots, in: root)
         secret = VarySecret(key: try Self.key(in: root))
         limits = Limits(limit)
         self.hash = hash
@@ -123,13 +124,17 @@ package final class EntryStore: Sendable {
     // MARK: Places
 
     /// The folder of everything that is stored under that text.
-    package func folder(of text: String) -> Folder {
+    ///
+    /// - Parameter part: what of it changes by itself, where a folder has several such parts; its
+    ///   counters are then those of the part.
+    package func folder(of text: String, part: String? = nil) -> Folder {
         let digest = hash(text)
         let digits = Hex.encode(Array(digest.prefix(16)))
-        let slot = (Int(digest[0]) << 8 | Int(digest[1])) % Self.slots
+        let number =
+            part.map { Int(Checksum.of(Bytes($0))) } ?? (Int(digest[0]) << 8 | Int(digest[1]))
         return Folder(
             shard: String(digits.prefix(2)), rest: String(digits.dropFirst(2)),
-            slot: Self.firstSlot + slot)
+            slot: Self.firstSlot + number % Self.slots)
     }
 
     /// The folder's moment, to be taken before its entries are read.
@@ -150,6 +155,12 @@ package final class EntryStore: Sendable {
     /// Puts the entry at the end of those to go when there is no room.
     package func touch(_ name: String, in folder: Folder) {
         root.touch(folder.path + "/" + name)
+    }
+
+    /// What is told of an entry before its body; `nil` for what is none.
+    package func head(_ name: String, in folder: Folder) -> EntryFile? {
+        guard let open = try? existing(folder) else { return nil }
+        return Self.head(of: name, in: open)?.0
     }
 
     /// The names of the entries in a folder.
@@ -255,6 +266,15 @@ package final class EntryStore: Sendable {
     /// Changes whenever everything is taken away, or everything of a kind, wherever it lies.
     package var clearings: Int64 { counters[Self.allStamp] }
 
+    /// Changes whenever entries of the folder, or all, are taken away since they are no longer wanted
+    /// or no longer true: an answer that was asked for before that is not stored after it.
+    package func clearings(of folder: Folder) -> Stamp {
+        Stamp(folder: counters[folder.slot + Self.slots], all: counters[Self.allStamp])
+    }
+
+    /// To be called before entries of the folder are taken away for such a reason.
+    package func noteClearing(of folder: Folder) { counters.add(1, to: folder.slot + Self.slots) }
+
     /// Tells whoever has entries in memory that none of them is good any more.
     package func invalidateAll() { counters.add(1, to: Self.allStamp) }
 
@@ -336,14 +356,21 @@ package final class EntryStore: Sendable {
     /// How many files there are, and their bytes.
     package func usage() -> (count: Int, bytes: Int64) {
         var usage: (count: Int, bytes: Int64) = (0, 0)
-        EntrySweeper.forEachFile(in: root) { _, _, open, name in
+        forEachName { _, _, size in
+            usage.count += 1
+            usage.bytes += size
+        }
+        return usage
+    }
+
+    /// Calls `body` with the folder, name and size of each entry; none is opened.
+    package func forEachName(_ body: (_ folder: String, _ name: String, _ size: Int64) -> Void) {
+        EntrySweeper.forEachFile(in: root) { shard, rest, open, name in
             if !name.hasPrefix("."), let size = try? open.status(of: name)?.size {
-                usage.count += 1
-                usage.bytes += size
+                body(shard + "/" + rest + "/", name, size)
             }
             return true
         }
-        return usage
     }
 
     /// Takes everything away.
@@ -351,6 +378,8 @@ package final class EntryStore: Sendable {
     /// - Returns: how many entries there were.
     @discardableResult
     package func clear() -> Int {
+        // Before, for what is being stored; and after, for what is being read meanwhile.
+        counters.add(1, to: Self.allStamp)
         var count = 0
         EntrySweeper.forEachFile(in: root) { _, _, open, name in
             guard !name.hasPrefix("."), let size = try? open.status(of: name)?.size,

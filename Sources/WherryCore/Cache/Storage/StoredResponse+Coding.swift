@@ -38,7 +38,9 @@ extension StoredResponse {
 
     /// Out of ``description()`` and a body; `nil` for what is none, and for a part that does not
     /// agree with its body.
-    init?(description: [UInt8], body: Bytes) {
+    ///
+    /// - Parameter body: `nil` to leave it out.
+    init?(description: [UInt8], body: Bytes?) {
         var reader = BinaryReader(description)
         guard let status = reader.integer(UInt16.self), let version = reader.integer(UInt8.self),
             let isDecoded = reader.integer(UInt8.self), let date = reader.integer(Int64.self),
@@ -61,7 +63,7 @@ extension StoredResponse {
             fields.append(.init(name: name, value: value))
         }
         guard let block = reader.counted(), reader.isAtEnd, initialAge >= 0, lifetime >= 0,
-            part.map({ $0.count == Int64(body.count) }) ?? true
+            part == nil || body == nil || part?.count == body.map({ Int64($0.count) })
         else { return nil }
         var control = ReuseControl()
         control.noCache = flags & 1 != 0
@@ -76,7 +78,7 @@ extension StoredResponse {
                 date: date, responseTime: responseTime, initialAge: initialAge,
                 lifetime: lifetime, source: source),
             control: control, etag: etag, lastModified: lastModified, part: part,
-            isDecoded: isDecoded == 1, body: body)
+            isDecoded: isDecoded == 1, body: body ?? Bytes())
     }
 }
 

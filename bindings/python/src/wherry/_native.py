@@ -113,6 +113,7 @@ wherry_status wherry_request_add_cache_ignored(wherry_request *request, const ch
 wherry_status wherry_request_add_cache_header(wherry_request *request, const char *name);
 wherry_status wherry_request_set_cache_partition(wherry_request *request, const char *text);
 wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t version);
+wherry_status wherry_request_set_stale_if_error_ms(wherry_request *request, int64_t milliseconds);
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
@@ -172,6 +173,7 @@ wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *
 wherry_request *wherry_event_request(const wherry_event *event);
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
 wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
+wherry_status wherry_event_answer_store(wherry_event *event, bool store, const char *without_headers);
 wherry_status wherry_event_answer_refuse(wherry_event *event, const char *message);
 // 10. Management
 wherry_status wherry_client_pause(wherry_client *client, wherry_match match, const char *key, size_t
@@ -207,6 +209,8 @@ int32_t wherry_response_http_code(const wherry_response *response);
 const char *wherry_response_url(const wherry_response *response);
 bool wherry_response_is_from_cache(const wherry_response *response);
 bool wherry_response_is_unchanged(const wherry_response *response);
+bool wherry_response_is_stale(const wherry_response *response);
+bool wherry_response_is_revalidated(const wherry_response *response);
 bool wherry_response_redirect_at(const wherry_response *response, size_t index, int32_t
     *out_http_code, const char **out_url);
 const char *wherry_response_header(const wherry_response *response, const char *name);

@@ -1,0 +1,220 @@
+// Wherry: one hop's dealings with the HTTP cache.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// What one request to one URL reads from the HTTP cache and writes to it: redirects are stored and
+/// found hop by hop. The calls that say so may block for the disk.
+package struct HTTPCaching: Sendable {
+    package let store: HTTPCacheStore
+    /// As it would go out without a cache.
+    package let asked: ExchangeRequest
+    package let request: CacheRequest
+    package let options: HTTPCacheOptions
+    package let key: HTTPCacheStore.Key
+    /// Whether stored answers may serve it, and whether its answer may be stored. What it makes
+    /// invalid goes in any case.
+    package let takesPart: Bool
+    /// The fields as they would go out, but those that the transport writes; `nil` suppresses one.
+    private let fields: Headers
+    private let clock: any Clock
+    /// The key's moment before anything was read.
+    private var beginning: EntryStore.Stamp?
+
+    /// How the origin is asked.
+    package var plan = NetworkPlan()
+    /// When the request went out and the head came, milliseconds since 1970.
+    package var requestTime: Int64 = 0
+    package var responseTime: Int64 = 0
+
+    /// - Parameters:
+    ///   - asked: the hop, complete.
+    ///   - isGathered: the answer's body is collected, and not handed over in pieces.
+    package init(
+        _ asked: ExchangeRequest, isGathered: Bool, caching: RequestCaching,
+        policy: HTTPCachePolicy, store: HTTPCacheStore, clock: any Clock
+    ) {
+        self.asked = asked
+        self.store = store
+        self.clock = clock
+        options = HTTPCacheOptions(policy: policy, staleIfError: caching.staleIfError)
+        fields = Headers(fields: asked.headers.fields.map { .init(name: $0.name, value: $0.value) })
+        var all = Headers(fields: fields.fields.filter { $0.value != nil })
+        for field in asked.ownFields where !fields.contains(field.name) {
+            all.append(field.name, field.value)
+        }
+        request = CacheRequest(
+            method: asked.method, target: asked.url, headers: all, ignored: caching.ignored)
+        let hasBody = if case .none = asked.body { false } else { true }
+        // What GET is given with a body only the origin knows (RFC 9110, section 9.3.1).
+        takesPart = isGathered && !(request.isServable && hasBody)
+        key = HTTPCacheStore.Key(
+            url: request.url, partition: Self.partition(all, caching, store.secret))
+    }
+
+    /// Digits that tell identities apart (SEC-C2); "" for the usual one.
+    ///
+    /// `Authorization` says who asks, and a program that changes its token or user must not be
+    /// given the answers of another. Cookies do not count: they change all the time, and what
+    /// depends on them says so in Vary.
+    private static func partition(
+        _ headers: Headers, _ caching: RequestCaching, _ secret: VarySecret
+    ) -> String {
+        var counted: [(name: String, values: [String])] = []
+        for name in ["authorization"] + caching.fields.map({ $0.asciiLowercased }) {
+            let values = headers.values(name)
+            if !values.isEmpty, !counted.contains(where: { $0.name == name }) {
+                counted.append((name, values))
+            }
+        }
+        guard !counted.isEmpty || !caching.partition.isEmpty else { return "" }
+        var writer = BinaryWriter()
+        writer.text(caching.partition)
+        for (name, values) in counted.sorted(by: { $0.name < $1.name }) {
+            writer.text(name)
+            writer.integer(UInt32(clamping: values.count))
+            for value in values { writer.text(value) }
+        }
+        return String(secret.digest(Hex.encode(writer.bytes), of: "partition").prefix(32))
+    }
+
+    // MARK: Before the origin is asked
+
+    /// Whether ``decide()`` looks into the store.
+    package var reads: Bool { takesPart && request.isServable && options.policy != .reload }
+
+    private var lookup: CacheLookup {
+        CacheLookup(request, options: options, secret: store.secret, now: clock.wallMilliseconds)
+    }
+
+    /// What becomes of the request. May block where it ``reads``.
+    package mutating func decide() -> CacheDecision {
+        let lookup = lookup
+        guard reads else {
+            beginning = store.moment(key)
+            return lookup.decide([])
+        }
+        return lookup.decide(
+            store.stored(for: request, key: key, now: lookup.now, beginning: &beginning))
+    }
+
+    /// The whole of what is stored, however old, to be shown before the origin is asked. May block.
+    package func shown() -> CachedAnswer? {
+        guard reads else { return nil }
+        let lookup = lookup
+        guard
+            let selected = lookup.select(store.stored(for: request, key: key, now: lookup.now)),
+            CachedAnswer.Form(selected, for: request) == .whole
+        else { return nil }
+        return CachedAnswer(selected, form: .whole, now: lookup.now)
+    }
+
+    /// The request that the plan asks for.
+    package var planned: ExchangeRequest {
+        guard !plan.fields.isEmpty else { return asked }
+        var planned = asked
+        let fields = plan.applied(to: fields).fields
+        planned.headers = HeaderList(fields.map { ($0.name, $0.value) })
+        return planned
+    }
+
+    /// The moment of sending.
+    package mutating func noteSending() { requestTime = clock.wallMilliseconds }
+    /// The moment when a head came.
+    package mutating func noteHead() { responseTime = clock.wallMilliseconds }
+
+    /// Whether something stored may yet take the place of what the origin answers.
+    package var mayAnswer: Bool { plan.stored != nil }
+
+    // MARK: After that
+
+    /// Failures after which a stale answer may serve: the origin could not be reached, or broke off.
+    /// What was refused for its content or its identity is another matter.
+    private static let failures: Set<TransportError.Kind> = [
+        .resolve, .connect, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout,
+        .stalled, .reset, .truncated, .badProtocol, .proxy,
+    ]
+
+    /// Whether ``outcome(of:)`` could have anything to say; if not there is no need for a worker.
+    package func concerns(_ result: ExchangeResult) -> Bool {
+        guard let error = result.error else { return true }
+        return result.head.map { changesTarget($0) } ?? false
+            || (mayAnswer && Self.failures.contains(error.kind))
+    }
+
+    /// Whether a head says that what is stored may no longer be true, whatever becomes of the body
+    /// (RFC 9111, section 4.4).
+    private func changesTarget(_ head: ResponseHead) -> Bool {
+        !request.isSafe && (200..<400).contains(head.status)
+    }
+
+    /// Carries out what follows. May block.
+    ///
+    /// - Returns: whether everything that was to be stored is.
+    @discardableResult
+    package func apply(_ outcome: CacheOutcome) -> Bool {
+        store.apply(outcome, key: key, since: beginning, now: clock.wallMilliseconds)
+    }
+
+    /// What follows from the end of the exchange. May block.
+    package func outcome(of result: ExchangeResult) -> CacheOutcome {
+        let lookup = lookup
+        guard let head = result.head, result.error == nil || changesTarget(head) else {
+            guard let error = result.error, Self.failures.contains(error.kind) else {
+                return CacheOutcome()
+            }
+            return lookup.resolve(nil, to: plan, stored: [])
+        }
+        // A page that was only skimmed has its coding still.
+        let agrees = result.isDecoded || asked.decoding == .identity
+            || head["content-encoding"] == nil
+        let arrived = ArrivedResponse(
+            head: head, body: result.body, requestTime: requestTime, responseTime: responseTime,
+            isDecoded: result.isDecoded,
+            isComplete: takesPart && agrees && result.error == nil && result.isComplete
+                && !result.isLengthUnverified)
+        return lookup.resolve(arrived, to: plan, stored: concerned(by: head, now: lookup.now))
+    }
+
+    /// The stored answers that a head may speak of.
+    private func concerned(by head: ResponseHead, now: Int64) -> [StoredResponse] {
+        guard takesPart, request.isServable else { return [] }
+        // A strong validator names every variant.
+        if head.status == 304 || request.method == "HEAD" { return store.allStored(key: key) }
+        return store.stored(for: request, key: key, now: now)
+    }
+
+    /// The result with a stored answer in place of what the origin sent.
+    package static func replaced(_ result: ExchangeResult, by answer: CachedAnswer) -> ExchangeResult {
+        var replaced = ExchangeResult()
+        replaced.head = answer.head
+        replaced.body = answer.body
+        replaced.metrics = result.metrics
+        // Cookies are not stored, but those that came with the confirmation are for this request.
+        if answer.isRevalidated, let head = result.head {
+            let cookies = head.values("set-cookie").map { "Set-Cookie: \($0)\n" }.joined()
+            if !cookies.isEmpty { replaced.head = answer.head.adding(cookies) }
+        }
+        return replaced
+    }
+}
+
+extension ResponseHead {
+    /// The head with more lines, which end with line feeds.
+    fileprivate func adding(_ lines: String) -> ResponseHead {
+        var head = self
+        head.block = block.appending(lines)
+        return head
+    }
+}
+
+extension CachedAnswer {
+    /// How the response is marked.
+    package var marks: Response.CacheMarks {
+        var marks: Response.CacheMarks = .stored
+        if isStale { marks.insert(.stale) }
+        if isRevalidated { marks.insert(.revalidated) }
+        return marks
+    }
+}

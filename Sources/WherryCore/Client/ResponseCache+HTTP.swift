@@ -1,0 +1,107 @@
+// Wherry: what a client's HTTP cache has stored.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension ResponseCache {
+    /// Marks the ids of its entries.
+    private static let prefix = "http:"
+
+    fileprivate static func httpID(_ place: String) -> String { prefix + place }
+
+    /// The place in its store that an id means; `nil` for ids of the timed cache.
+    static func httpPlace(_ id: String) -> String? {
+        id.hasPrefix(prefix) ? String(id.dropFirst(prefix.count)) : nil
+    }
+
+    /// The stored answer to a request, as far as the network need not be asked.
+    func response(
+        to request: Request, _ policy: HTTPCachePolicy, _ settings: ClientSettings
+    ) throws(WherryError) -> Response {
+        guard let store = try client.caches.existingHTTP() else { throw TimedRefusal.missing.error }
+        let isAnyAge = policy == .anyAge || policy == .anyAgeOnly
+        var http = try caching(
+            request, isAnyAge ? .anyAgeOnly : .byProtocol, store, settings)
+        switch http.decide() {
+        case .answer(let answer), .answerAndRevalidate(let answer, _):
+            return Response(
+                head: answer.head, body: answer.body, url: http.asked.url.text, marks: answer.marks)
+        case .network, .gatewayTimeout, .miss:
+            throw http.shown() == nil ? TimedRefusal.missing.error : TimedRefusal.expired.error
+        }
+    }
+
+    private func caching(
+        _ request: Request, _ policy: HTTPCachePolicy, _ store: HTTPCacheStore,
+        _ settings: ClientSettings
+    ) throws(WherryError) -> HTTPCaching {
+        let options = settings.options.overridden(by: request.overrides)
+        let method = request.effectiveMethod
+        let url = try RequestPlanner.url(
+            of: request, method: method, settings: settings, options: options)
+        let headers = try RequestPlanner.fields(
+            of: request, contentType: nil, hasBody: false, settings: settings, crossOrigin: false,
+            lostBody: false)
+        let asked = RequestPlanner.exchange(
+            method: method, url: url, headers: headers, body: .none, settings: settings,
+            options: options, deadline: .never)
+        return HTTPCaching(
+            asked, isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
+            policy: policy, store: store, clock: client.transport.clock)
+    }
+
+    func response(at place: String) throws(WherryError) -> Response {
+        guard let (url, stored) = try client.caches.existingHTTP()?.response(at: place) else {
+            throw TimedRefusal.missing.error
+        }
+        let now = client.transport.clock.wallMilliseconds
+        let answer = CachedAnswer(stored, form: .whole, now: now)
+        return Response(head: answer.head, body: answer.body, url: url, marks: answer.marks)
+    }
+
+    func httpEntries(
+        _ url: String?, base: String?, _ now: Int64
+    ) throws(WherryError) -> [Entry] {
+        guard let store = try client.caches.existingHTTP() else { return [] }
+        guard let url else { return store.list().map { Entry($0, now) } }
+        guard let text = try target(url, base: base) else { return [] }
+        return store.list(url: text).map { Entry($0, now) }
+    }
+
+    func clearHTTP(_ url: String?, base: String?) throws(WherryError) -> Int {
+        guard let store = try client.caches.existingHTTP() else { return 0 }
+        guard let url else { return store.clear() }
+        guard let text = try target(url, base: base) else { return 0 }
+        return text.utf8.contains(0x3F) ? store.removeAll(url: text) : store.removeAll(path: text)
+    }
+
+    func removeHTTP(
+        _ request: Request, _ settings: ClientSettings
+    ) throws(WherryError) -> Bool {
+        guard let store = try client.caches.existingHTTP() else { return false }
+        let http = try caching(request, .byProtocol, store, settings)
+        return store.removeAll(url: http.request.url) > 0
+    }
+
+    /// What a URL is stored under; `nil` for one that is none, under which nothing can be.
+    private func target(_ url: String, base: String?) throws(WherryError) -> String? {
+        let settings = client.settings
+        let base = try settings.base(named: base)
+        let target = try? RequestPlanner.target(url, base: base, options: settings.options)
+        return target?.cacheText
+    }
+}
+
+extension ResponseCache.Entry {
+    fileprivate init(_ listed: HTTPCacheStore.Listed, _ now: Int64) {
+        let stored = listed.response
+        let remaining =
+            stored.control.noCache
+            ? 0 : max(0, Int64(0).subtractingSaturating(stored.freshness.staleness(at: now)))
+        self.init(
+            id: ResponseCache.httpID(listed.place), store: .http, identifier: "", method: "GET",
+            url: listed.url, status: stored.status, bodyBytes: listed.bodyBytes,
+            storedAt: Double(listed.storedAt) / 1000, remaining: .milliseconds(remaining))
+    }
+}
