@@ -205,6 +205,18 @@ TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to
   CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_STORE_TIMED | WHERRY_STORE_PARTIALS, NULL,
                                      NULL, NULL, NULL));
   CHECK_INT(usage_of(b.client).entries, 0);
+
+  /* What follows a base is listed as a whole, and found by that. */
+  CHECK_OK(wherry_client_set_text(b.client, WHERRY_TEXT_BASE_URL, "http://nowhere.invalid"));
+  wherry_request *relative = asking("GET", "items", WHERRY_CACHE_USE, 60000);
+  REQUIRE_OK(wherry_client_perform(b.client, relative, &response));
+  CHECK_OK(wherry_response_free(response));
+  REQUIRE_OK(wherry_client_list_cache(b.client, WHERRY_STORE_TIMED, NULL, URL, NULL, &list));
+  keep_list(list);
+  CHECK_OK(wherry_list_entry(list, 0, &row));
+  CHECK_TEXT(row.url, URL);
+  CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_STORE_TIMED, NULL, row.url, NULL, &count));
+  CHECK_INT(count, 1);
   CHECK_FAILS(wherry_client_clear_cache(b.client, 0, NULL, NULL, NULL, NULL), WHERRY_E_ARGUMENT,
               "bad_value");
   CHECK_FAILS(wherry_client_list_cache(b.client, WHERRY_STORE_PARTIALS, NULL, NULL, NULL, &list),

@@ -289,6 +289,30 @@ import Testing
         #expect(store.remove("name", in: folder, ifStill: nil) && bench.entryFiles.isEmpty)
     }
 
+    // Such an entry has no name for a moment, and a sweep took it for what a dead writer had left.
+    @Test("K20 SEC-C6 what is looked at before it goes is no leftover for a sweep")
+    func sweptAside() throws {
+        let bench = try StoreBench()
+        let store = try bench.store()
+        let folder = store.folder(of: "url")
+        let (old, new) = (
+            EntryFile(key: [1], description: [1], storedAt: noon),
+            EntryFile(key: [1], description: [2], storedAt: noon)
+        )
+        #expect(store.write(new, to: "name", in: folder))
+        for _ in 0..<2_000 {
+            store.sweeper.request()
+            #expect(!store.remove("name", in: folder, ifStill: old))
+            try #require(store.read("name", in: folder, key: [1]) == .entry(new))
+        }
+        // Whoever else has it in hand will see to it.
+        let held = try File.open(folder.path + "/name", [.read, .write], in: store.root)
+        #expect(try held.lock() && !store.remove("name", in: folder, ifStill: new))
+        try held.unlock()
+        #expect(store.remove("name", in: folder, ifStill: new))
+        store.waitUntilSwept()
+    }
+
     @Test("K20 what a request does not accept goes only while it is what was read")
     func unaccepted() throws {
         let bench = try StoreBench()
