@@ -7,10 +7,10 @@ import Wherry
 struct CacheCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache",
-        abstract: "Look at the answers that --cache stored, and clear them.",
+        abstract: "Look at the answers that --cache and --cache-policy stored, and clear them.",
         discussion: """
             EXAMPLES
-              wherry cache list
+              wherry cache list --store http
               wherry cache show https://example.org/api
               wherry cache clear https://example.org/api
               wherry cache usage
@@ -21,13 +21,27 @@ struct CacheCommand: ParsableCommand {
         ])
 }
 
+/// Which of the two caches is meant.
+struct StoreOptions: ParsableArguments, Sendable {
+    @Option(
+        help: ArgumentHelp(
+            "Of this cache only: timed, of --cache, or http, of the policies from protocol on.",
+            valueName: "store"))
+    var store: StoreArgument?
+
+    var stores: CacheStores { store?.stores ?? .answers }
+}
+
 /// Which stored answers are meant.
 struct CacheChoice: ParsableArguments, Sendable {
-    @Argument(help: "Of this URL only, as it was asked for.")
+    @Argument(
+        help: "Of this URL only, as it was asked for. In the HTTP cache without a query of all.")
     var url: String?
 
     @Option(help: ArgumentHelp("Of this method only.", valueName: "method"))
     var method: String?
+
+    @OptionGroup var store: StoreOptions
 }
 
 /// A command that looks at what is stored and asks no network.
@@ -40,6 +54,7 @@ extension StoredCommand {
     mutating func perform(_ console: Console) async throws {
         var configuration = Client.Configuration()
         storage.apply(to: &configuration)
+        configuration.userAgent = ConnectionOptions.userAgent
         let client = try Client(configuration)
         defer { client.close() }
         try await perform(client.cache, console)
@@ -48,22 +63,26 @@ extension StoredCommand {
 
 struct CacheListCommand: StoredCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Print what is stored and still good, a line each.",
+        commandName: "list",
+        abstract: "Print what is stored, a line each; that of the HTTP cache with 0:00 left too.",
         discussion: "EXAMPLES\n  wherry cache list https://example.org/api --method GET")
     @OptionGroup var choice: CacheChoice
     @OptionGroup var storage: StorageOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     func perform(_ cache: ResponseCache, _ console: Console) async throws {
-        let entries = try await cache.entries(choice.url, method: choice.method)
+        let entries = try await cache.entries(
+            choice.url, method: choice.method, stores: choice.store.stores)
         for entry in entries.sorted(by: { ($0.url, $0.method) < ($1.url, $1.method) }) {
             if console.isJSON {
                 try console.print(Self.report(entry))
             } else {
                 let size = Units.bytes(entry.bodyBytes)
                 let left = Units.time(entry.remaining)
+                let store = StoreArgument(of: entry).rawValue
                 try console.print(
-                    "\(entry.method) \(entry.url.printable)  \(entry.status)  \(size)  \(left) left")
+                    "\(entry.method) \(entry.url.printable)  \(entry.status)  \(size)  \(left) left"
+                        + "  \(store)")
             }
         }
         if entries.isEmpty { console.note("Nothing is stored.") }
@@ -71,6 +90,7 @@ struct CacheListCommand: StoredCommand {
 
     private static func report(_ entry: ResponseCache.Entry) -> JSONObject {
         [
+            "store": .string(StoreArgument(of: entry).rawValue),
             "method": .string(entry.method), "url": .string(entry.url),
             "status": JSON(entry.status), "bytes": JSON(entry.bodyBytes),
             "stored_at": .double(entry.storedAt), "seconds_left": Report.seconds(entry.remaining),
@@ -81,7 +101,8 @@ struct CacheListCommand: StoredCommand {
 
 struct CacheShowCommand: StoredCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Print the stored answer of a URL.",
+        commandName: "show",
+        abstract: "Print the stored answer of a URL; that of the HTTP cache however old.",
         discussion: "EXAMPLES\n  wherry cache show https://example.org/api --param page=2")
     @Argument(help: "As it was asked for.")
     var url: String
@@ -104,6 +125,7 @@ struct CacheShowCommand: StoredCommand {
     var bearer: String?
     @Flag(name: .shortAndLong, help: "Print status and header fields before the body.")
     var include = false
+    @OptionGroup var store: StoreOptions
     @OptionGroup var storage: StorageOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
@@ -113,15 +135,30 @@ struct CacheShowCommand: StoredCommand {
         try ConnectionOptions.add(header, to: &request)
         request.cacheHeaders = request.headers.fields.map(\.name)
         request.bearerToken = try ConnectionOptions.token(bearer)
-        let response = try await cache.response(to: request)
+        let (response, found) = try await find(request, in: cache)
         if console.isJSON {
             var result = Report.success(response)
+            result["store"] = .string(found.rawValue)
             Report.add(response.body, of: response, to: &result)
             return try console.print(result)
         }
         let file = OutputFile()
         if include { try file.write(Exchange.head(of: response)) }
         try file.write(response.body)
+    }
+
+    /// The answer of the timed cache, else that of the HTTP cache, however old.
+    private func find(
+        _ request: Request, in cache: ResponseCache
+    ) async throws(WherryError) -> (Response, StoreArgument) {
+        var request = request
+        do {
+            if store.store != .http { return (try await cache.response(to: request), .timed) }
+        } catch {
+            guard error.code == .cacheMiss, store.store == nil else { throw error }
+        }
+        request.cachePolicy = .anyAgeOnly
+        return (try await cache.response(to: request), .http)
     }
 }
 
@@ -134,7 +171,8 @@ struct CacheClearCommand: StoredCommand {
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     func perform(_ cache: ResponseCache, _ console: Console) async throws {
-        let count = try await cache.clear(choice.url, method: choice.method)
+        let count = try await cache.clear(
+            choice.url, method: choice.method, stores: choice.store.stores)
         if console.isJSON {
             try console.print(["ok": true, "deleted": JSON(count)])
         } else {
@@ -145,7 +183,7 @@ struct CacheClearCommand: StoredCommand {
 
 struct CacheUsageCommand: StoredCommand {
     static let configuration = CommandConfiguration(
-        commandName: "usage", abstract: "Print how much is stored.",
+        commandName: "usage", abstract: "Print how much is stored, in both caches together.",
         discussion: "EXAMPLES\n  wherry cache usage")
     @OptionGroup var storage: StorageOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions

@@ -50,6 +50,7 @@ struct Exchange {
             try showRefusal(error)
             throw error
         }
+        noteAge(of: response)
         let output = file ?? OutputFile()
         if showsHead { try (file == nil ? output : OutputFile()).write(head(of: response)) }
         if file == nil && layout(of: response) {
@@ -64,6 +65,12 @@ struct Exchange {
             result["bytes"] = JSON(output.count)
             try console.print(result)
         }
+    }
+
+    /// Says that a stored answer may no longer be what the server would say.
+    private func noteAge(of response: Response) {
+        guard response.isStale, !response.isRevalidated, !console.isJSON else { return }
+        console.note("A stored answer, older than it should be: the server did not confirm it.")
     }
 
     private func stream(_ client: Client) async throws {

@@ -63,13 +63,16 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         }
     }
 
+    /// Answers may vary by it: what looks for stored ones says the same as what asked for them.
+    static var userAgent: String { "wherry-cli/\(WherryLibrary.version)" }
+
     /// A client with these settings.
     func client(
         _ output: OutputOptions, _ configure: (inout Client.Configuration) -> Void = { _ in }
     ) throws -> Client {
         var configuration = Client.Configuration()
         configure(&configuration)
-        configuration.userAgent = "wherry-cli/\(WherryLibrary.version)"
+        configuration.userAgent = Self.userAgent
         configuration.caFile = caFile
         configuration.isInsecure = insecure
         configuration.proxy = proxy

@@ -13,6 +13,8 @@ enum Report {
         ]
         object["headers"] = fields(response)
         if response.isFromCache { object["from_cache"] = true }
+        if response.isStale { object["stale"] = true }
+        if response.isRevalidated { object["revalidated"] = true }
         object["redirects"] = JSON(metrics.redirects)
         object["seconds"] = seconds(metrics.total)
         return object

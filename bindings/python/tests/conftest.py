@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import inspect
 import itertools
 import json
 import os
@@ -14,7 +16,8 @@ import threading
 import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict, Iterator, List, Optional
+from time import perf_counter
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import pytest
 
@@ -210,3 +213,86 @@ def body(told: Dict[str, Any]) -> bytes:
 
 def field(told: Dict[str, Any], name: str) -> List[str]:
     return [value for header, value in told["headers"] if header.lower() == name]
+
+
+# What the tests of the HTTP cache share.
+
+#: Queries of ``/cache``: good for an hour, and 40 seconds too old when it comes.
+FRESH = {"control": "max-age=3600", "etag": "a"}
+STALE = {"control": "max-age=60", "age": 100, "etag": "a"}
+
+
+class Way:
+    """A client of either kind, and the waiting for it."""
+
+    def __init__(self, client: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self.client = client
+        self._loop = loop
+
+    def done(self, value: Any) -> Any:
+        return self._loop.run_until_complete(value) if inspect.isawaitable(value) else value
+
+    def get(self, url: str, **options: Any) -> wherry.Response:
+        return self.request("GET", url, **options)
+
+    def request(self, method: str, url: str, **options: Any) -> wherry.Response:
+        answer: wherry.Response = self.done(self.client.request(method, url, **options))
+        return answer
+
+    def entries(self, url: Optional[str] = None, **options: Any) -> List[wherry.CacheEntry]:
+        found: List[wherry.CacheEntry] = self.done(self.client.cache.entries(url, **options))
+        return found
+
+    def close(self) -> None:
+        self.done(self.client.aclose() if hasattr(self.client, "aclose") else self.client.close())
+
+
+Make = Callable[..., Way]
+
+
+@pytest.fixture(params=["sync", "async"])
+def make(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Make]:
+    """Makes clients of one kind, with the HTTP cache on, on one folder unless another is named."""
+    kind = wherry.Client if request.param == "sync" else wherry.AsyncClient
+    loop = asyncio.new_event_loop()
+    made: List[Way] = []
+
+    def one(**settings: Any) -> Way:
+        folder = str(tmp_path / "own")
+        made.append(Way(kind(**{"storage_directory": folder, "cache": True, **settings}), loop))
+        return made[-1]
+
+    try:
+        yield one
+        for way in made:
+            way.close()
+    finally:
+        loop.close()
+
+
+def script(server: Server, **steps: List[Dict[str, Any]]) -> None:
+    """What ``/s/NAME`` answers, one after the other."""
+    for step in (step for script in steps.values() for step in script):
+        if "headers" in step:
+            step["headers"] = list(dict(step["headers"]).items())
+    url = server.url("/_script")
+    urllib.request.urlopen(url, data=json.dumps(steps).encode(), timeout=600).close()
+
+
+def marks(answer: wherry.Response) -> str:
+    """How an answer is marked."""
+    names = ("from_cache", "is_stale", "is_revalidated", "unchanged")
+    return " ".join(name for name in names if getattr(answer, name))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Waits for what a worker of the client does."""
+    limit = perf_counter() + PATIENCE
+    while not holds():
+        assert perf_counter() < limit, "this takes too long"
+
+
+def miss(way: Way, url: str, **options: Any) -> str:
+    with pytest.raises(wherry.CacheMissError) as caught:
+        way.get(url, **options)
+    return caught.value.reason

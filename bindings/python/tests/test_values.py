@@ -163,7 +163,7 @@ def test_messages_never_show_a_query() -> None:
         wherry.get(url + "\0")
     with pytest.raises(wherry.ArgumentError) as field:
         wherry.get("http://h/x", headers={"X-Key": "SECRET\0"})
-    entry = CacheEntry(("", "", "GET", url, 0, 0, 0, 200))
+    entry = CacheEntry(("", "", "GET", url, 0, 0, 0, 200, 1))
     running = TransferInfo((1, "GET", url, None, None, 0, 0, 1, 1))
     sent = MockRequest("GET", url, wherry.Headers([]), b"")
     for told in (cut.value, field.value, Response(403, url=url), entry, running, sent):

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     Text = Union[str, bytes]
 
 __all__ = [
-    "ANSWER", "CACHE_USAGE", "IMAGE_INFO", "METRICS", "RECORD", "Cell", "Records", "Scratch", "address", "bytes_at", "check",
-    "copy_text", "entry_rows", "error_at", "failed_images", "filled", "freed", "last_error", "lib", "made", "memory_at",
-    "progress_of", "scratch", "rows", "text", "text_at", "transfer_rows", "partial_rows",
+    "ANSWER", "CACHE_USAGE", "IMAGE_INFO", "METRICS", "RECORD", "Cell", "Records", "Scratch",
+    "address", "bytes_at", "check", "copy_text", "entry_rows", "error_at", "failed_images", "filled",
+    "freed", "last_error", "lib", "made", "memory_at", "progress_of", "raw_text_at", "scratch",
+    "rows", "text", "text_at", "transfer_rows", "partial_rows",
 ]  # fmt: skip
 
 #: wherry_record, field by field, in the header's order.
@@ -156,6 +157,11 @@ def text_at(pointer: int) -> Optional[str]:
     return ctypes.string_at(pointer).decode("utf-8", "replace") if pointer else None
 
 
+def raw_text_at(pointer: int) -> bytes:
+    """The NUL-terminated bytes at that address, b"" for 0."""
+    return ctypes.string_at(pointer) if pointer else b""
+
+
 #: A copy of so many bytes at that address: `ctypes.string_at` without its Python frame.
 bytes_at: Callable[[int, int], bytes] = ctypes.PYFUNCTYPE(
     ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t
@@ -281,11 +287,12 @@ def partial_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
 
 
 def entry_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
-    """Rows of stored answers: id, identifier, method, url, stored at, fresh for, body, code."""
+    """Rows of stored answers: id, identifier, method, url, stored at, fresh for, body, code,
+    store."""
     for row in rows(listing, lib.wherry_list_entry, ENTRY_ROW):
-        number, identifier, method, url, stored, fresh, size, code, _ = row
+        number, identifier, method, url, *numbers = row
         words = (text_at(number), text_at(identifier), text_at(method), text_at(url))
-        yield (*words, stored, fresh, size, code)
+        yield (*words, *numbers)
 
 
 def failed_images(handle: int) -> Tuple[FailedImage, ...]:

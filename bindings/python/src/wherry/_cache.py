@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from . import _codes as codes
 from ._bridge import (
-    CACHE_USAGE, Cell, bytes_at, check, copy_text, entry_rows, filled, lib, made, text,
+    CACHE_USAGE, Cell, check, copy_text, entry_rows, filled, lib, made, text,
 )  # fmt: skip
-from ._errors import shown
+from ._errors import ArgumentError, shown
+from ._exchange import copied
 from ._request import cut_milliseconds
 from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, List, Optional, Tuple, TypeVar
+    from typing import Any, Callable, Iterable, List, Optional, Tuple, TypeVar, Union
 
     from typing_extensions import Unpack
 
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from ._request import Draft
 
     Result = TypeVar("Result")
+    Stores = Union[str, Iterable[str]]
+
+
+#: The caches of a client by number, and the names of both.
+STORE_NAMES = {number: name for name, number in codes.STORES.items()}
+ANSWERS = tuple(codes.STORES)
 
 
 class CacheEntry:
@@ -30,20 +37,22 @@ class CacheEntry:
 
     __slots__ = (
         "id", "identifier", "method", "url", "stored_at", "expires_in", "body_bytes",
-        "status_code",
+        "status_code", "store",
     )  # fmt: skip
 
     def __init__(self, row: Tuple[Any, ...]) -> None:
-        number, identifier, method, url, stored, fresh, size, code = row
+        number, identifier, method, url, stored, fresh, size, code, store = row
         self.id: str = number or ""
-        #: What `Client.identifier` gives for its request.
+        #: What has it: "timed" or "http".
+        self.store: str = STORE_NAMES.get(store, "")
+        #: What `Client.identifier` gives for its request; "" of the HTTP cache.
         self.identifier: str = identifier or ""
         self.method: str = method or ""
-        #: Of the request: absolute, without its query.
+        #: Of the request: absolute; without its query, but of the HTTP cache.
         self.url: str = url or ""
         #: Seconds since 1970.
         self.stored_at: float = stored / 1000
-        #: Seconds from when it was listed.
+        #: Seconds from when it was listed; 0 of the HTTP cache: it would ask first.
         self.expires_in: float = fresh / 1000
         self.body_bytes: int = size
         self.status_code: int = code
@@ -53,7 +62,7 @@ class CacheEntry:
 
 
 class CacheUsage:
-    """How much a client has stored."""
+    """How much a client has stored, in both caches together."""
 
     __slots__ = ("entries", "entry_bytes", "partials", "partial_bytes", "memory_bytes")
 
@@ -111,11 +120,11 @@ class _Shelf:
         return count.take() > 0
 
     def _entries(
-        self, url: Optional[str], method: Optional[str], base: Optional[str]
+        self, url: Optional[str], method: Optional[str], base: Optional[str], stores: Stores
     ) -> List[CacheEntry]:
         choice = _choice(url, method, base)
         live = self._client._live()
-        listing = made(lib.wherry_client_list_cache, live, codes.STORE_TIMED, *choice)
+        listing = made(lib.wherry_client_list_cache, live, _stores(stores), *choice)
         return [CacheEntry(row) for row in entry_rows(listing)]
 
     def _open(self, entry: CacheEntry) -> Response:
@@ -124,13 +133,18 @@ class _Shelf:
         return _response(handle, Response(url=entry.url))
 
     def _clear(
-        self, url: Optional[str], method: Optional[str], base: Optional[str], partials: bool
+        self,
+        url: Optional[str],
+        method: Optional[str],
+        base: Optional[str],
+        stores: Stores,
+        partials: bool,
     ) -> int:
-        stores = codes.STORE_TIMED | (codes.STORE_PARTIALS if partials else 0)
+        meant = _stores(stores) | (codes.STORE_PARTIALS if partials else 0)
         choice = _choice(url, method, base)
         count = Cell()
         live = self._client._live()
-        check(lib.wherry_client_clear_cache(live, stores, *choice, count.address))
+        check(lib.wherry_client_clear_cache(live, meant, *choice, count.address))
         return count.take()
 
     def _usage(self) -> CacheUsage:
@@ -146,7 +160,11 @@ class Cache(_Shelf):
     def read(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> Response:
-        """The stored answer to such a request; CacheMissError says why there is none."""
+        """The stored answer to such a request; CacheMissError says why there is none.
+
+        It is of the timed cache, or with a ``cache_policy=`` of the HTTP cache of that; with the
+        client's ``cache=True`` of that too where the timed one has none.
+        """
         return self._asked(method, url, options, self._read)
 
     def write(
@@ -158,7 +176,8 @@ class Cache(_Shelf):
         content_type: Optional[str] = None,
         **options: Unpack[RequestOptions],
     ) -> None:
-        """Stores an answer of your own, with the status 200, for so many seconds."""
+        """Stores an answer of your own in the timed cache, with the status 200, for so many
+        seconds."""
         self._asked(
             method, url, options, lambda d: self._write(d, answer, content_type, seconds)
         )
@@ -166,7 +185,8 @@ class Cache(_Shelf):
     def remove(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> bool:
-        """Deletes the stored answer to such a request; whether there was one."""
+        """Deletes the stored answer to such a request, and what the HTTP cache has of its URL with
+        that query; whether there was one."""
         return self._asked(method, url, options, self._remove)
 
     def entries(
@@ -175,12 +195,15 @@ class Cache(_Shelf):
         *,
         method: Optional[str] = None,
         base: Optional[str] = None,
+        stores: Stores = ANSWERS,
     ) -> List[CacheEntry]:
         """What is stored and good: all, that of a URL, or that of a URL and a method.
 
-        The URL is as it stands in the requests; ``base`` is the name of their base.
+        The URL is as it stands in the requests, or in an entry; ``base`` is the name of their base.
+        ``stores`` are of "timed" and "http". In the HTTP cache a URL without a query means all
+        queries, and all is for GET.
         """
-        return self._entries(url, method, base)
+        return self._entries(url, method, base, stores)
 
     def open(self, entry: CacheEntry) -> Response:
         """The answer of a listed entry; CacheMissError if it is gone."""
@@ -192,13 +215,14 @@ class Cache(_Shelf):
         *,
         method: Optional[str] = None,
         base: Optional[str] = None,
+        stores: Stores = ANSWERS,
         partials: bool = False,
     ) -> int:
         """Deletes by the same choice and tells how many; ``partials`` those of downloads too."""
-        return self._clear(url, method, base, partials)
+        return self._clear(url, method, base, stores, partials)
 
     def usage(self) -> CacheUsage:
-        """How much is stored."""
+        """How much is stored, in both caches together."""
         return self._usage()
 
 
@@ -241,9 +265,10 @@ class AsyncCache(_Shelf):
         *,
         method: Optional[str] = None,
         base: Optional[str] = None,
+        stores: Stores = ANSWERS,
     ) -> List[CacheEntry]:
         """See `Cache.entries`."""
-        return await _aside(lambda: self._entries(url, method, base))
+        return await _aside(lambda: self._entries(url, method, base, stores))
 
     async def open(self, entry: CacheEntry) -> Response:
         """See `Cache.open`."""
@@ -255,10 +280,11 @@ class AsyncCache(_Shelf):
         *,
         method: Optional[str] = None,
         base: Optional[str] = None,
+        stores: Stores = ANSWERS,
         partials: bool = False,
     ) -> int:
         """See `Cache.clear`."""
-        return await _aside(lambda: self._clear(url, method, base, partials))
+        return await _aside(lambda: self._clear(url, method, base, stores, partials))
 
     async def usage(self) -> CacheUsage:
         """See `Cache.usage`."""
@@ -278,32 +304,20 @@ def _choice(*words: Optional[str]) -> Tuple[Optional[bytes], ...]:
     return base, url, method
 
 
+def _stores(names: Stores) -> int:
+    """The stores of these names, or of one name, as bits."""
+    bits = 0
+    for name in (names,) if isinstance(names, str) else names:
+        if name not in codes.STORES:
+            known = ", ".join(codes.STORES)
+            raise ArgumentError(f"stores= are of {known}, not {name!r}", "bad_value")
+        bits |= codes.STORES[name]
+    return bits
+
+
 def _response(handle: int, response: Response) -> Response:
     """Fills an answer from one of the library's own, which is freed."""
     try:
-        response.status_code = lib.wherry_response_http_code(handle)
-        response.from_cache = True
-        found = lib.wherry_response_url(handle)
-        if found is not None:
-            response.url = found.decode("utf-8", "replace")
-        count = Cell()
-        place = lib.wherry_response_body(handle, count.address)
-        size = count.take()
-        if size:
-            response._body = bytes_at(place, size)
-        name, value = Cell(), Cell()
-        fields: List[bytes] = []
-        while lib.wherry_response_header_at(handle, len(fields), name.address, value.address):
-            pair = (_raw(name.take()), _raw(value.take()))
-            fields.append(b"%s: %s\n" % pair)
-        response._head = b"".join(fields)
-        return response
+        return copied(response, handle)
     finally:
         lib.wherry_response_free(handle)
-
-
-def _raw(pointer: int) -> bytes:
-    """The NUL-terminated bytes at that address."""
-    from ctypes import string_at
-
-    return string_at(pointer) if pointer else b""

@@ -8,8 +8,8 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._bridge import (
-    METRICS, Cell, Records, bytes_at, error_at, failed_images, filled, freed, last_error, lib, made,
-    progress_of, text_at,
+    METRICS, Cell, Records, bytes_at, check, error_at, failed_images, filled, freed, last_error, lib,
+    made, progress_of, raw_text_at, text, text_at,
 )  # fmt: skip
 from ._errors import TimeoutError, WherryError
 from ._metrics import Metrics
@@ -42,8 +42,33 @@ def head_of(response: Response, record: Record) -> None:
         response.history = redirects(lent)
     if flags & codes.RECORD_FROM_CACHE:
         response.from_cache = True
+        response.is_stale = flags & codes.RECORD_STALE != 0
+        response.is_revalidated = flags & codes.RECORD_REVALIDATED != 0
     if flags & codes.RECORD_UNCHANGED:
         response.unchanged = True
+
+
+def copied(response: Response, handle: int) -> Response:
+    """Fills in all that a native response has, whether it is lent or the caller's."""
+    response.status_code = lib.wherry_response_http_code(handle)
+    response.from_cache = lib.wherry_response_is_from_cache(handle)
+    response.is_stale = lib.wherry_response_is_stale(handle)
+    response.is_revalidated = lib.wherry_response_is_revalidated(handle)
+    found = lib.wherry_response_url(handle)
+    if found is not None:
+        response.url = found.decode("utf-8", "replace")
+    count = Cell()
+    place = lib.wherry_response_body(handle, count.address)
+    size = count.take()
+    if size:
+        response._body = bytes_at(place, size)
+    name, value = Cell(), Cell()
+    fields: List[bytes] = []
+    while lib.wherry_response_header_at(handle, len(fields), name.address, value.address):
+        fields.append(b"%s: %s\n" % (raw_text_at(name.take()), raw_text_at(value.take())))
+    response._head = b"".join(fields)
+    response.history = redirects(handle)
+    return response
 
 
 def redirects(lent: int) -> Any:
@@ -108,6 +133,18 @@ def digests(event: int) -> Tuple[Tuple[str, str], ...]:
     return tuple((name, value.decode()) for name, value in found if value is not None)
 
 
+def storing(decision: Any) -> Tuple[bool, Optional[bytes]]:
+    """What a `store=` function decided: whether to store, and without which fields."""
+    if isinstance(decision, bool):
+        return decision, None
+    if isinstance(decision, (list, tuple, set, frozenset)) and all(
+        isinstance(name, str) for name in decision
+    ):
+        return True, text(", ".join(decision), "bad_header")
+    kind = type(decision).__name__
+    raise TypeError(f"store= returns True, False or a list of header names, not {kind}")
+
+
 class Exchange:
     """One transfer whose events somebody reads: progress, streamed bodies, downloads."""
 
@@ -147,6 +184,8 @@ class Exchange:
                 self.want_body()
             elif kind == codes.EVENT_CACHED:
                 self._stored(record)
+            elif kind == codes.EVENT_DECISION:
+                self._decide(record)
             elif kind == codes.EVENT_HEAD:
                 head_of(self.response, record)
                 self.head = True
@@ -166,6 +205,19 @@ class Exchange:
             response = self._draft.answer()
             filled_in(response, record, None)
             self._draft.on_cached(response)
+
+    def _decide(self, record: Record) -> None:
+        """Asks the `store=` function; where it raises nothing is stored."""
+        event = record[1]
+        if self._draft.store is None or record[6] != codes.DECISION_STORE:
+            return
+        try:
+            answer = copied(self._draft.answer(), lib.wherry_event_response(event))
+            wanted, names = storing(self._draft.store(answer))
+        except BaseException:
+            lib.wherry_event_answer_refuse(event, b"store= raised an exception")
+            raise
+        check(lib.wherry_event_answer_store(event, wanted, names))
 
     def _progress(self, record: Record) -> None:
         if self.on_progress is not None and self.error is None:
@@ -247,4 +299,4 @@ class Channel:
             freed(lib.wherry_queue_free(queue))
 
 
-__all__ = ["Channel", "Exchange", "SLICE_MS", "failure", "settle"]
+__all__ = ["Channel", "Exchange", "SLICE_MS", "copied", "failure", "settle"]

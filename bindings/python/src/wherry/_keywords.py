@@ -93,11 +93,20 @@ class RequestOptions(StreamOptions, CacheKey, total=False):
     #: the answer to this one. 0 stores nothing.
     cache: Optional[float]
     #: "use" (the default with ``cache=``), "only" (CacheMissError rather than the network),
-    #: "refresh" (the network, and store if ``cache=`` is more than 0), "then_network" or "off".
+    #: "refresh" (the network, and store if ``cache=`` is more than 0), "then_network" or "off". Of
+    #: the HTTP cache: "protocol" (as RFC 9111 says; the default with the client's ``cache=True``),
+    #: "reload" (read nothing, store), "any_age" (what is stored, however old, else the network),
+    #: "any_age_only" (the same, else CacheMissError).
     cache_policy: Optional[str]
+    #: How many seconds past its end a stored answer of the HTTP cache may serve where the server
+    #: cannot be reached or answers 500, 502, 503 or 504; 0 leaves it to what the answer said.
+    stale_if_error: Optional[float]
     #: Called with the stored answer, if there is one, before the network is asked; the call
     #: returns the fresh one. Means "then_network"; with another policy it is refused.
     on_cached: Optional[Callable[[Response], object]]
+    #: Called with an answer of the network that could be stored: True stores it, False does not, a
+    #: list of header names stores it without these fields. What it raises ends the request.
+    store: Optional[Callable[[Response], Union[bool, Sequence[str]]]]
     #: Called with a Progress while bytes move.
     progress: Optional[Callable[[Progress], object]]
 
@@ -154,7 +163,9 @@ class LiveSettings(TypedDict, total=False):
     array_style: str
     max_per_host: int
     max_connections: int
-    #: Bytes that stored answers may have on disk, and of those in memory.
+    #: True: the HTTP cache (RFC 9111) serves and keeps answers; see ``cache_policy=``.
+    cache: bool
+    #: Bytes that stored answers may have on disk, and of those in memory, in each of the caches.
     cache_max_bytes: int
     cache_memory_bytes: int
     make_directories: bool
@@ -218,13 +229,20 @@ files | none | name: file, bytes, path, or (file name, content, content type), a
 
 _COLLECTED = """\
 cache | not stored | seconds for which the answer serves later requests; 0 stores nothing
-cache_policy | "use" with cache= | "use", "only", "refresh", "then_network" or "off"
+cache_policy | "use" with cache=, "protocol" with the client's cache=True | "off", or of the timed \
+cache "use", "only", "refresh", "then_network", or of the HTTP cache "protocol", "reload", "any_age", \
+"any_age_only"
+stale_if_error | 0 | seconds past its end for which a stored answer serves where the server fails
 on_cached | none | called with the stored answer before the network is asked
+store | all | called with an answer before it is stored: True, False, or header names to leave out
+progress | none | called with a Progress while bytes move
+"""
+
+_KEY = """\
 cache_ignore | none | names of parameters that do not count for what is stored
 cache_headers | none | names of header fields that count too
 cache_partition | none | a text that counts too, such as the user's name
 cache_version | 0 | what was stored under another number is deleted and misses
-progress | none | called with a Progress while bytes move
 """
 
 _UPLOAD = """\
@@ -264,6 +282,7 @@ json_only | False | True: an answer that is no JSON, or does not say that it is,
 array_style | "brackets" | arrays in queries: "brackets" a[]=, "repeat" a=, "index" a[0]=
 max_per_host | 6 | connections to one host
 max_connections | 32 | connections in all
+cache | False | True: the HTTP cache (RFC 9111) serves requests and keeps answers
 cache_max_bytes | 268435456 | what stored answers may have on disk; the longest unused goes first
 cache_memory_bytes | 16777216 | what of them is held in memory
 make_directories | False | True makes the folders of download targets
@@ -299,9 +318,9 @@ def _tell(kind: Any, *tables: str) -> None:
 
 
 _tell(CommonOptions, _COMMON)
-_tell(CacheKey, *(_COLLECTED.splitlines()[3:7]))
+_tell(CacheKey, _KEY)
 _tell(StreamOptions, _BODY, _COMMON)
-_tell(RequestOptions, _BODY, _COLLECTED, _COMMON)
+_tell(RequestOptions, _BODY, _COLLECTED, _KEY, _COMMON)
 _tell(UploadOptions, _UPLOAD, _COMMON)
 _tell(DownloadOptions, _DOWNLOAD, _COMMON)
 _tell(LiveSettings, _LIVE)

@@ -26,7 +26,7 @@ class Draft:
 
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
-        "wants_metrics", "on_cached", "_cache_seconds", "_cache_policy",
+        "wants_metrics", "on_cached", "store", "_cache_seconds", "_cache_policy",
     )  # fmt: skip
 
     def __init__(self, method: Optional[str], url: str) -> None:
@@ -43,6 +43,7 @@ class Draft:
         self.pictures: List[NativeImage] = []
         self.wants_metrics = False
         self.on_cached: Optional[Callable[[Response], object]] = None
+        self.store: Optional[Callable[[Response], Union[bool, Sequence[str]]]] = None
         self._cache_seconds: float = 0
         self._cache_policy: Optional[int] = None
         self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
@@ -81,7 +82,8 @@ class Draft:
         """Whether somebody has to read its events while it runs."""
         return (
             self.source is not None or self.progress is not None or self.on_cached is not None
-        )
+            or self.store is not None
+        )  # fmt: skip
 
     def answer(self) -> Response:
         """The answer to it, still empty but for what the caller gave."""
@@ -208,6 +210,8 @@ class Draft:
     # Caches
 
     def cache(self, seconds: float) -> None:
+        if isinstance(seconds, bool):
+            raise TypeError(f"cache= of a request is a number of seconds, not {seconds}")
         self._cache_seconds = seconds
         self._set_cache()
 
@@ -246,6 +250,14 @@ class Draft:
     def cache_partition(self, value: str) -> None:
         check(lib.wherry_request_set_cache_partition(self.handle, text(value)))
 
+    def stale_if_error(self, seconds: float) -> None:
+        milliseconds = cut_milliseconds(seconds)
+        check(lib.wherry_request_set_stale_if_error_ms(self.handle, milliseconds))
+
+    def set_store(self, function: Callable[[Response], Union[bool, Sequence[str]]]) -> None:
+        self.store = function
+        check(lib.wherry_request_set_decisions(self.handle, codes.DECISION_STORE))
+
     def cache_version(self, value: int) -> None:
         check(lib.wherry_request_set_cache_version(self.handle, value))
 
@@ -266,13 +278,17 @@ def path_text(path: str) -> bytes:
     return raw
 
 
-#: The names of the ways to use the timed cache.
+#: The names of the ways to use the caches: the timed one, and from "protocol" the HTTP cache.
 CACHE_POLICIES: Dict[str, int] = {
     "off": codes.CACHE_OFF,
     "use": codes.CACHE_USE,
     "only": codes.CACHE_ONLY,
     "refresh": codes.CACHE_REFRESH,
     "then_network": codes.CACHE_THEN_NETWORK,
+    "protocol": codes.CACHE_PROTOCOL,
+    "reload": codes.CACHE_RELOAD,
+    "any_age": codes.CACHE_ANY_AGE,
+    "any_age_only": codes.CACHE_ANY_AGE_ONLY,
 }
 
 
@@ -349,6 +365,8 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "cache": Draft.cache,
     "cache_policy": Draft.cache_policy,
     "on_cached": Draft.set_on_cached,
+    "store": Draft.set_store,
+    "stale_if_error": Draft.stale_if_error,
     "cache_ignore": Draft.cache_ignore,
     "cache_headers": Draft.cache_headers,
     "cache_partition": Draft.cache_partition,

@@ -23,6 +23,8 @@ class Response:
     ``url``           where the answer came from, after redirects
     ``tag``           the name of the request's group, as given with ``tag=``
     ``from_cache``    whether the answer was stored and not fetched
+    ``is_stale``      whether a stored answer is older than it should be
+    ``is_revalidated`` whether the server has just confirmed a stored answer, by 304
     ``unchanged``     whether the body is that which ``on_cached=`` was given before
     ``history``       the redirects that led here, oldest first
     ``failed_images`` the pictures of an upload that did not get through
@@ -37,6 +39,11 @@ class Response:
 
     #: Whether the answer was stored and not fetched.
     from_cache: bool = False
+    #: Whether a stored answer is older than it should be: the server failed, or policy, request or
+    #: answer allow it.
+    is_stale: bool = False
+    #: Whether the server has just confirmed a stored answer, by 304: the body was not sent again.
+    is_revalidated: bool = False
     #: Whether the body is that of the stored answer which ``on_cached=`` was given before.
     unchanged: bool = False
     #: The redirects that led here, oldest first.

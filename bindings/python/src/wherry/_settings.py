@@ -29,6 +29,7 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "array_style": (codes.OPTION_ARRAY_STYLE, array_style),
     "max_per_host": (codes.OPTION_MAX_PER_HOST, int),
     "max_connections": (codes.OPTION_MAX_CONNECTIONS, int),
+    "cache": (codes.OPTION_HTTP_CACHE, int),
     "cache_max_bytes": (codes.OPTION_CACHE_MAX_BYTES, int),
     "cache_memory_bytes": (codes.OPTION_CACHE_MEMORY_BYTES, int),
     "make_directories": (codes.OPTION_MAKE_DIRECTORIES, int),
