@@ -7,8 +7,7 @@
  *       open     a client of its own for every hit: what opening the store adds
  *       clear    wherry_client_clear_cache of one URL; what it cleared is stored again afterwards
  *
- * Entries that are not there yet are stored first. With -DBENCH_HTTP all of it but `read` is done with the
- * HTTP cache in place of the timed one. */
+ * Entries that are not there yet are stored first. */
 #include <wherry.h>
 
 #include "bench_cache.h"
@@ -32,20 +31,13 @@ static void url_of(long number, char url[64]) {
   snprintf(url, 64, "http://bench.invalid/items/%ld", number);
 }
 
-#ifdef BENCH_HTTP
-static const wherry_cache_policy policy = WHERRY_CACHE_PROTOCOL;
-static const uint32_t store = WHERRY_STORE_HTTP;
-#else
-static const wherry_cache_policy policy = WHERRY_CACHE_USE;
-static const uint32_t store = WHERRY_STORE_TIMED;
-#endif
-
+/* What a request says about the cache is all that would differ for another one. */
 static wherry_request *ask(long number) {
   wherry_request *request = NULL;
   char url[64];
   url_of(number, url);
   check(wherry_request_new("GET", url, &request));
-  check(wherry_request_set_cache(request, policy, policy == WHERRY_CACHE_USE ? DAY_MS : 0));
+  check(wherry_request_set_cache(request, WHERRY_CACHE_USE, DAY_MS));
   return request;
 }
 
@@ -105,7 +97,7 @@ static bool perform_one(long number) {
 
 static bool open_one(long number) {
   client = open_client(NULL);
-  bool is_right = perform_one(number);
+  bool is_right = read_one(number);
   wherry_status status = wherry_client_free(client);
   client = NULL;
   return status == WHERRY_OK && is_right;
@@ -115,17 +107,16 @@ static bool clear_one(long number) {
   char url[64];
   size_t count = 0;
   url_of(number % REQUESTS, url);
-  wherry_status status = wherry_client_clear_cache(client, store, NULL, url, NULL, &count);
+  wherry_status status = wherry_client_clear_cache(client, WHERRY_STORE_TIMED, NULL, url, NULL, &count);
   return status == WHERRY_OK && count == 1;
 }
 
-/* Whether everything that the measured calls ask for is there; nothing answers but a cache. */
+/* Whether everything that the measured calls ask for is there. */
 static bool is_full(long entries) {
   wherry_request *last = ask(entries - 1);
   wherry_response *response = NULL;
-  wherry_status status = wherry_client_perform(client, last, &response);
+  wherry_status status = wherry_client_read_cache(client, last, &response);
   bool is_there = is_hit(status, response);
-  if (status != WHERRY_OK) check(wherry_response_free(response));
   check(wherry_request_free(last));
   return is_there;
 }
