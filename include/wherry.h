@@ -151,7 +151,16 @@ typedef enum wherry_option {
    * since the last one again: up to a second. 2: also each 16 MiB. 0: none waits for the disk, so that
    * after a crash of the system, though not of the program, the partial may be useless. */
   WHERRY_OPTION_DURABILITY = 75,
-  WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76, /* BLR 1000, downloads only, over 10 s */
+  /* BLR 0: one connection, and further ones while they help, up to 5 and one fewer than MAX_PER_HOST;
+   * 1...16: so many as soon as the first answer shows a length and a strong validator, whatever
+   * MAX_PER_HOST and MAX_CONNECTIONS say. A server that refuses one gets one fewer. */
+  WHERRY_OPTION_SEGMENTS = 74,
+  WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76, /* BLR 1000, downloads only; 0: none */
+  WHERRY_OPTION_STALL_TIMEOUT_MS = 77,      /* BLR 10000; slower than that for so long has stalled */
+  /* R: which partials a download goes on with, beside those of its own URL. 0: none; 1: of the same URL
+   * but for its query, which a new signature changes; 2: of any URL. The validator decides, as ever. */
+  WHERRY_OPTION_PARTIAL_OF = 78,
+  WHERRY_OPTION_MAX_RETRY_AFTER_MS = 79,    /* BLR 60000; a longer Retry-After is `retry_later` */
   WHERRY_OPTION_DEBUG = 80                  /* BL 0; 1 writes what happens to stderr */
 } wherry_option;
 

@@ -66,6 +66,22 @@ extension Client.Configuration {
         get { Int(values.options[.maxRetries]) }
         set { values.options[.maxRetries] = Int64(newValue) }
     }
+    /// How many connections bring the file of a download: 1 to 16; 0, the default, for as many as
+    /// help.
+    public var segments: Int {
+        get { Int(values.options[.segments]) }
+        set { values.options[.segments] = Int64(newValue) }
+    }
+    /// How long a download may be slower than ``stallBytesPerSecond`` before it has stalled: 10 s.
+    public var stallTimeout: Duration {
+        get { .milliseconds(values.options[.stallTimeout]) }
+        set { values.options[.stallTimeout] = newValue.settingMilliseconds }
+    }
+    /// The longest wait that a server may ask a download for: 60 s. A longer one is `retry_later`.
+    public var maxRetryAfter: Duration {
+        get { .milliseconds(values.options[.maxRetryAfter]) }
+        set { values.options[.maxRetryAfter] = newValue.settingMilliseconds }
+    }
     /// What downloads wait for before they count bytes as kept: the disk, once a second.
     public var durability: Durability {
         get { Durability(rawValue: values.options[.durability]) ?? .checkpoints }

@@ -63,7 +63,28 @@ extension Request {
         get { value(of: .maxRetries).map { Int($0) } }
         set { set(.maxRetries, newValue.map { Int64($0) }) }
     }
-    /// A download that moves less than this over 10 s has stalled; 0 waits for the idle timeout.
+    /// How many connections bring a download's file: 1 to 16; 0 for as many as help.
+    public var segments: Int? {
+        get { value(of: .segments).map { Int($0) } }
+        set { set(.segments, newValue.map { Int64($0) }) }
+    }
+    /// The longest wait that a server may ask a download for; a longer one is `retry_later`.
+    public var maxRetryAfter: Duration? {
+        get { value(of: .maxRetryAfter).map { .milliseconds($0) } }
+        set { set(.maxRetryAfter, newValue?.settingMilliseconds) }
+    }
+    /// How long a download may be slower than ``stallBytesPerSecond`` before it has stalled.
+    public var stallTimeout: Duration? {
+        get { value(of: .stallTimeout).map { .milliseconds($0) } }
+        set { set(.stallTimeout, newValue?.settingMilliseconds) }
+    }
+    /// Which partials a download goes on with; those of its own URL only where it is `nil`.
+    public var partialOf: PartialOrigin? {
+        get { value(of: .partialOf).flatMap { PartialOrigin(rawValue: $0) } }
+        set { set(.partialOf, newValue?.rawValue) }
+    }
+    /// A download that moves less than this over ``stallTimeout`` has stalled; 0 waits for the idle
+    /// timeout.
     public var stallBytesPerSecond: Int64? {
         get { value(of: .stallSpeed) }
         set { set(.stallSpeed, newValue) }

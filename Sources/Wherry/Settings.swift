@@ -31,6 +31,16 @@ public enum ArrayStyle: Int64, Sendable, Hashable, CaseIterable {
     case indexed = 2
 }
 
+/// Which partials a download may go on with. The server's validator decides about each.
+public enum PartialOrigin: Int64, Sendable, Hashable, CaseIterable {
+    /// Those of its own URL: the default.
+    case sameURL = 0
+    /// Those of the same URL with another query: a new signature.
+    case sameURLButQuery = 1
+    /// Any that was to become the same file: a fresh link in place of one that has expired.
+    case anyURL = 2
+}
+
 /// What a download waits for before it counts bytes as kept.
 public enum Durability: Int64, Sendable, Hashable, CaseIterable {
     /// Nothing: a crash of the program costs nothing, one of the system may cost the partial.

@@ -86,6 +86,8 @@ struct ConnectionQueue {
     private(set) var total: Int
     /// Of all origins; streams are not among them.
     private var connections = 0
+    /// Running ones that no limit holds.
+    private(set) var exempt = 0
     private var waitingCount = 0
     private var submissions = 0
     private var places: [Origin: Place] = [:]
@@ -126,9 +128,12 @@ struct ConnectionQueue {
         let line = Self.isBound(exchange) ? place.bound : place.free
         exchange.state.place = place
         // Paused ones give way to those behind them.
-        if !exchange.state.isPaused, line.waiting.isEmpty, hasRoom(line),
-            isStream(line) || connections < total
+        let isExempt = exchange.request.admission == .always
+        if isExempt
+            || !exchange.state.isPaused && line.waiting.isEmpty && hasRoom(line)
+                && (isStream(line) || connections < total)
         {
+            if isExempt { exempt += 1 }
             count(exchange, line)
             return true
         }
@@ -151,6 +156,7 @@ struct ConnectionQueue {
     mutating func leave(_ exchange: Exchange) {
         guard let place = exchange.state.place else { return }
         exchange.state.place = nil
+        if exchange.request.admission == .always { exempt -= 1 }
         uncount(exchange, place)
         settle(place)
         if places.count > placeLimit { dropEmptyPlaces() }

@@ -42,7 +42,8 @@ extension CurlLoop {
 
     func setConnectionCache() {
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(64, queue.total))
-        ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, queue.perHost)
+        // Those that no limit holds are not held by libcurl either.
+        ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, queue.perHost + queue.exempt)
     }
 
     func submit(_ exchange: Exchange) {
@@ -54,6 +55,12 @@ extension CurlLoop {
             return finishUnstarted(exchange, exchange.timeoutError(.totalTimeout))
         }
         guard queue.admit(exchange) else {
+            if exchange.request.admission == .onlyIfFree {
+                queue.remove(exchange)
+                let host = exchange.request.url.origin.text
+                return finishUnstarted(
+                    exchange, TransportError(.busy, "Every connection to \(host) is taken"))
+            }
             exchange.state.phase = .waiting
             nextSweep = min(nextSweep, exchange.request.deadline)
             return
@@ -62,6 +69,7 @@ extension CurlLoop {
     }
 
     func begin(_ exchange: Exchange) {
+        if exchange.request.admission == .always { setConnectionCache() }
         exchange.state.phase = .active
         exchange.state.index = active.count
         exchange.state.started = now
@@ -216,6 +224,7 @@ extension CurlLoop {
         result.error = error
         result.metrics.queued = exchange.state.started.since(exchange.state.submitted) / 1000
         queue.leave(exchange)
+        if exchange.request.admission == .always { setConnectionCache() }
         if let easy = exchange.state.easy {
             if easy.hasRun {
                 let queued = result.metrics.queued

@@ -38,6 +38,16 @@ package enum ContentDecoding: Sendable {
     }
 }
 
+/// What becomes of an exchange where every connection that it may have is taken.
+package enum Admission: Sendable {
+    /// It waits for its turn.
+    case waits
+    /// It ends at once, with `busy`: it would be of use only now.
+    case onlyIfFree
+    /// It goes all the same, and counts for others: its caller has named a number of connections.
+    case always
+}
+
 /// What is to be asked, checked and complete.
 package struct ExchangeRequest: Sendable {
     package var method: String
@@ -60,8 +70,9 @@ package struct ExchangeRequest: Sendable {
     package var userAgent = ""
     /// Large receive buffers for what will be long.
     package var isBulk = false
-    /// A connection of its own that is closed afterwards, as an extra download segment needs.
+    /// A connection of its own that is closed afterwards.
     package var ownConnection = false
+    package var admission = Admission.waits
 
     package init(
         method: String, url: HTTPURL, headers: HeaderList = HeaderList([]),

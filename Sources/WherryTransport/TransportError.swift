@@ -29,6 +29,8 @@ package struct TransportError: Error, Sendable {
         /// A file could not be read while it was sent; `osCode` says why.
         case fileError = "file_error"
         case refused
+        /// Every connection is taken, and it was not to wait for one.
+        case busy
         case cancelled
         case noMemory = "no_memory"
         case proxy

@@ -89,8 +89,18 @@ def interrupt(server: Scope, target: pathlib.Path, number: signal.Signals) -> tu
     return command.returncode, said, url
 
 
+def test_D23_a_number_of_connections_brings_a_file(server: Scope, tmp_path: pathlib.Path) -> None:
+    url = server.url("/bytes/8389385?rate=16000000")
+
+    result = wherry("download", url, "-o", tmp_path / "a", "--segments", "4", "--stall-timeout", "60")
+
+    assert result.status == 0 and (tmp_path / "a").read_bytes() == pattern(1, 8_389_385)
+    assert sum(field(told, "If-Range") is not None for told in server.requests()) >= 3
+    assert names(tmp_path) == ["a"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_keeps_what_came_and_the_same_command_goes_on(
+def test_DC_C03_ctrl_c_keeps_what_came_and_the_same_command_goes_on(
     server: Scope, tmp_path: pathlib.Path, number: signal.Signals
 ) -> None:
     target = tmp_path / "file.bin"
@@ -149,6 +159,10 @@ def test_failures_have_their_statuses(server: Scope, tmp_path: pathlib.Path) -> 
         (2, [server.url("/bytes/10"), "-o", tmp_path / "a", "--remote-name"]),
         (2, [server.url("/bytes/10"), "-o", tmp_path / "a", "-d", tmp_path]),
         (2, [server.url("/bytes/10"), "--retries", "-1"]),
+        (2, [server.url("/bytes/10"), "--segments", "17"]),
+        (2, [server.url("/bytes/10"), "--segments", "some"]),
+        (2, [server.url("/bytes/10"), "--limit-rate", "1x"]),
+        (2, [server.url("/bytes/10"), "--limit-rate", "0"]),
         (2, ["nonsense", "-o", tmp_path / "a"]),
     ):
         result = wherry("download", *arguments)

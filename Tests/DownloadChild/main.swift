@@ -1,13 +1,13 @@
 // Wherry: a program that downloads one file, for tests that kill it
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: DownloadChild URL PATH. Says "done" or the reason, and leaves with 0 or 1.
+// usage: DownloadChild URL PATH [SEGMENTS]. Says "done" or the reason, and leaves with 0 or 1.
 
 import Glibc
 import Wherry
 
-guard CommandLine.arguments.count == 3 else {
-    print("usage: DownloadChild URL PATH")
+guard (3...4).contains(CommandLine.arguments.count) else {
+    print("usage: DownloadChild URL PATH [SEGMENTS]")
     exit(2)
 }
 do {
@@ -19,6 +19,7 @@ do {
     }
     var request = Request(CommandLine.arguments[1])
     request.set(.stallSpeed, 0)
+    if CommandLine.arguments.count == 4 { request.segments = Int(CommandLine.arguments[3]) }
     _ = try await client.download(request, to: CommandLine.arguments[2]).value
     print("done")
     exit(0)

@@ -158,6 +158,12 @@ extension DownloadPolicy {
         self.init()
         isResumable = options[.resume] == 1
         retries = Int(options[.maxRetries])
+        segments = Int(options[.segments])
+        // Others want to ask that host something too.
+        mostSegments = Int(max(1, min(mostSegments, Int(clamping: options[.maxPerHost]) - 1)))
+        maximumRetryAfter = .milliseconds(options[.maxRetryAfter])
+        mayQueryChange = options[.partialOf] == 1
+        isNewURLForSameFile = options[.partialOf] == 2
         durability =
             switch options[.durability] {
             case 0: .none

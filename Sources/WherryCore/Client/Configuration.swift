@@ -93,7 +93,7 @@ extension Client {
             get { values.options[.maxBodyBytes] }
             set { values.options[.maxBodyBytes] = newValue }
         }
-        /// A download that moves less than this over 10 s has stalled, and is tried again: 1,000;
+        /// A download that moves less than this over `stallTimeout` has stalled, and is tried again: 1,000;
         /// 0 waits for the idle timeout alone.
         public var stallBytesPerSecond: Int64 {
             get { values.options[.stallSpeed] }

@@ -36,8 +36,12 @@ package enum Option: Int32, CaseIterable, Sendable {
     case targetExists = 71
     case targetIsDirectory = 72
     case makeDirectories = 73
+    case segments = 74
     case durability = 75
     case stallSpeed = 76
+    case stallTimeout = 77
+    case partialOf = 78
+    case maxRetryAfter = 79
     case debug = 80
 
     /// Where a setting counts.
@@ -54,7 +58,9 @@ package enum Option: Int32, CaseIterable, Sendable {
 
     package var scope: Scope {
         switch self {
-        case .defaultParameters, .ignoreBase, .wantHead, .resume, .targetIsDirectory: .request
+        case .defaultParameters, .ignoreBase, .wantHead, .resume, .targetIsDirectory,
+            .partialOf:
+            .request
         case .maxPerHost, .maxConnections, .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
             [.build, .live]
         case .insecure, .ignoreProxyEnvironment: .build
@@ -81,6 +87,8 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .maxPerHost: 6
         case .maxConnections: 32
         case .stallSpeed: 1000
+        case .stallTimeout: 10_000
+        case .maxRetryAfter: 60_000
         // -1: by kind of transfer, as the header says.
         case .wantProgress: -1
         default: 0
@@ -94,7 +102,8 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .maxRetries: 0...1000
         case .httpVersion: 0...20
         case .acceptStatusMin, .acceptStatusMax: 100...999
-        case .compressed, .arrayStyle, .targetExists, .durability: 0...2
+        case .compressed, .arrayStyle, .targetExists, .durability, .partialOf: 0...2
+        case .segments: 0...16
         case .maxPerHost, .maxConnections: 1...100_000
         case .maxHeaderBytes: 1024...307_200
         case .wantProgress: -1...1

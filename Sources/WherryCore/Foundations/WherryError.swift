@@ -146,6 +146,7 @@ extension WherryError {
         // No caller makes a source of his own.
         case .bodySource: reason = .internal
         case .refused: reason = .refused
+        case .busy: reason = .busy
         case .cancelled: reason = .cancelled
         case .noMemory: reason = .noMemory
         case .proxy: reason = .proxy

@@ -54,6 +54,24 @@ struct DownloadCommand: NetworkCommand {
         help: ArgumentHelp("Attempts after a broken connection. (default: 5)", valueName: "count"))
     var retries: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Seconds of less than 1 kB/s before it is tried again. (default: 10)",
+            valueName: "seconds"))
+    var stallTimeout: Seconds?
+
+    @Option(
+        help: ArgumentHelp(
+            "Connections for the file: 1 to 16, or auto for as many as help. (default: auto)",
+            valueName: "count"))
+    var segments: SegmentCount?
+
+    @Option(
+        help: ArgumentHelp(
+            "Bytes a second at most, with k, M or G as 1000, 1000000 or 1000000000 of them. (default: no limit)",
+            valueName: "rate"))
+    var limitRate: ByteRate?
+
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
@@ -77,6 +95,9 @@ struct DownloadCommand: NetworkCommand {
         request.overwrites = overwrite
         if file == nil { request.set(.targetIsDirectory, 1) }
         if let retries { request.set(.maxRetries, Int64(retries)) }
+        if let stallTimeout { request.stallTimeout = stallTimeout.duration }
+        if let segments { request.segments = segments.count }
+        if let limitRate { request.maxReceiveBytesPerSecond = limitRate.bytesPerSecond }
         if let digest = sha256.flatMap({ Hex.decode($0) }) {
             request.expectedDigest = ExpectedDigest(algorithm: .sha256, value: digest)
         }

@@ -102,6 +102,8 @@ private struct Driver {
             case .send(let request):
                 // What follows the send belongs before its answer.
                 queue += try exchange(request, &server)
+            case .sendSegment, .stopSegment:
+                Issue.record("files of this size come over one connection")
             case .stop, .stopWaiting, .stopVerifying, .hold, .unhold, .report: break
             }
         }

@@ -68,6 +68,20 @@ package struct ByteRanges: Hashable, Sendable {
         return start..<min(next, total)
     }
 
+    /// Every run of missing bytes below `total`, in order.
+    package func gaps(below total: Int64) -> [Range<Int64>] {
+        var gaps: [Range<Int64>] = []
+        var start: Int64 = 0
+        for range in ranges where start < total {
+            if range.lowerBound > start {
+                gaps.append(start..<min(range.lowerBound, total))
+            }
+            start = range.upperBound
+        }
+        if start < total { gaps.append(start..<total) }
+        return gaps
+    }
+
     /// The set with at most `limit` ranges: the smallest are left out, which claims less than
     /// there is but never more.
     package func limited(to limit: Int) -> ByteRanges {

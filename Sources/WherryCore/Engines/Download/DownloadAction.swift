@@ -27,7 +27,11 @@ package struct DownloadRequest: Hashable, Sendable {
 package enum DownloadAction: Hashable, Sendable {
     /// Sends a request. Its head, body and end are handed in under its attempt.
     case send(DownloadRequest)
-    /// Ends the exchange in flight, if any; what still comes of it is ignored here. Bytes already
+    /// Sends a request for a further piece, on a connection of its own beside the others.
+    case sendSegment(DownloadRequest)
+    /// Ends the exchange of that attempt only.
+    case stopSegment(Int)
+    /// Ends every exchange in flight; what still comes of it is ignored here. Bytes already
     /// placed but not yet written are written first.
     case stop
     /// Stops reading and keeps the connection: pausing what could not be resumed.

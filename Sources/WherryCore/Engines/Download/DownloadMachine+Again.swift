@@ -17,6 +17,7 @@ extension DownloadMachine {
             later.retryAt = receivedAt.addingSaturating(seconds)
             return fail(later)
         }
+        if let actions = loseFirst(kept: body?.kept ?? 0) { return actions }
         guard retriesLeft > 0 else { return fail(error) }
         let step = max(0, policy.retries - retriesLeft)
         retriesLeft -= 1
@@ -53,6 +54,7 @@ extension DownloadMachine {
         facts = nil
         isResumable = false
         keptSinceRefill = 0
+        segments = []
     }
 
     /// Takes the next generation; an error if there were too many in this run (DR9).
@@ -69,12 +71,14 @@ extension DownloadMachine {
     /// Everything has arrived.
     mutating func finishBytes(_ length: Int64) -> [DownloadAction] {
         body = nil
+        let stop = stopSegments()
         if algorithms.isEmpty {
             state = .publishing
-            return (isComplete ? [.report(.alreadyComplete)] : []) + [.publish(length: length)]
+            let news: [DownloadAction] = isComplete ? [.report(.alreadyComplete)] : []
+            return stop + news + [.publish(length: length)]
         }
         state = .verifying
-        return [.verify(algorithms, length: length)]
+        return stop + [.verify(algorithms, length: length)]
     }
 
     /// The digests that the finished file must have.
@@ -90,7 +94,7 @@ extension DownloadMachine {
     mutating func fail(_ error: DownloadError) -> [DownloadAction] {
         let isKept = isResumable && !have.isEmpty && error.reason != .checksum
         state = .ending(.failed(error))
-        return [.release(keeping: isKept)]
+        return stopSegments() + [.release(keeping: isKept)]
     }
 }
 
@@ -111,7 +115,7 @@ struct SplitMix: Sendable {
 }
 
 extension Int64 {
-    fileprivate func multipliedSaturating(by other: Int64) -> Int64 {
+    func multipliedSaturating(by other: Int64) -> Int64 {
         let (value, overflow) = multipliedReportingOverflow(by: other)
         return overflow ? .max : value
     }

@@ -25,8 +25,9 @@ extension DownloadMachine {
 
     private mutating func stopForPause() -> [DownloadAction] {
         let isWaiting = state == .waiting
-        attempt += 1  // What still comes of the old one is ignored.
+        attempt = nextAttempt()  // What still comes of the old ones is ignored.
         body = nil
+        segments = []
         state = .pausing
         return (isWaiting ? [.stopWaiting] : [.stop]) + [checkpoint()]
     }
@@ -73,7 +74,8 @@ extension DownloadMachine {
         case .verifying: actions = [.stopVerifying]
         default: break
         }
-        attempt += 1
+        attempt = nextAttempt()
+        segments = []
         let isKept = !discarding && isResumable && !have.isEmpty
         state = .ending(.cancelled)
         return settle(actions + [.release(keeping: isKept)])

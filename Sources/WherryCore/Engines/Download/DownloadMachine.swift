@@ -42,16 +42,6 @@ package struct DownloadMachine: Sendable {
         case cancelled
     }
 
-    /// The body under way: which bytes of the file it carries.
-    struct Body: Hashable, Sendable {
-        /// Where the next byte that arrives belongs.
-        var position: Int64
-        /// The first byte that is wanted of it.
-        var wantedFrom: Int64
-        /// One past the last byte wanted; `nil` while the length is unknown.
-        var end: Int64?
-    }
-
     let policy: DownloadPolicy
     let identity: DownloadIdentity
     var state = State.queued
@@ -60,9 +50,16 @@ package struct DownloadMachine: Sendable {
     /// What is or will be in the part, of this generation.
     package internal(set) var have = ByteRanges()
     var generation: UInt32 = 1
+    /// The number of the request in flight, and of the last one of all connections.
     var attempt = 0
+    var lastAttempt = 0
     var asked: AskedRange?
-    var body: Body?
+    var body: SegmentBody?
+    /// What further connections bring, beside the one that the three above speak of.
+    var segments: [Segment] = []
+    var growth: SegmentGrowth
+    /// When something was last heard of the network.
+    var seen: Instant?
     /// Set once the server has shown that it sends whole files only (DR6).
     var isWholeOnly = false
     var retriesLeft: Int
@@ -90,6 +87,7 @@ package struct DownloadMachine: Sendable {
         self.policy = policy
         self.identity = identity
         retriesLeft = max(0, policy.retries)
+        growth = SegmentGrowth(segments: policy.segments, most: policy.mostSegments)
         random = SplitMix(state: seed)
     }
 
@@ -170,12 +168,15 @@ package struct DownloadMachine: Sendable {
         return settle(end(.failed(error, partialPath: nil), as: .failed))
     }
 
-    mutating func send() -> [DownloadAction] {
-        attempt += 1
+    /// Asks for what is missing.
+    ///
+    /// - Parameter share: what of it; `nil` for the first that is missing.
+    mutating func send(_ share: Range<Int64>? = nil) -> [DownloadAction] {
+        attempt = nextAttempt()
         asked = nil
         body = nil
         if !have.isEmpty, isResumable, let total = facts?.total {
-            let gap = have.firstGap(below: total)
+            let gap = share ?? have.firstGap(below: total)
             asked = AskedRange(
                 first: gap?.lowerBound ?? total,
                 end: gap.flatMap { $0.upperBound < total ? $0.upperBound : nil },
@@ -185,24 +186,36 @@ package struct DownloadMachine: Sendable {
         return [.send(DownloadRequest(attempt: attempt, range: asked))]
     }
 
+    mutating func nextAttempt() -> Int {
+        lastAttempt += 1
+        return lastAttempt
+    }
+
     // MARK: The network
 
     /// The head of a final answer; redirects have been followed.
     ///
-    /// - Parameter suggestedName: the name the file gets where the answer decides about it, else
-    ///   `nil`.
+    /// - Parameters:
+    ///   - suggestedName: the name the file gets where the answer decides about it, else `nil`.
+    ///   - latency: how long the answer took, in nanoseconds.
     package mutating func head(
-        _ head: DownloadHead, attempt: Int, suggestedName: String? = nil, now: Instant
+        _ head: DownloadHead, attempt: Int, suggestedName: String? = nil, latency: Int64 = 0,
+        now: Instant
     ) -> [DownloadAction] {
+        seen = now
+        if let actions = segmentHead(head, attempt: attempt, now: now) { return settle(actions) }
         guard state == .requesting, attempt == self.attempt else { return [] }
         let verdict = ResumeRules.judge(
             head, asked: asked, facts: facts, have: have.count)
         switch verdict {
         case .piece(let start, let end):
-            return settle(accept(head, start: start, end: end, now: now))
+            growth.begin(latency: latency, now: now)
+            return settle(accept(head, start: start, end: end, now: now) + divide())
         case .whole(let length, let reason):
+            growth.begin(latency: latency, now: now)
             return settle(
-                acceptWhole(head, length: length, reason, name: suggestedName, now: now))
+                acceptWhole(head, length: length, reason, name: suggestedName, now: now)
+                    + divide())
         case .complete:
             isComplete = true
             return settle([.stop] + finishBytes(have.count))
@@ -221,8 +234,13 @@ package struct DownloadMachine: Sendable {
         guard let asked, var facts else {
             return fail(DownloadError(.badProtocol, "The server sent a piece"))
         }
-        body = Body(
-            position: start, wantedFrom: asked.first, end: min(end, asked.end ?? end))
+        // Another connection may have brought some of it before it ended.
+        guard let share = cut(for: asked, end: min(end, asked.end ?? end)) else {
+            let isWhole = facts.total.map { have.firstGap(below: $0) == nil } ?? false
+            return [.stop] + (isWhole ? finishBytes(have.count) : send())
+        }
+        body = SegmentBody(
+            position: start, wantedFrom: share.lowerBound, end: share.upperBound, since: now)
         state = .receiving
         checkpointedAt = now
         var actions: [DownloadAction] = [.report(.resumed(have: have.count))]
@@ -260,7 +278,7 @@ package struct DownloadMachine: Sendable {
             && (facts.validator != nil || policy.expected != nil)
         have = ByteRanges()
         keptSinceRefill = 0
-        body = Body(position: 0, wantedFrom: 0, end: length)
+        body = SegmentBody(position: 0, wantedFrom: 0, end: length, since: now)
         asked = nil
         state = .receiving
         checkpointedAt = now
@@ -277,26 +295,22 @@ package struct DownloadMachine: Sendable {
     ///
     /// - Returns: where they belong. Bytes beyond the end are not wanted (DR12).
     package mutating func received(_ count: Int, attempt: Int, now: Instant) -> Placement {
+        seen = now
         var placement = Placement()
-        guard attempt == self.attempt, state == .receiving || state == .held, count > 0,
-            var body
-        else { return placement }
-        let (after, overflow) = body.position.addingReportingOverflow(Int64(count))
-        guard !overflow else { return placement }
-        let first = max(body.position, min(body.wantedFrom, after))
-        let last = max(first, min(after, body.end ?? after))
-        placement.skip = Int(first - body.position)
-        placement.count = Int(last - first)
-        placement.offset = first
-        body.position = after
-        self.body = body
+        if attempt == self.attempt, state == .receiving || state == .held {
+            placement = body?.take(count) ?? placement
+        } else if let index = segments.firstIndex(where: { $0.attempt == attempt }) {
+            placement = segments[index].body?.take(count) ?? placement
+        }
         guard placement.count > 0 else { return placement }
-        have.insert(first..<last)
-        noteKept(Int64(placement.count))
+        let kept = Int64(placement.count)
+        have.insert(placement.offset..<placement.offset + kept)
+        noteKept(kept)
         if isCheckpointDue(now) {
             checkpointedAt = now
             placement.actions = [checkpoint()]
         }
+        placement.actions += grow(by: kept, now: now)
         return placement
     }
 
@@ -326,7 +340,7 @@ package struct DownloadMachine: Sendable {
     /// The body ended as its framing says it should: by its length, its last chunk, or a clean
     /// close where it has neither (DR12).
     package mutating func ended(attempt: Int) -> [DownloadAction] {
-        guard attempt == self.attempt else { return [] }
+        guard attempt == self.attempt else { return settle(segmentEnded(nil, attempt: attempt)) }
         if state == .held {
             endWhileHeld = .some(nil)
             return []
@@ -342,24 +356,25 @@ package struct DownloadMachine: Sendable {
                     DownloadError(
                         .truncated, "The answer ended \(end - body.position) bytes too early")))
         }
-        guard let total = facts?.total, have.firstGap(below: total) != nil else {
-            return settle(finishBytes(end))
-        }
+        let total = facts?.total ?? end
+        guard have.firstGap(below: total) != nil else { return settle(finishBytes(total)) }
         // One of several gaps is filled: on with the next. A piece that was shorter than asked for
         // counts as an attempt, or a server could send a byte at a time for ever.
-        if end < asked?.end ?? total {
+        if body.reach < asked?.end ?? total {
             guard retriesLeft > 0 else {
-                return settle(
-                    fail(DownloadError(.truncated, "The server sends its file in tiny pieces")))
+                let error = DownloadError(.truncated, "The server sends its file in tiny pieces")
+                return settle(loseFirst(kept: body.kept) ?? fail(error))
             }
             retriesLeft -= 1
         }
-        return settle(send())
+        return settle(goOnElsewhere())
     }
 
     /// The exchange broke, before its head or in its body.
     package mutating func failed(_ error: DownloadError, attempt: Int) -> [DownloadAction] {
-        guard attempt == self.attempt else { return [] }
+        guard attempt == self.attempt else {
+            return settle(segmentEnded(error, attempt: attempt))
+        }
         switch state {
         case .held:
             endWhileHeld = .some(error)
@@ -369,6 +384,7 @@ package struct DownloadMachine: Sendable {
             if state == .receiving, let body, let end = body.end, body.position >= end {
                 return ended(attempt: attempt)
             }
+            if let actions = loseFirst(kept: body?.kept ?? 0) { return settle(actions) }
             return settle(error.isTransient ? retry(error) : fail(error))
         default: return []
         }

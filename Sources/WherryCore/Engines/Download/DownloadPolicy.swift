@@ -19,6 +19,11 @@ package struct DownloadPolicy: Hashable, Sendable {
     package var isResumable = true
     /// Attempts after the first without progress between them. Default 5.
     package var retries = 5
+    /// How many connections bring the file: 1 to 16, opened as soon as the first answer shows a
+    /// length and a strong validator; 0, the default, begins with one and adds more while they help.
+    package var segments = 0
+    /// How many it may be where ``segments`` is 0. Default 5.
+    package var mostSegments = 5
     /// How often the server's file may change within one run (DR9). Default 3.
     package var maximumRestarts = 3
     /// The longest wait a server may ask for before the download ends with `retry_later`; `nil` for

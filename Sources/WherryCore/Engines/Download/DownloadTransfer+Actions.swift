@@ -9,7 +9,7 @@ extension DownloadTransfer {
     func perform(_ step: Step) {
         switch step {
         case .action(let action): perform(action)
-        case .follow(let hop): send(hop)
+        case .follow(let start): send(start)
         case .write(let bytes, let placement, let exchange):
             onDisk { part throws(DownloadError) in
                 defer { exchange.consumed() }
@@ -24,8 +24,12 @@ extension DownloadTransfer {
 
     private func perform(_ action: DownloadAction) {
         switch action {
-        case .send(let request): send(request)
-        case .stop: stop()
+        case .send(let request):
+            core.withLock { $0.response = nil }
+            send(Hop.Start(request: request, url: firstURL))
+        case .sendSegment(let request): send(Hop.Start(request: request, url: firstURL))
+        case .stopSegment(let attempt): stop { $0 == attempt }
+        case .stop: stop { _ in true }
         case .hold: setHeld(true)
         case .unhold: setHeld(false)
         case .wait(let nanoseconds, let error): wait(nanoseconds, error)

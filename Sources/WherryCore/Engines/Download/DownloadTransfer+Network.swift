@@ -16,20 +16,27 @@ extension DownloadTransfer {
         case refusal(ResponseHead)
     }
 
-    /// One exchange of an attempt: the first of each is to the original URL (DR10).
+    /// One exchange of an attempt.
     struct Hop: Sendable {
-        let request: DownloadRequest
-        var url: HTTPURL
-        var isCrossOrigin = false
-        var redirects: [Response.Redirect] = []
-        var exchange: Exchange?
+        /// What is asked, and where: the first of each attempt is to the original URL (DR10).
+        struct Start: Sendable {
+            let request: DownloadRequest
+            var url: HTTPURL
+            var isCrossOrigin = false
+            var redirects: [Response.Redirect] = []
+        }
+
+        let start: Start
+        let exchange: Exchange
+        let sentAt: Instant
         var head: ResponseHead?
         var answer = Answer.none
         /// Body bytes that were handed to the machine.
         var delivered: Int64 = 0
         var words: [UInt8] = []
-        /// It was broken off for a verb, which is done once its last bytes are here.
-        var isStopping = false
+
+        var attempt: Int { start.request.attempt }
+        var url: HTTPURL { start.url }
     }
 
     /// So much is kept of a body that is not the file (R15).
@@ -37,71 +44,78 @@ extension DownloadTransfer {
 
     // MARK: Sending
 
-    func send(_ request: DownloadRequest) {
-        core.withLock { $0.response = nil }
-        send(Hop(request: request, url: firstURL))
-    }
-
-    func send(_ hop: Hop) {
+    func send(_ start: Hop.Start) {
+        let attempt = start.request.attempt
         // A verb may have come since it was decided.
-        let isWanted = core.withLock { core in
-            core.machine.state == .requesting && core.machine.attempt == hop.request.attempt
+        let place = core.withLock { core in
+            core.isStopping ? nil : core.machine.place(of: attempt)
         }
-        guard isWanted else { return }
+        guard let place else { return }
         do {
             var asked = self.request
             // Which bytes are asked for is decided here.
             for name in ["Range", "If-Range", "Accept-Encoding"] { asked.headers.remove(name) }
-            let fields = hop.request.fields
+            let fields = start.request.fields
             var extra = fields.map { Headers.Field(name: $0.name, value: $0.value) }
             for name in ["Range", "If-Range"] where !fields.contains(where: { $0.name == name }) {
                 extra.append(Headers.Field(name: name, value: nil))
             }
             let headers = try RequestPlanner.fields(
                 of: asked, contentType: nil, hasBody: false, settings: settings,
-                extra: extra, crossOrigin: hop.isCrossOrigin)
+                extra: extra, crossOrigin: start.isCrossOrigin)
             var exchange = RequestPlanner.exchange(
-                method: method, url: hop.url, headers: headers, body: .none, settings: settings,
+                method: method, url: start.url, headers: headers, body: .none, settings: settings,
                 options: options, deadline: deadline)
             exchange.decoding = .identity
             exchange.isBulk = true
             exchange.wantsProgress = wantsProgress
             if options[.stallSpeed] > 0 {
-                exchange.timeouts.stallWindow = 10_000_000_000
+                exchange.timeouts.stallWindow = .milliseconds(options[.stallTimeout])
                 // A limit that the caller has set is no stall.
                 let limit = options[.maxReceiveSpeed]
                 exchange.timeouts.stallBytesPerSecond =
                     limit > 0 ? min(options[.stallSpeed], max(1, limit / 2)) : options[.stallSpeed]
             }
+            if place == .further {
+                // Streams of one connection would share what it may have.
+                exchange.httpVersion = 11
+                exchange.admission = policy.segments > 0 ? .always : .onlyIfFree
+            }
             let started = Exchange(exchange, receiver: self)
+            let now = client.transport.clock.now()
             core.withLock { core in
-                core.hop = hop
-                core.hop?.exchange = started
+                core.hops.append(Hop(start: start, exchange: started, sentAt: now))
             }
             client.transport.start(started, wake: .now)
         } catch {
             core.withLock { core in
-                core.hop = nil
-                Self.add(
-                    core.machine.failed(DownloadError(error), attempt: hop.request.attempt),
-                    to: &core)
+                Self.add(core.machine.failed(DownloadError(error), attempt: attempt), to: &core)
             }
         }
     }
 
-    func stop() {
-        let exchange = core.withLock { core -> Exchange? in
-            let exchange = core.hop?.exchange
-            core.wireBefore &+= exchange?.receivedOnWire ?? 0
-            core.hop = nil
-            Self.applyDeferred(to: &core)
-            return exchange
+    /// Ends the exchanges of the attempts that match.
+    func stop(_ matches: (Int) -> Bool) {
+        let exchanges = core.withLock { core -> [Exchange] in
+            let ending = core.hops.filter { matches($0.attempt) }.map(\.exchange)
+            core.hops.removeAll { matches($0.attempt) }
+            for exchange in ending { core.wireBefore &+= exchange.receivedOnWire }
+            Self.applyStopped(to: &core)
+            return ending
         }
-        if let exchange { client.transport.cancel(exchange) }
+        for exchange in exchanges { client.transport.cancel(exchange) }
+    }
+
+    /// Does what waited for the last bytes, if they are all here.
+    private static func applyStopped(to core: inout State) {
+        guard core.hops.isEmpty else { return }
+        core.isStopping = false
+        applyDeferred(to: &core)
     }
 
     func setHeld(_ held: Bool) {
-        let exchange = core.withLock { $0.hop?.exchange }
+        // What is held is never one of several.
+        let exchange = core.withLock { $0.hops.first?.exchange }
         if let exchange { client.transport.setPaused(exchange, held) }
     }
 
@@ -114,38 +128,42 @@ extension DownloadTransfer {
     ) -> BodyDisposition {
         let now = client.transport.clock.now()
         let disposition = core.withLock { core -> BodyDisposition in
-            guard core.hop?.exchange === exchange, let hop = core.hop else { return .discard }
-            core.hop?.head = head
+            guard let index = core.index(of: exchange) else { return .discard }
+            core.hops[index].head = head
+            let hop = core.hops[index]
+            let isFirst = hop.attempt == core.machine.attempt
             let step = RedirectRules.step(
                 head: head, method: method, url: hop.url, origin: firstURL.origin,
-                hops: hop.redirects.count, limit: options[.maxRedirects], hasBody: false,
+                hops: hop.start.redirects.count, limit: options[.maxRedirects], hasBody: false,
                 bodyIsReplayable: true,
                 mayCrossWithBody: true)
             switch step {
             case .follow(let next):
-                core.hop?.answer = .redirect(next)
+                core.hops[index].answer = .redirect(next)
                 return .discard
             case .fail(let error):
-                core.response = response(head, hop)
+                if isFirst { core.response = response(head, hop) }
                 var error = DownloadError(error)
                 error.status = head.status
-                Self.add(core.machine.failed(error, attempt: hop.request.attempt), to: &core)
+                Self.add(core.machine.failed(error, attempt: hop.attempt), to: &core)
                 return .abort(TransportError(.refused, error.message))
             case .answer: break
             }
-            core.response = response(head, hop)
-            if options[.wantHead] == 1, let response = core.response {
-                core.steps.append(.head(response))
+            if isFirst {
+                core.response = response(head, hop)
+                if options[.wantHead] == 1, let response = core.response {
+                    core.steps.append(.head(response))
+                }
             }
             guard head.status == 200 || head.status == 206 else {
-                core.hop?.answer = .refusal(head)
+                core.hops[index].answer = .refusal(head)
                 return .deliver(offset: 0, eager: true)
             }
-            core.hop?.answer = .file
+            core.hops[index].answer = .file
             judge(head, hop, &core, now: now)
-            guard core.machine.isReceiving(hop.request.attempt),
-                let offset = core.machine.position
-            else { return .discard }
+            guard let offset = core.machine.body(of: hop.attempt)?.position else {
+                return .discard
+            }
             if let progress = Self.measure(&core, now: now, isForced: true), wantsProgress {
                 core.steps.append(.progress(progress))
             }
@@ -166,36 +184,44 @@ extension DownloadTransfer {
             : nil
         Self.add(
             core.machine.head(
-                read, attempt: hop.request.attempt, suggestedName: name, now: now),
+                read, attempt: hop.attempt, suggestedName: name,
+                latency: now.since(hop.sentAt), now: now),
             to: &core)
     }
 
     package func exchange(_ exchange: Exchange, didReceive piece: Bytes) {
         let now = client.transport.clock.now()
-        enum Rest { case kept, unwanted, enough }
+        enum Rest {
+            case kept, unwanted, enough
+            /// Kept, and what follows is another connection's.
+            case last
+        }
         let rest = core.withLock { core -> Rest in
-            guard core.hop?.exchange === exchange, let hop = core.hop else { return .unwanted }
+            guard let index = core.index(of: exchange) else { return .unwanted }
+            let hop = core.hops[index]
             switch hop.answer {
             case .file:
-                core.hop?.delivered &+= Int64(piece.count)
+                core.hops[index].delivered &+= Int64(piece.count)
                 let placement = core.machine.received(
-                    piece.count, attempt: hop.request.attempt, now: now)
+                    piece.count, attempt: hop.attempt, now: now)
+                let body = core.machine.body(of: hop.attempt)
                 guard placement.count > 0 else {
                     // What lies beyond the piece asked for need not be waited for.
-                    return core.machine.hasWholeBody ? .enough : .unwanted
+                    return body?.isWhole == true ? .enough : .unwanted
                 }
                 core.steps.append(.write(piece, placement, exchange))
                 Self.add(placement.actions, to: &core)
-                return .kept
+                return body?.isWhole == true && body?.isCut == true ? .last : .kept
             case .refusal:
                 let room = Self.wordsLimit - hop.words.count
-                core.hop?.words.append(contentsOf: piece.prefix(room))
+                core.hops[index].words.append(contentsOf: piece.prefix(room))
                 return piece.count < room ? .unwanted : .enough
             case .none, .redirect: return .unwanted
             }
         }
         switch rest {
         case .kept: break
+        case .last: client.transport.cancel(exchange)
         case .unwanted: exchange.consumed()
         case .enough:
             exchange.consumed()
@@ -206,7 +232,7 @@ extension DownloadTransfer {
 
     package func exchangeDidProgress(_ exchange: Exchange) {
         let isOfFile = core.withLock { core in
-            guard core.hop?.exchange === exchange, case .file? = core.hop?.answer else {
+            guard let index = core.index(of: exchange), case .file = core.hops[index].answer else {
                 return false
             }
             return true
@@ -220,32 +246,30 @@ extension DownloadTransfer {
         core.withLock { core in
             core.wire.sent &+= result.metrics.sent
             core.wire.received &+= result.metrics.received
-            guard core.hop?.exchange === exchange, let hop = core.hop else { return }
+            guard let index = core.index(of: exchange) else { return }
             core.wireBefore &+= exchange.receivedOnWire
-            core.hop?.exchange = nil
-            if case .redirect(let next) = hop.answer, result.error == nil, !hop.isStopping {
-                core.hop = nil
+            let hop = core.hops.remove(at: index)
+            if case .redirect(let next) = hop.answer, result.error == nil, !core.isStopping {
                 return core.steps.append(.follow(follow(next, from: hop)))
             }
             finish(hop, result, &core, now: now)
-            Self.applyDeferred(to: &core)
+            Self.applyStopped(to: &core)
         }
         carry()
     }
 
-    private func follow(_ next: RedirectRules.Hop, from hop: Hop) -> Hop {
+    private func follow(_ next: RedirectRules.Hop, from hop: Hop) -> Hop.Start {
         let redirect = Response.Redirect(url: hop.url.text, status: hop.head?.status ?? 0)
-        return Hop(
-            request: hop.request, url: next.url,
+        return Hop.Start(
+            request: hop.start.request, url: next.url,
             isCrossOrigin: next.isCrossOrigin && options[.keepAuthAcrossHosts] == 0,
-            redirects: hop.redirects + [redirect])
+            redirects: hop.start.redirects + [redirect])
     }
 
     /// Tells the machine how an exchange ended.
     private func finish(_ hop: Hop, _ result: ExchangeResult, _ core: inout State, now: Instant) {
-        let attempt = hop.request.attempt
-        core.hop = nil
-        if let head = result.head {
+        let attempt = hop.attempt
+        if let head = result.head, attempt == core.machine.attempt {
             var metrics = result.metrics
             metrics.sent = core.wire.sent
             metrics.received = core.wire.received
@@ -253,14 +277,14 @@ extension DownloadTransfer {
                 head, hop, body: Bytes(hop.words), metrics: metrics, retries: core.retries)
         }
         // Whatever came in the last moment: the caller was first.
-        if hop.isStopping, core.deferred.contains(where: \.isCancel) { return }
+        if core.isStopping, core.deferred.contains(where: \.isCancel) { return }
         if case .refusal(let head) = hop.answer, result.error?.kind != .totalTimeout {
             // Its words may be cut; it is its status that counts.
             return judge(head, hop, &core, now: now)
         }
         if let error = result.error {
             // Broken off for a pause, which follows.
-            if hop.isStopping, error.kind == .cancelled { return }
+            if core.isStopping, error.kind == .cancelled { return }
             return Self.add(
                 core.machine.failed(DownloadError(WherryError(error)), attempt: attempt),
                 to: &core)
@@ -280,22 +304,33 @@ extension DownloadTransfer {
         metrics: ExchangeMetrics = ExchangeMetrics(), retries: Int = 0
     ) -> Response {
         Response(
-            head: head, body: body, url: hop.url.text, redirects: hop.redirects, metrics: metrics,
-            retries: retries)
+            head: head, body: body, url: hop.url.text, redirects: hop.start.redirects,
+            metrics: metrics, retries: retries)
     }
 }
 
+extension DownloadTransfer.State {
+    func index(of exchange: Exchange) -> Int? { hops.firstIndex { $0.exchange === exchange } }
+}
+
 extension DownloadMachine {
-    /// Whether the body of this attempt is being taken in.
-    func isReceiving(_ attempt: Int) -> Bool { state == .receiving && attempt == self.attempt }
+    enum Place: Hashable, Sendable {
+        case first
+        /// Beside the first one.
+        case further
+    }
 
-    /// Where the next byte of the body belongs.
-    var position: Int64? { body?.position }
+    /// Which connection a request that is about to be sent is for; `nil` where it is not wanted
+    /// any more.
+    func place(of attempt: Int) -> Place? {
+        if state == .requesting, attempt == self.attempt { return .first }
+        return segments.contains { $0.attempt == attempt && $0.body == nil } ? .further : nil
+    }
 
-    /// Whether the body under way has brought all that is wanted of it.
-    var hasWholeBody: Bool {
-        guard let body, let end = body.end else { return false }
-        return body.position >= end
+    /// The body that an attempt brings, once its head was accepted.
+    func body(of attempt: Int) -> SegmentBody? {
+        if attempt == self.attempt { return state == .receiving || state == .held ? body : nil }
+        return segments.first { $0.attempt == attempt }?.body
     }
 
     /// Whether a digest will tell if the file is whole.

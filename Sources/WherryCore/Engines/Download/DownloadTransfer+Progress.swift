@@ -7,7 +7,9 @@ import WherryTransport
 extension DownloadTransfer {
     /// Bytes of the file that are here, those still in the transport's hands included.
     static func completed(_ core: inout State) -> Int64 {
-        let pending = core.hop.map { max(0, ($0.exchange?.received ?? 0) - $0.delivered) } ?? 0
+        let pending = core.hops.map { hop in
+            (attempt: hop.attempt, count: max(0, hop.exchange.received - hop.delivered))
+        }
         let generation = core.machine.currentGeneration
         var completed = core.machine.completed(with: pending)
         // Bytes that were broken off with their exchange come again.
@@ -18,7 +20,7 @@ extension DownloadTransfer {
 
     /// The progress to tell now, if it is time for it.
     static func measure(_ core: inout State, now: Instant, isForced: Bool) -> Progress? {
-        let wire = core.wireBefore &+ (core.hop?.exchange?.receivedOnWire ?? 0)
+        let wire = core.hops.reduce(core.wireBefore) { $0 &+ $1.exchange.receivedOnWire }
         let received = wire &- core.wireTold
         core.wireTold = wire
         return core.meter.update(
@@ -72,10 +74,12 @@ extension DownloadTransfer {
 }
 
 extension DownloadMachine {
-    /// ``completed`` with so many further bytes of the body that were not handed in yet.
-    func completed(with pending: Int64) -> Int64 {
-        guard pending > 0, let body else { return have.count }
-        let last = min(body.position.addingSaturating(pending), body.end ?? .max)
-        return have.count.addingSaturating(max(0, last - max(body.position, body.wantedFrom)))
+    /// ``completed`` with so many further bytes of each body that were not handed in yet.
+    func completed(with pending: [(attempt: Int, count: Int64)]) -> Int64 {
+        pending.reduce(have.count) { sum, pending in
+            guard pending.count > 0, let body = body(of: pending.attempt) else { return sum }
+            let last = min(body.position.addingSaturating(pending.count), body.end ?? .max)
+            return sum.addingSaturating(max(0, last - max(body.position, body.wantedFrom)))
+        }
     }
 }

@@ -24,7 +24,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     enum Step: Sendable {
         case action(DownloadAction)
         /// After a redirect.
-        case follow(Hop)
+        case follow(Hop.Start)
         case write(Bytes, Placement, Exchange)
         case progress(Progress)
         case head(Response)
@@ -40,7 +40,10 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         var isCarrying = false
         /// How many threads wait for a pause to be complete.
         var waiters = 0
-        var hop: Hop?
+        /// The exchanges under way, one for each connection.
+        var hops: [Hop] = []
+        /// They were broken off for a verb, which is done once their last bytes are here.
+        var isStopping = false
         /// Raised to make a wait for a retry void.
         var timer: UInt64 = 0
         var retries = 0
@@ -203,24 +206,24 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     }
 
     private func apply(_ verb: Verb) {
-        let ending = core.withLock { core -> Exchange? in
+        let ending = core.withLock { core -> [Exchange] in
             if verb.isCancel {
                 if core.isOpening { stopsReading.store(true, ordering: .relaxed) }
             }
-            if core.isOpening || core.hop?.isStopping == true {
+            if core.isOpening || core.isStopping {
                 core.deferred.append(verb)
-                return nil
+                return []
             }
             // What has arrived and not been handed over yet is worth keeping.
-            if let exchange = core.hop?.exchange, core.machine.keepsLastBytes(verb) {
+            if !core.hops.isEmpty, core.machine.keepsLastBytes(verb) {
                 core.deferred.append(verb)
-                core.hop?.isStopping = true
-                return exchange
+                core.isStopping = true
+                return core.hops.map(\.exchange)
             }
             Self.apply(verb, to: &core)
-            return nil
+            return []
         }
-        if let ending { client.transport.cancel(ending) }
+        for exchange in ending { client.transport.cancel(exchange) }
         carry()
     }
 
@@ -253,7 +256,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
                 // A request that did not go out yet need not.
                 core.steps.removeAll { step in
                     switch step {
-                    case .action(.send), .follow: true
+                    case .action(.send), .action(.sendSegment), .follow: true
                     default: false
                     }
                 }
@@ -285,7 +288,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     func end(_ outcome: DownloadOutcome) {
         let now = client.transport.clock.now()
         let (response, releaseError, last, kept, found) = core.withLock { core in
-            core.hop = nil
+            core.hops = []
             core.timer &+= 1
             let last = Self.measure(&core, now: now, isForced: true)
             return (core.response, core.releaseError, last, core.keptPath, core.machine.found)
@@ -319,7 +322,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 extension DownloadMachine {
     /// Whether a verb ends the exchange and leaves a partial that its last bytes belong to.
     func keepsLastBytes(_ verb: DownloadTransfer.Verb) -> Bool {
-        guard state == .receiving, isResumable else { return false }
+        guard state == .receiving || !segments.isEmpty, isResumable else { return false }
         return verb == .pause || verb == .cancel(discarding: false)
     }
 }

@@ -12,7 +12,7 @@ from ._bridge import check, lib, made, partial_rows, progress_of, text
 from ._errors import ArgumentError
 from ._exchange import Channel, Exchange
 from ._progress import Partial, Progress
-from ._request import path_text
+from ._request import milliseconds, path_text, segments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def prepare(
     rest = dict(options)
     directory = rest.pop("directory", None)
     overwrite, rename = rest.pop("overwrite", False), rest.pop("rename", False)
-    flags = (
+    flags: Tuple[Tuple[int, Optional[int]], ...] = (
         (codes.OPTION_TARGET_IS_DIRECTORY, None if directory is None else 1),
         (codes.OPTION_RESUME, None if rest.pop("resume", True) else 0),
         (codes.OPTION_TARGET_EXISTS, 1 if overwrite else 2 if rename else None),
@@ -45,6 +45,17 @@ def prepare(
     )
     digests = [(codes.DIGESTS[name], rest.pop(name)) for name in codes.DIGESTS if name in rest]
     progress = rest.pop("progress", None)
+    whose = rest.pop("partial_of", "url")
+    if whose not in codes.PARTIALS:
+        raise ArgumentError(
+            f"partial_of= is one of {', '.join(codes.PARTIALS)}, not {whose!r}", "bad_value"
+        )
+    count, stall = rest.pop("segments", None), rest.pop("stall_timeout", None)
+    flags += (
+        (codes.OPTION_PARTIAL_OF, codes.PARTIALS[whose] or None),
+        (codes.OPTION_SEGMENTS, None if count is None else segments(count)),
+        (codes.OPTION_STALL_TIMEOUT_MS, None if stall is None else milliseconds(stall)),
+    )
     if (path is None) == (directory is None):
         raise ArgumentError("a download wants a path or a directory", "bad_argument")
     if overwrite and rename:

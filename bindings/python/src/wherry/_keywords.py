@@ -59,6 +59,8 @@ class CommonOptions(TypedDict, total=False):
     #: Statuses that are no refusals to `Response.raise_for_status`, such as (404, 410).
     accept_status: Iterable[int]
     max_retries: int
+    #: Seconds that a server may ask a download to wait before it is tried again.
+    max_retry_after: float
 
 class CacheKey(TypedDict, total=False):
     """The keywords that say which stored answer is meant."""
@@ -137,6 +139,12 @@ class DownloadOptions(CommonOptions, total=False):
     #: True takes a name with a number where the target exists.
     rename: bool
     make_directories: bool
+    #: How many connections bring the file: "auto", or 1 to 16.
+    segments: Union[int, str]
+    #: Seconds for which it may be slower than ``stall_bytes_per_second`` before it is `stalled`.
+    stall_timeout: float
+    #: Whose partials it goes on with: "url", "same_path" (another query), or "any".
+    partial_of: str
     #: The digest that the whole file must have, at most one of them.
     sha256: Optional[str]
     sha512: Optional[str]
@@ -170,7 +178,10 @@ class LiveSettings(TypedDict, total=False):
     cache_memory_bytes: int
     make_directories: bool
     durability: int
+    segments: Union[int, str]
     stall_bytes_per_second: int
+    stall_timeout: float
+    max_retry_after: float
     debug: bool
     app_version: Optional[str]
     user_agent: Optional[str]
@@ -217,6 +228,7 @@ keep_auth_across_hosts | False | True sends credentials on to other hosts after 
 json_only | False | True: an answer that is no JSON, or does not say that it is, is an error
 accept_status | none | further statuses that `raise_for_status` lets pass
 max_retries | 5 | how often a download goes on after a broken connection
+max_retry_after | 60 | seconds a server may ask a download to wait; more is `retry_later`
 """
 
 _BODY = """\
@@ -260,6 +272,9 @@ resume | True | False starts at the first byte, whatever an earlier run has kept
 overwrite | False | True replaces a target that exists
 rename | False | True takes a name with a number where the target exists
 make_directories | False | True makes the folders of the target
+segments | "auto" | connections for one file: as many as help, or 1 to 16
+stall_timeout | 10 | seconds of next to nothing that make it `stalled`
+partial_of | "url" | whose partials it goes on with: "url", "same_path" (any query), "any"
 sha256 | none | the digest that the whole file must have; at most one of these
 sha512 | none | the same
 sha1 | none | the same
@@ -287,7 +302,10 @@ cache_max_bytes | 268435456 | what stored answers may have on disk; the longest 
 cache_memory_bytes | 16777216 | what of them is held in memory
 make_directories | False | True makes the folders of download targets
 durability | 1 | downloads: 0 leaves it to the system, 1 makes checkpoints, 2 waits for the disk
-stall_bytes_per_second | 1000 | a download that is slower for 10 s is `stalled`
+segments | "auto" | connections for one download: as many as help, or 1 to 16
+stall_bytes_per_second | 1000 | a download that is slower for `stall_timeout` is `stalled`
+stall_timeout | 10 | seconds
+max_retry_after | 60 | seconds a server may ask a download to wait; more is `retry_later`
 debug | False | True writes what happens to stderr
 app_version | "1" | what was stored under another version counts as missing
 user_agent | "Wherry/..." | the User-Agent field

@@ -315,6 +315,24 @@ def http_version(value: Any) -> int:
     return versions[value]
 
 
+def milliseconds(seconds: Any) -> int:
+    """Seconds as the library counts them: so many that 0 is none at all."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise ArgumentError(f"seconds are a number, not {seconds!r}", "bad_value")
+    if not 0 <= seconds < 1e15:
+        raise ArgumentError(f"seconds cannot be {seconds!r}", "bad_value")
+    return max(1, round(seconds * 1000)) if seconds else 0
+
+
+def segments(count: Any) -> int:
+    """1 to 16, or "auto"."""
+    if count == "auto":
+        return 0
+    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= 16:
+        return count
+    raise ArgumentError(f'segments= is "auto" or 1 to 16, not {count!r}', "bad_value")
+
+
 def _number(option: int, convert: Callable[[Any], int] = int) -> Callable[[Draft, Any], None]:
     return lambda draft, value: draft.option(option, convert(value))
 
@@ -383,4 +401,5 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "keep_auth_across_hosts": _number(codes.OPTION_KEEP_AUTH_ACROSS_HOSTS),
     "json_only": _number(codes.OPTION_JSON_ONLY),
     "max_retries": _number(codes.OPTION_MAX_RETRIES),
+    "max_retry_after": _number(codes.OPTION_MAX_RETRY_AFTER_MS, milliseconds),
 }

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._request import array_style, http_version
+from ._request import array_style, http_version, milliseconds, segments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "cache_memory_bytes": (codes.OPTION_CACHE_MEMORY_BYTES, int),
     "make_directories": (codes.OPTION_MAKE_DIRECTORIES, int),
     "durability": (codes.OPTION_DURABILITY, int),
+    "segments": (codes.OPTION_SEGMENTS, segments),
     "stall_bytes_per_second": (codes.OPTION_STALL_BYTES_PER_SECOND, int),
+    "stall_timeout": (codes.OPTION_STALL_TIMEOUT_MS, milliseconds),
+    "max_retry_after": (codes.OPTION_MAX_RETRY_AFTER_MS, milliseconds),
     "debug": (codes.OPTION_DEBUG, int),
 }
 #: Settings that are text.

@@ -1,0 +1,36 @@
+// Wherry: numbers that only downloads take on the command line.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// `auto`, or 1 to 16.
+struct SegmentCount: ExpressibleByArgument, Sendable {
+    /// 0 for `auto`.
+    let count: Int
+
+    init?(argument: String) {
+        guard argument != "auto" else {
+            count = 0
+            return
+        }
+        guard let count = Int(argument), (1...16).contains(count) else { return nil }
+        self.count = count
+    }
+}
+
+/// `500k`, `2.5M` or plain bytes, a second; more than nothing.
+struct ByteRate: ExpressibleByArgument, Sendable {
+    let bytesPerSecond: Int64
+
+    init?(argument: String) {
+        let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9]
+        let factor = argument.last.flatMap { factors[$0] }
+        let digits = factor == nil ? argument[...] : argument.dropLast()
+        guard digits.allSatisfy({ $0.isASCII && $0.isNumber || $0 == "." }),
+            let number = Double(digits)
+        else { return nil }
+        let rate = (number * (factor ?? 1)).rounded()
+        guard rate >= 1, rate < 9e18 else { return nil }
+        bytesPerSecond = Int64(rate)
+    }
+}

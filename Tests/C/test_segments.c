@@ -1,0 +1,106 @@
+/* Wherry: rows D23 and D26 and rules DR14 to DR16, from C: several connections for one file
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+enum { SIZE = 8389385, CUT = 3000000 };
+
+static wherry_request *segmented(const char *url, int64_t segments) {
+  wherry_request *request = new_request("GET", url);
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_SEGMENTS, segments));
+  return request;
+}
+
+static void is_whole(const char *path) {
+  long found;
+  const char *bytes = check_read_file(path, &found);
+  CHECK_INT(found, SIZE);
+  CHECK(bytes != NULL && is_pattern(bytes, (size_t)found, 0));
+  CHECK_INT(check_entries(check_path(".")), 1);
+}
+
+TEST("D23 a number of connections brings a file, whatever the limit for a host is") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_PER_HOST, 2);
+  wherry_queue *queue = new_queue();
+  wherry_transfer *transfer = NULL;
+  const wherry_request *request =
+      segmented(server_url("/bytes/%d?hold=100000&gate=all", SIZE), 4);
+
+  REQUIRE_OK(wherry_client_download(client, request, check_path("a"), queue, NULL, &transfer));
+  keep_transfer(transfer);
+  REQUIRE(server_wait("requests=4"));
+  server_open("all");
+  outcome got = done_of(queue, transfer);
+
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK(!got.progress_fell);
+  CHECK_INT(got.last_done, SIZE);
+  CHECK_INT(server_count("peak_requests"), 4);
+  is_whole(check_path("a"));
+}
+
+TEST("D23 servers that know no ranges, refuse connections or change their file") {
+  const struct { const char *query; int64_t segments; } rows[] = {
+      {"ranges=0", 4},
+      {"ranges=0&accept_ranges=bytes", 4},
+      {"max_parallel=2&rate=16000000", 4},
+      {"seed=2&seed_next=1&hold=1000000&gate=never&times=1", 4},
+      {"cut=500000", 4},
+      {"bad_range=gap&bad_times=1", 4},
+      {"", 1}, {"", 16}, {"", 0}};
+  wherry_client *client = new_client(NULL);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *url = server_url("/bytes/%d?row=%zu&%s", SIZE, i, rows[i].query);
+    const char *path = check_path("a");
+    unlink(path);
+    outcome got = download(client, segmented(url, rows[i].segments), path);
+    CHECK_STATUS(got.status, WHERRY_OK);
+    is_whole(path);
+  }
+}
+
+TEST("D23 a number of connections beyond 16, and one below 0, is refused") {
+  wherry_request *request = new_request("GET", "http://127.0.0.1:1/");
+  CHECK_STATUS(wherry_request_set_option(request, WHERRY_OPTION_SEGMENTS, 17), WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_request_set_option(request, WHERRY_OPTION_SEGMENTS, -1), WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_request_set_option(request, WHERRY_OPTION_PARTIAL_OF, 3), WHERRY_E_ARGUMENT);
+}
+
+TEST("D26 a fresh link goes on with the partial of one that has expired") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRIES, 0);
+  const char *path = check_path("a");
+  const char *old =
+      server_url("/bytes/%d?sig=1&cut=%d&times=1&status_next=403&change_at=2", SIZE, CUT);
+  outcome got = download(client, new_request("GET", old), path);
+  CHECK_TEXT(got.reason, "truncated");
+  got = download(client, new_request("GET", old), path);
+  CHECK_TEXT(got.reason, "expired");
+  CHECK(got.partial != NULL);
+
+  wherry_request *fresh = new_request("GET", server_url("/bytes/%d?sig=2", SIZE));
+  REQUIRE_OK(wherry_request_set_option(fresh, WHERRY_OPTION_PARTIAL_OF, 1));
+  got = download(client, fresh, path);
+
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_INT(got.first_done, CUT);
+  is_whole(path);
+}
+
+TEST("DR15 the longest wait that a server may ask for") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRY_AFTER_MS, 4000);
+  const char *url = server_url("/bytes/1000?status_first=503&status_times=1&retry_after=5");
+  outcome got = download(client, new_request("GET", url), check_path("a"));
+  CHECK_TEXT(got.reason, "retry_later");
+}
+
+TEST("DR14 how long a download may stand still") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_STALL_TIMEOUT_MS, 200);
+  REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_RETRIES, 0));
+  REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_STALL_BYTES_PER_SECOND, 1000));
+  outcome got = download(
+      client, new_request("GET", server_url("/bytes/1000?stall=10&seconds=600")), check_path("a"));
+  CHECK_TEXT(got.reason, "stalled");
+}

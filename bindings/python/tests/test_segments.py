@@ -1,0 +1,124 @@
+# Wherry: several connections for one file, and what else a download can be told, in both clients
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any, Callable
+
+import pytest
+from conftest import PATIENT, Server
+from test_resume import digest, sha256
+
+import wherry
+
+SIZE, CUT = 8_389_385, 3_000_000
+
+Load = Callable[..., str]
+
+
+@pytest.fixture(params=["blocking", "asyncio"])
+def load(request: pytest.FixtureRequest) -> Load:
+    """Downloads and returns the path, or raises."""
+
+    def blocking(url: str, path: Any, **options: Any) -> str:
+        with wherry.Client(**PATIENT) as client:
+            return client.download(url, path, **options)
+
+    async def later(url: str, path: Any, options: Any) -> str:
+        async with wherry.AsyncClient(**PATIENT) as client:
+            return await client.download(url, path, **options)
+
+    def asynchronous(url: str, path: Any, **options: Any) -> str:
+        return asyncio.run(later(url, path, options))
+
+    return blocking if request.param == "blocking" else asynchronous
+
+
+def test_D23_a_number_of_connections_brings_a_file(server: Server, tmp_path: Any) -> None:
+    gate = server.gate()
+    with wherry.Client(max_per_host=2, **PATIENT) as client:
+        url = server.url(f"/bytes/{SIZE}", hold=100_000, gate=gate)
+        with client.start_download(url, tmp_path / "a", segments=4) as running:
+            server.wait(requests=4)
+            server.open_gate(gate)
+            path = running.wait()
+
+    assert sha256(path) == digest(server, SIZE)
+    assert os.listdir(tmp_path) == ["a"]
+    assert server.ask("/_stats")["peak_requests"] == 4
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"ranges": 0, "accept_ranges": "bytes"}, {"max_parallel": 2, "rate": 16_000_000},
+        {"cut": 500_000}, {"bad_range": "gap", "bad_times": 1}, {},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_D23_whatever_the_server_does_the_file_is_whole(
+    server: Server, load: Load, tmp_path: Any, query: Any
+) -> None:
+    path = load(server.url(f"/bytes/{SIZE}", **query), tmp_path / "a", segments=4)
+
+    assert sha256(path) == digest(server, SIZE)
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_D23_one_connection_and_as_many_as_help(
+    server: Server, load: Load, tmp_path: Any
+) -> None:
+    for count in (1, "auto"):
+        load(server.url(f"/bytes/{SIZE}"), tmp_path / str(count), segments=count)
+    assert server.ask("/_stats")["requests"] == 2
+
+
+@pytest.mark.parametrize("count", [0, 17, -1, "many", True, 2.0], ids=str)
+def test_D23_what_is_no_number_of_connections_is_refused(
+    server: Server, client: wherry.Client, tmp_path: Any, count: Any
+) -> None:
+    with pytest.raises(wherry.ArgumentError) as caught:
+        client.download(server.url("/bytes/10"), tmp_path / "a", segments=count)
+    assert caught.value.reason == "bad_value" and server.log() == []
+    with pytest.raises(wherry.ArgumentError):
+        wherry.Client(segments=count)
+
+
+def test_D26_a_fresh_link_goes_on_with_the_partial_of_one_that_has_expired(
+    server: Server, load: Load, tmp_path: Any
+) -> None:
+    old = server.url(
+        f"/bytes/{SIZE}", sig=1, cut=CUT, times=1, status_next=403, change_at=2
+    )
+    for reason in ("truncated", "expired"):
+        with pytest.raises(wherry.WherryError) as caught:
+            load(old, tmp_path / "a", max_retries=0)
+        assert caught.value.reason == reason and caught.value.partial_path
+
+    told: Any = []
+    fresh = server.url(f"/bytes/{SIZE}", sig=2)
+    path = load(fresh, tmp_path / "a", partial_of="same_path", progress=told.append)
+
+    assert sha256(path) == digest(server, SIZE)
+    assert told[0].resumed_at_bytes == CUT
+    with pytest.raises(wherry.ArgumentError):
+        load(fresh, tmp_path / "b", partial_of="mine")
+
+
+def test_DR14_DR15_how_long_a_download_stands_still_or_waits(
+    server: Server, load: Load, tmp_path: Any
+) -> None:
+    with pytest.raises(wherry.WherryError) as caught:
+        with wherry.Client(stall_bytes_per_second=1000, timeout=None) as client:
+            client.download(
+                server.url("/bytes/1000", stall=10, seconds=600), tmp_path / "a",
+                stall_timeout=0.2, max_retries=0,
+            )  # fmt: skip
+    assert caught.value.reason == "stalled"
+
+    later = server.url("/bytes/2000", status_first=503, status_times=1, retry_after=5)
+    with pytest.raises(wherry.WherryError) as caught:
+        load(later, tmp_path / "b", max_retry_after=4)
+    assert caught.value.reason == "retry_later"
+    assert caught.value.retry_after == 5
