@@ -135,6 +135,15 @@ typedef enum wherry_option {
   WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]= */
   WHERRY_OPTION_WANT_HEAD = 32,             /* R 0; 1: a HEAD event */
   WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: uploads of parts and downloads; 0; 1 */
+  WHERRY_OPTION_SKIP_BROKEN_IMAGES = 34,    /* BLR 0: a broken picture fails the form; 1: goes without */
+  /* BLR 0: one form with all pictures. n: a form of its own for each, with every other part, n at
+   * once, as an upload of that picture alone. One that fails keeps no other from being sent; any
+   * that failed makes DONE a failure, whose pictures tell which. Each picture's answer is
+   * wherry_list_response of wherry_transfer_list_images, that of DONE the first one's to blame. */
+  WHERRY_OPTION_SEPARATE_IMAGES = 35,
+  /* BLR 0; with SEPARATE_IMAGES how often a picture is sent again whose failure may pass, after 0.5,
+   * 1, 2... s or what the server asks for. The server may have it twice. */
+  WHERRY_OPTION_IMAGE_RETRIES = 36,
   WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 connections */
   WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 */
   WHERRY_OPTION_HTTP_CACHE = 50,            /* BL 0; 1: requests use the HTTP cache unasked */
@@ -447,6 +456,9 @@ wherry_status wherry_transfer_cancel(wherry_transfer *transfer);
 wherry_status wherry_transfer_discard(wherry_transfer *transfer);
 wherry_status wherry_transfer_progress(const wherry_transfer *transfer,
     wherry_progress *out_progress);
+/* The pictures of an upload in the order of adding, rows of wherry_list_image, as they stand now;
+ * also after the end. Empty while those of one form are being encoded, and for other transfers. */
+wherry_status wherry_transfer_list_images(const wherry_transfer *transfer, wherry_list **out_list);
 /* Streamed uploads, after WANT_BODY. Takes what fits; the next WANT_BODY tells of room for the
  * rest. Full is E_BUSY with nothing taken. */
 wherry_status wherry_transfer_write(wherry_transfer *transfer, const void *bytes, size_t count,
@@ -466,7 +478,7 @@ typedef enum wherry_event_kind {
   WHERRY_EVENT_BODY = 3,         /* a piece of a streamed body; free it and the stream goes on */
   WHERRY_EVENT_WANT_BODY = 4,    /* detail bytes have room at the offset */
   WHERRY_EVENT_STATE = 5,        /* detail is a wherry_state */
-  WHERRY_EVENT_IMAGE = 6,        /* picture number detail is encoded, or failed */
+  WHERRY_EVENT_IMAGE = 6,        /* picture number detail is encoded (separate: sent), or failed */
   WHERRY_EVENT_CACHED = 7,       /* a stored answer, before the network is asked */
   WHERRY_EVENT_DECISION = 8,     /* detail is a wherry_decision; section 9 */
   WHERRY_EVENT_DONE = 9          /* exactly one per transfer, and the last one */
@@ -637,8 +649,9 @@ typedef struct wherry_image_row {
   int32_t index;                            /* order of adding */
   int32_t status;                           /* wherry_status */
   int32_t width, height;                    /* as sent; 0 if it never got so far */
-  int32_t quality;  /* libjpeg's 1 to 100 if it was coded anew as JPEG; else 0 */
-  int32_t reserved; /* 0 */
+  int32_t quality;    /* libjpeg's 1 to 100 if it was coded anew as JPEG; else 0 */
+  int32_t http_code;  /* SEPARATE_IMAGES: of the answer to its own request; else 0 */
+  int64_t sent_bytes; /* SEPARATE_IMAGES: of its own request's body so far; else -1 */
 } wherry_image_row;
 
 typedef struct wherry_partial_row {
@@ -667,6 +680,9 @@ size_t wherry_list_count(const wherry_list *list);
 wherry_status wherry_list_transfer(const wherry_list *list, size_t index,
     wherry_transfer_row *out_row);
 wherry_status wherry_list_image(const wherry_list *list, size_t index, wherry_image_row *out_row);
+/* SEPARATE_IMAGES: the answer to that picture's own request, lent by the list; NULL where none came,
+ * and for every other list. */
+const wherry_response *wherry_list_response(const wherry_list *list, size_t index);
 wherry_status wherry_list_partial(const wherry_list *list, size_t index,
     wherry_partial_row *out_row);
 wherry_status wherry_list_entry(const wherry_list *list, size_t index, wherry_entry_row *out_row);
@@ -713,6 +729,9 @@ wherry_status wherry_response_json(const wherry_response *response, wherry_json 
 const char *wherry_response_suggested_name(const wherry_response *response);
 const char *wherry_response_remote_address(const wherry_response *response);
 wherry_status wherry_response_metrics(const wherry_response *response, wherry_metrics *out_metrics);
+/* The pictures of the upload that this answers, also those that were skipped, in the order of adding
+ * and in rows of wherry_list_image; empty for other answers. */
+wherry_status wherry_response_list_images(const wherry_response *response, wherry_list **out_list);
 
 /* ---- 13. Images ------------------------------------------------------------------------------ */
 

@@ -14,14 +14,20 @@ extension Client {
     /// - Parameters:
     ///   - name: of the form's fields: `photo` makes `photo0`, `photo1`.
     ///   - parameters: further fields of the form, beside the client's.
+    ///   - separately: so many at once, each in a request of its own
+    ///     (``/WherryCore/Request/separateImages``); `nil` sends one form.
+    ///   - skippingBroken: leaves out what cannot be read.
     /// - Throws: `no_images` for an empty list.
     public func upload(
         _ images: [Image], to url: String, name: String, compression: Compression = Compression(),
-        parameters: JSONObject = [:], headers: Headers = [:]
+        parameters: JSONObject = [:], headers: Headers = [:], separately: Int? = nil,
+        skippingBroken: Bool = false
     ) throws(WherryError) -> Upload {
         var request = Request(url, method: "POST")
         request.parameters = parameters
         request.headers = headers
+        request.separateImages = separately
+        if skippingBroken { request.skipsBrokenImages = true }
         request.body = .multipart(images.map { .image(name, $0, compression) })
         return try start(request)
     }

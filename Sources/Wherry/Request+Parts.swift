@@ -37,6 +37,31 @@ extension Request {
         set { imageNames = newValue?.rawValue }
     }
 
+    /// How many pictures are sent at once, each in a form of its own with every other part; `nil` takes
+    /// the client's, and 0, its default, makes one form of all.
+    ///
+    /// Picture n+1 is encoded while n is sent. One that fails keeps no other from being sent, but makes
+    /// the whole a failure, whose `failedImages` tells which. Limits of time are each request's own.
+    /// ``/Wherry/TransferHandle/images`` has each picture's answer.
+    public var separateImages: Int? {
+        get { value(of: .separateImages).map { Int($0) } }
+        set { set(.separateImages, newValue.map { Int64($0) }) }
+    }
+
+    /// How often a picture with a request of its own is sent again where its failure may pass, after a
+    /// rest; `nil` takes the client's, which is 0. The server may then have it twice.
+    public var imageRetries: Int? {
+        get { value(of: .imageRetries).map { Int($0) } }
+        set { set(.imageRetries, newValue.map { Int64($0) }) }
+    }
+
+    /// Whether pictures that cannot be read are left out, where they else fail the form before a byte is
+    /// sent; `nil` takes the client's, which does not. With none left, it fails all the same.
+    public var skipsBrokenImages: Bool? {
+        get { value(of: .skipBrokenImages).map { $0 == 1 } }
+        set { set(.skipBrokenImages, newValue.map { $0 ? 1 : 0 }) }
+    }
+
     /// The type JPEG pictures are sent as; `nil` takes the client's, which is "image/jpeg". Old
     /// servers want "image/jpg".
     public var jpegContentType: String? {

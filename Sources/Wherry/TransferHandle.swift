@@ -40,8 +40,12 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     /// comes and none was told.
     public var cached: Response? { get async { await events.cached() } }
 
-    /// What became of each picture of an upload so far, in the order of finishing.
-    public var images: [ImageOutcome] { events.images }
+    /// The pictures of an upload as they stand now, in the order of adding; while those of one form
+    /// are being encoded, the ones that are, in the order of finishing.
+    public var images: [ImageOutcome] {
+        let known = transfer.images
+        return known.isEmpty ? events.images : known
+    }
 
     /// Where it stands.
     public var state: TransferState { transfer.state }

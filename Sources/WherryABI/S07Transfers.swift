@@ -242,6 +242,16 @@ public func wherry_transfer_progress(
     }
 }
 
+@_cdecl("wherry_transfer_list_images") @implementation
+public func wherry_transfer_list_images(
+    _ transfer: OpaquePointer?, _ out_list: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_list)
+        try Handles.give(ListBox(images: try get(transfer).images), to: out)
+    }
+}
+
 @_cdecl("wherry_transfer_write") @implementation
 public func wherry_transfer_write(
     _ transfer: OpaquePointer?, _ bytes: UnsafeRawPointer?, _ count: Int,

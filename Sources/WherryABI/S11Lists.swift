@@ -38,6 +38,11 @@ public func wherry_list_image(
     }
 }
 
+@_cdecl("wherry_list_response") @implementation
+public func wherry_list_response(_ list: OpaquePointer?, _ index: Int) -> OpaquePointer? {
+    value(nil) { () throws(WherryError) in try Handles.get(list, ListBox.self).response(index) }
+}
+
 @_cdecl("wherry_list_partial") @implementation
 public func wherry_list_partial(
     _ list: OpaquePointer?, _ index: Int, _ out_row: UnsafeMutablePointer<wherry_partial_row>?

@@ -198,6 +198,16 @@ public func wherry_response_metrics(
     }
 }
 
+@_cdecl("wherry_response_list_images") @implementation
+public func wherry_response_list_images(
+    _ response: OpaquePointer?, _ out_list: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_list)
+        try Handles.give(ListBox(images: try get(response).response.images), to: out)
+    }
+}
+
 extension wherry_metrics {
     init(_ metrics: Response.Metrics) {
         self.init()

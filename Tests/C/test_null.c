@@ -120,6 +120,9 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK_INT(wherry_list_count(bad), 0);
   REFUSED(wherry_list_transfer(bad, 0, NULL));
   REFUSED(wherry_list_image(bad, 0, NULL));
+  CHECK(wherry_list_response(bad, 0) == NULL);
+  REFUSED(wherry_transfer_list_images(bad, NULL));
+  REFUSED(wherry_response_list_images(bad, NULL));
   REFUSED(wherry_list_partial(bad, 0, NULL));
   REFUSED(wherry_list_entry(bad, 0, NULL));
   REFUSED(wherry_response_copy(bad, NULL));

@@ -100,7 +100,7 @@ def test_a_refusal_shows_the_servers_words(server: Scope, pictures: list[pathlib
 @pytest.mark.parametrize(
     "arguments",
     [["--quality", "1.5"], ["--quality", "nan"], ["--quality", "-0.1"], ["--max-width", "0"], ["--max-bytes", "x"],
-     ["--format", "gif"], ["--names", "odd"], ["--field", "x"]])
+     ["--separate", "0"], ["--retries", "2"], ["--format", "gif"], ["--names", "odd"], ["--field", "x"]])
 def test_bad_options_exit_with_2(server: Scope, pictures: list[pathlib.Path], arguments: list[str]) -> None:
     assert wherry("upload", server.url("/upload-photo"), pictures[0], *arguments).status == 2
     assert server.requests() == []
@@ -108,3 +108,20 @@ def test_bad_options_exit_with_2(server: Scope, pictures: list[pathlib.Path], ar
 
 def test_no_picture_exits_with_2(server: Scope) -> None:
     assert wherry("upload", server.url("/upload-photo")).status == 2
+
+
+def test_pictures_go_one_by_one_and_fail_alone(
+    server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "text.jpg").write_text("no picture")
+
+    result = wherry("upload", server.url("/upload-photo"), pictures[0], tmp_path / "text.jpg", pictures[1],
+                    "--separate", "2", "--retries", "1")
+    skipped = wherry("upload", server.url("/upload-photo"), tmp_path / "text.jpg", pictures[1], "--skip-broken",
+                     "--json-output")
+
+    assert result.status == 8 and "Picture 2 (text.jpg) cannot be sent" in result.err
+    assert [request["method"] for request in server.requests()] == ["POST"] * 3
+    assert skipped.status == 0
+    assert [picture.get("error") for picture in skipped.json["pictures"]].count("bad_image") == 1
+    assert len(skipped.json["json"]["files"]) == 1

@@ -17,25 +17,38 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
 
     let rows: Rows
     private let texts = TextStore()
+    /// The answers to pictures' own requests, by row.
+    private let responses: [(response: Response?, handle: LentHandle)]
 
     init(images: [ImageOutcome]) {
         let texts = texts
         rows = .images(images.map { wherry_image_row($0, texts) })
+        responses = images.map { ($0.response, LentHandle()) }
+    }
+
+    /// A handle to the answer of a row, good as long as the list; `nil` where there is none.
+    func response(_ index: Int) -> OpaquePointer? {
+        guard responses.indices.contains(index), let response = responses[index].response
+        else { return nil }
+        return responses[index].handle.pointer { ResponseBox(response, isLent: true) }
     }
 
     init(transfers: [Transfer]) {
         let texts = texts
         rows = .transfers(transfers.map { wherry_transfer_row($0, texts) })
+        responses = []
     }
 
     init(partials: [PartialDownload]) {
         let texts = texts
         rows = .partials(partials.map { wherry_partial_row($0, texts) })
+        responses = []
     }
 
     init(entries: [ResponseCache.Entry]) {
         let texts = texts
         rows = .entries(entries.map { wherry_entry_row($0, texts) })
+        responses = []
     }
 
     var count: Int {
@@ -58,6 +71,8 @@ extension wherry_image_row {
         width = Int32(clamping: image.width)
         height = Int32(clamping: image.height)
         quality = Int32(clamping: image.quality ?? 0)
+        http_code = Int32(clamping: image.response?.status ?? 0)
+        sent_bytes = image.sentBytes
         if let error = image.error {
             reason = ReasonText.of(error.reasonWord)
             message = texts.lend(error.message)

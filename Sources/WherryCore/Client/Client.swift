@@ -178,7 +178,7 @@ public final class Client: Sendable {
         _ request: Request, observer: any TransferObserver, userData: UInt = 0,
         willBegin: (Transfer) -> Void = { _ in }
     ) throws(WherryError) -> Transfer {
-        let transfer = try makeTransfer(
+        let transfer: Transfer = try makeTransfer(
             request, settings: settings, observer: observer, userData: userData)
         try start(transfer, willBegin: willBegin)
         return transfer
@@ -203,6 +203,25 @@ public final class Client: Sendable {
     private func makeTransfer(
         _ request: Request, settings: ClientSettings, observer: any TransferObserver,
         userData: UInt
+    ) throws(WherryError) -> Transfer {
+        let made = try makeRequest(
+            request, settings: settings, observer: observer, userData: userData)
+        guard made.options[.separateImages] > 0, request.hasImages,
+            case .multipart(let parts) = request.body
+        else { return made }
+        guard !request.isStreamed else {
+            throw WherryError(
+                .badArgument, "The answers to several requests cannot be streamed as one")
+        }
+        return SeparateUpload(
+            request, parts, client: self, settings: settings, options: made.options,
+            observer: observer, userData: userData)
+    }
+
+    /// Makes the transfer of one request, which is not in the pool.
+    func makeRequest(
+        _ request: Request, settings: ClientSettings, observer: any TransferObserver,
+        userData: UInt = 0
     ) throws(WherryError) -> RequestTransfer {
         for value in request.overrides { try value.option.check(value.value, in: .request) }
         let options = settings.options.overridden(by: request.overrides)

@@ -25,6 +25,9 @@ package enum Option: Int32, CaseIterable, Sendable {
     case arrayStyle = 28
     case wantHead = 32
     case wantProgress = 33
+    case skipBrokenImages = 34
+    case separateImages = 35
+    case imageRetries = 36
     case maxPerHost = 40
     case maxConnections = 41
     case httpCache = 50
@@ -99,7 +102,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     package var range: ClosedRange<Int64> {
         switch self {
         case .maxRedirects: 0...100
-        case .maxRetries: 0...1000
+        case .maxRetries, .imageRetries, .separateImages: 0...1000
         case .httpVersion: 0...20
         case .acceptStatusMin, .acceptStatusMax: 100...999
         case .compressed, .arrayStyle, .targetExists, .durability, .partialOf: 0...2
@@ -109,7 +112,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .wantProgress: -1...1
         case .keepAuthAcrossHosts, .defaultParameters, .ignoreBase, .jsonOnly, .wantHead,
             .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory, .makeDirectories,
-            .debug:
+            .debug, .skipBrokenImages:
             0...1
         default: 0...Int64.max
         }

@@ -23,10 +23,15 @@ struct PictureJob: Sendable {
     private let nameStyle: Multipart.NameStyle
     private let jpegType: String
     private let milliseconds: Int64
+    /// What stands behind its field's name where that is counted.
+    private let fieldIndex: Int
 
     /// The pictures among the parts, in order.
+    ///
+    /// - Parameter isSeparate: each is the only one of its form.
     static func jobs(
-        of request: Request, _ parts: [Request.Part], settings: ClientSettings
+        of request: Request, _ parts: [Request.Part], settings: ClientSettings,
+        isSeparate: Bool = false
     ) -> [PictureJob] {
         let style = request.imageNames ?? settings.text(.imageNames) ?? "index"
         let jpegType = request.jpegType ?? settings.text(.jpegType) ?? "image/jpeg"
@@ -39,7 +44,8 @@ struct PictureJob: Sendable {
                     partIndex: partIndex, index: jobs.count, part: part, source: source,
                     compression: compression,
                     nameStyle: Multipart.NameStyle(rawValue: style) ?? .index,
-                    jpegType: jpegType, milliseconds: now))
+                    jpegType: jpegType, milliseconds: now,
+                    fieldIndex: isSeparate ? 0 : jobs.count))
         }
         return jobs
     }
@@ -55,7 +61,7 @@ struct PictureJob: Sendable {
             let fileName = part.fileName ?? Multipart.fileName(
                 milliseconds: milliseconds, index: index, extension: isPNG ? "png" : "jpg")
             let ready = Ready(
-                fieldName: nameStyle.name(part.name, index: index), fileName: fileName,
+                fieldName: nameStyle.name(part.name, index: fieldIndex), fileName: fileName,
                 contentType: isPNG ? "image/png" : jpegType, bytes: image.bytes)
             var outcome = outcome(fileName: fileName)
             outcome.originalBytes = image.originalByteCount.map { Int64($0) } ?? -1
@@ -67,14 +73,23 @@ struct PictureJob: Sendable {
         } catch {
             let name = givenName
             let failure = WherryError(error).with {
-                $0.message = "Picture \(index + 1) (\(name)) cannot be sent: \(error.message)"
+                $0.message = "\(label) cannot be sent: \(error.message)"
             }
             return (outcome(fileName: name, error: failure), nil)
         }
     }
 
+    /// The picture before anything was done for it.
+    var unsent: ImageOutcome { outcome(fileName: givenName) }
+
+    /// For people, who count from 1: "Picture 2 (beach.jpg)".
+    var label: String { "Picture \(index + 1) (\(givenName))" }
+
     private func outcome(fileName: String, error: WherryError? = nil) -> ImageOutcome {
-        ImageOutcome(index: index, fileName: fileName, error: error)
+        var outcome = ImageOutcome(index: index, fileName: fileName, error: error)
+        if case .file(let path) = source { outcome.givenName = path }
+        if let name = part.fileName { outcome.givenName = name }
+        return outcome
     }
 
     /// What a person knows the picture by, before it has a name of its own.

@@ -72,6 +72,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     package override var method: String { hops.withLock { $0.method } }
     package override var url: String { hops.withLock { RedirectRules.redacted($0.url.text) } }
 
+    package override var images: [ImageOutcome] { hops.withLock { $0.images } }
+
     package override var progress: Progress {
         hops.withLock { state in
             guard let exchange = state.exchange else { return state.lastProgress }
@@ -361,9 +363,15 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 fields.failedImages = images.map { image in
                     var image = image
                     if image.error == nil { image.error = error }
+                    // The form's own names say nothing to anybody.
+                    image.fileName = image.givenName ?? image.fileName
                     return image
                 }
             }
+        }
+        if !images.isEmpty {
+            outcome.response?.images = images
+            outcome.error = outcome.error?.with { $0.response?.images = images }
         }
         finish(outcome)
     }

@@ -45,9 +45,8 @@ package enum UploadEngine {
                 try form.addFile(
                     part.name, path: path, fileName: part.fileName, contentType: part.contentType)
             case .image:
-                guard let picture = pictures[index] else {
-                    throw WherryError(.internal, "A picture was not encoded before its form")
-                }
+                // Those that are missing were skipped, as asked.
+                guard let picture = pictures[index] else { continue }
                 try form.addBytes(
                     picture.fieldName, picture.bytes, fileName: picture.fileName,
                     contentType: part.contentType ?? picture.contentType)
@@ -102,7 +101,8 @@ package enum UploadEngine {
         _ pictures: [Int: PictureJob.Ready], _ transfer: Transfer
     ) -> Result<PreparedBody, WherryError> {
         let failed = outcomes.filter { $0.error != nil }
-        if let first = failed.first, let error = first.error {
+        let skips = transfer.options[.skipBrokenImages] == 1 && !pictures.isEmpty
+        if !skips, let first = failed.first, let error = first.error {
             let what = failed.count == 1 ? "" : "\(failed.count) of \(outcomes.count) pictures cannot be sent; "
             return .failure(
                 error.with {

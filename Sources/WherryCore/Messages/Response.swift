@@ -79,6 +79,9 @@ public struct Response: Sendable {
     private let storage: Storage
     /// The decoded body; empty if it was streamed or written to a file.
     public let body: Bytes
+    /// The pictures of the upload that this answers, in the order of adding; those that were skipped
+    /// have an error. Empty for other answers.
+    public package(set) var images: [ImageOutcome] = []
 
     package init(
         head: ResponseHead, body: Bytes, url: String, redirects: [Redirect] = [],

@@ -82,6 +82,9 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     public var state: TransferState { life.withLock { $0.cycle.state } }
     /// How far it has come; of an ended one how far it came.
     public var progress: Progress { Progress() }
+    /// The pictures of an upload in the order of adding, as they stand now. Empty while those of one
+    /// form are being encoded, and for other transfers.
+    public var images: [ImageOutcome] { [] }
 
     // MARK: Verbs
 

@@ -72,8 +72,14 @@ public struct ImageOutcome: Sendable {
     /// libjpeg's quality, 1 to 100, that it was coded anew with; `nil` for PNG and where the coded
     /// picture is the one that came.
     public var quality: Int?
+    /// Sent of the body of its own request; -1 where it has none (``Request/separateImages``).
+    public var sentBytes: Int64 = -1
+    /// The answer to its own request, where it has one and got one.
+    public var response: Response?
     /// Why it did not get through.
     public var error: WherryError?
+    /// What the program knows it by: the name or path it gave.
+    package var givenName: String?
 
     package init(
         index: Int, fileName: String, originalBytes: Int64 = -1, encodedBytes: Int64 = -1,

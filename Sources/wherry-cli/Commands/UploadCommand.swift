@@ -43,11 +43,32 @@ struct UploadCommand: NetworkCommand {
             valueName: "name=value"))
     var field: [PairArgument] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Send each picture in a request of its own, so many at once; what failed is told, and keeps no other back.",
+            valueName: "count"))
+    var separate: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --separate, how often a picture is sent again whose failure may pass. (default: 0)",
+            valueName: "count"))
+    var retries: Int?
+
+    @Flag(help: "Leave out pictures that cannot be read, instead of sending nothing.")
+    var skipBroken = false
+
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     mutating func validate() throws {
         if picture.isEmpty { throw ValidationError("There is no picture to upload.") }
+        if let separate, !(1...1000).contains(separate) {
+            throw ValidationError("--separate takes 1 to 1000, not \(separate).")
+        }
+        if let retries, !(0...1000).contains(retries) || separate == nil {
+            throw ValidationError("--retries takes 0 to 1000, and goes with --separate.")
+        }
     }
 
     mutating func perform(_ console: Console) async throws {
@@ -57,7 +78,8 @@ struct UploadCommand: NetworkCommand {
         let label =
             picture.count == 1 ? Self.lastComponent(picture[0]) : "\(picture.count) pictures"
         let listener = UploadListener(
-            console, named: label, pictures: picture.map(Self.lastComponent))
+            console, named: label, pictures: picture.map(Self.lastComponent),
+            skipBroken: skipBroken)
         let outcome = try await watch { observer throws(WherryError) in
             try client.send(request, observer: observer)
         } _: { event in
@@ -67,7 +89,8 @@ struct UploadCommand: NetworkCommand {
             listener.stop()
             if !console.isJSON {
                 // The complaint that follows is about the first, or about the upload as a whole.
-                for image in error.failedImages.dropFirst()
+                let isNamed = error.failedImages.count < 2 || separate == nil
+                for image in error.failedImages.dropFirst(isNamed ? 1 : 0)
                 where image.error?.message != error.message {
                     console.note(image.error?.message.printable ?? image.fileName.printable)
                 }
@@ -102,6 +125,9 @@ struct UploadCommand: NetworkCommand {
         var request = Request(url, method: "POST")
         request.body = .multipart(parts)
         request.imageNames = names.rawValue
+        request.separateImages = separate
+        request.imageRetries = retries
+        if skipBroken { request.skipsBrokenImages = true }
         try connection.addHeaders(to: &request)
         return request
     }
@@ -130,9 +156,11 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
     private let console: Console
     private let display: (any ProgressDisplay)?
     private let pictures: [String]
+    private let skipBroken: Bool
 
-    init(_ console: Console, named name: String, pictures: [String]) {
+    init(_ console: Console, named name: String, pictures: [String], skipBroken: Bool) {
         self.console = console
+        self.skipBroken = skipBroken
         self.pictures = pictures
         display = console.progress(named: name)
     }
@@ -152,7 +180,13 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
         var result: JSONObject = ["name": .string(name)]
         if let error = image.error {
             result["error"] = .string(error.reason)
+            if let response = image.response { result["status"] = JSON(response.status) }
+            if skipBroken, image.encodedBytes < 0, !console.isJSON {
+                display?.stop()
+                console.note(error.message.printable)
+            }
         } else {
+            if let response = image.response { result["status"] = JSON(response.status) }
             result["original_bytes"] = JSON(image.originalBytes)
             result["sent_bytes"] = JSON(image.encodedBytes)
             result["width"] = JSON(image.width)

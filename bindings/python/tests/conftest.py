@@ -70,6 +70,12 @@ class Server:
         """Waits until the counts of this test have been reached."""
         return dict(self.ask("/_wait", timeout=PATIENCE, **counts))
 
+    def script(self, name: str, steps: List[Dict[str, Any]]) -> None:
+        """What /s/NAME answers, step by step."""
+        url = self.base + "/_script?" + urllib.parse.urlencode({"key": self.key})
+        with urllib.request.urlopen(url, json.dumps({name: steps}).encode(), timeout=PATIENCE):
+            pass
+
     def open_gate(self, name: str) -> None:
         """Lets answers go on that wait at this gate."""
         self.ask("/_signal", gate=name)

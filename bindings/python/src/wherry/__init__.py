@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         AsyncDownload, Download, discard_partial, partial_ratio, partials,
     )  # fmt: skip
     from ._errors import (
-        ArgumentError, BusyError, CacheMissError, CancelledError, DecodeError, FailedImage,
-        FileError, ForkedError, HTTPStatusError, ImageError, InternalError, LimitError, NetworkError, StateError,
+        ArgumentError, BusyError, CacheMissError, CancelledError, DecodeError,
+        FileError, ForkedError, HTTPStatusError, ImageError, ImageResult, InternalError, LimitError, NetworkError, StateError,
         TimeoutError, TLSError, WherryError,
     )  # fmt: skip
     from ._headers import Headers
@@ -45,8 +45,8 @@ _HOMES = {
     "_cache": "AsyncCache Cache CacheEntry CacheUsage",
     "_client": "Client",
     "_download": "AsyncDownload Download discard_partial partial_ratio partials",
-    "_errors": "ArgumentError BusyError CacheMissError CancelledError DecodeError FailedImage FileError"
-    " ForkedError HTTPStatusError ImageError InternalError LimitError NetworkError StateError"
+    "_errors": "ArgumentError BusyError CacheMissError CancelledError DecodeError FileError"
+    " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError StateError"
     " TimeoutError TLSError WherryError",
     "_headers": "Headers",
     "_image": "Image ImageInfo",
@@ -62,8 +62,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [
     "ArgumentError", "AsyncCache", "AsyncClient", "AsyncDownload", "Basic", "Bearer", "BusyError",
     "Cache", "CacheEntry", "CacheMissError", "CacheUsage", "CancelledError", "Client", "Compression", "DecodeError", "Download",
-    "DownloadOptions", "FailedImage",
-    "FileError", "ForkedError", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo", "InternalError",
+    "DownloadOptions", "FileError", "ForkedError", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo", "ImageResult", "InternalError",
     "LimitError", "Metrics", "MockRequest", "MockTransport", "NetworkError", "Partial",
     "Progress", "RequestOptions", "Response", "Settings", "StateError", "StreamOptions", "TLSError", "Timeout", "TimeoutError",
     "TransferInfo", "UploadOptions", "WherryError", "Which", "client", "delete", "discard_partial", "download", "get", "head",

@@ -8,7 +8,7 @@ import ctypes
 import struct
 
 from . import _codes as codes
-from ._errors import CLASSES, ArgumentError, FailedImage, WherryError, shown
+from ._errors import CLASSES, ArgumentError, ImageResult, WherryError, shown
 from ._native import Library, load
 
 TYPE_CHECKING = False
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWER", "CACHE_USAGE", "IMAGE_INFO", "METRICS", "RECORD", "Cell", "Records", "Scratch",
     "address", "bytes_at", "check", "copy_text", "entry_rows", "error_at", "failed_images", "filled",
-    "freed", "last_error", "lib", "made", "memory_at", "progress_of", "raw_text_at", "scratch",
-    "rows", "text", "text_at", "transfer_rows", "partial_rows",
+    "freed", "image_results", "last_error", "lib", "made", "memory_at", "progress_of", "raw_text_at",
+    "rows", "scratch", "text", "text_at", "transfer_rows", "partial_rows",
 ]  # fmt: skip
 
 #: wherry_record, field by field, in the header's order.
@@ -40,7 +40,7 @@ PROGRESS = struct.Struct("=Q6q2iq")
 #: wherry_metrics behind its size.
 METRICS = struct.Struct("=Q8q4i")
 TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
-IMAGE_ROW = struct.Struct("=Q3Q2q6i")
+IMAGE_ROW = struct.Struct("=Q3Q2q6iq")
 #: wherry_image_info behind its size.
 IMAGE_INFO = struct.Struct("=Q3q8iIi")
 PARTIAL_ROW = struct.Struct("=Q3Q2qd")
@@ -295,15 +295,27 @@ def entry_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
         yield (*words, *numbers)
 
 
-def failed_images(handle: int) -> Tuple[FailedImage, ...]:
+def failed_images(handle: int) -> Tuple[ImageResult, ...]:
     """The pictures that did not get through, from an error."""
-    listing = made(lib.wherry_error_list_failed_images, handle)
-    found = []
-    for name, reason, message, _, _, index, status, *_ in rows(
-        listing, lib.wherry_list_image, IMAGE_ROW
-    ):
-        words = (text_at(name) or "", status, text_at(reason) or "", text_at(message) or "")
-        found.append(FailedImage(index, *words))
+    return image_results(made(lib.wherry_error_list_failed_images, handle))
+
+
+def image_results(
+    listing: int, answer: Optional[Callable[[int], Any]] = None
+) -> Tuple[ImageResult, ...]:
+    """The rows of a list of pictures, which is freed; ``answer`` makes a response of a lent one."""
+    found: List[ImageResult] = []
+    for row in rows(listing, lib.wherry_list_image, IMAGE_ROW):
+        name, reason, message, original, encoded, index, status, width, height, quality = row[:10]
+        lent = lib.wherry_list_response(listing, len(found)) if answer else None
+        found.append(
+            ImageResult(
+                index, text_at(name) or "", status, text_at(reason) or "", text_at(message) or "",
+                None if original < 0 else original, None if encoded < 0 else encoded,
+                width, height, quality or None, None if row[11] < 0 else row[11],
+                answer(lent) if answer and lent else None,
+            )
+        )  # fmt: skip
     return tuple(found)
 
 

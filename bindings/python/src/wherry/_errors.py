@@ -39,24 +39,63 @@ def shown(url: str) -> str:
     return head + "?..." if mark else url
 
 
-class FailedImage:
-    """A picture of an upload that did not get through."""
+class ImageResult:
+    """What became of one picture of an upload. Attributes:
 
-    __slots__ = ("index", "file_name", "status", "reason", "message")
+    ``index``          its place in the order of adding, from 0
+    ``file_name``      its name in the form; of a failed one what you gave it by, where you did
+    ``status``         0, or the C status of its failure: its own, or the request's as a whole
+    ``reason``, ``message``  why it did not get through; "" where it did
+    ``original_bytes``, ``encoded_bytes``  None if it never got so far, or is not known
+    ``width``, ``height``    in pixels, as it is sent; 0 if it never got so far
+    ``quality``        libjpeg's, 1 to 100; None where nothing was coded anew, and for PNG
+
+    And where it has a request of its own (``separate=``):
+
+    ``sent_bytes``     of that request's body so far; else None
+    ``response``       the answer to it, or None
+    """
+
+    __slots__ = (
+        "index", "file_name", "status", "reason", "message", "original_bytes", "encoded_bytes",
+        "width", "height", "quality", "sent_bytes", "response",
+    )  # fmt: skip
 
     def __init__(
-        self, index: int, file_name: str, status: int, reason: str, message: str
+        self,
+        index: int,
+        file_name: str,
+        status: int = 0,
+        reason: str = "",
+        message: str = "",
+        original_bytes: Optional[int] = None,
+        encoded_bytes: Optional[int] = None,
+        width: int = 0,
+        height: int = 0,
+        quality: Optional[int] = None,
+        sent_bytes: Optional[int] = None,
+        response: Optional[Response] = None,
     ) -> None:
-        #: Its place in the order of adding, from 0.
         self.index = index
         self.file_name = file_name
-        #: The C status: the picture's own, or the request's where that failed as a whole.
         self.status = status
         self.reason = reason
         self.message = message
+        self.original_bytes = original_bytes
+        self.encoded_bytes = encoded_bytes
+        self.width = width
+        self.height = height
+        self.quality = quality
+        self.sent_bytes = sent_bytes
+        self.response = response
+
+    @property
+    def ok(self) -> bool:
+        """Whether it got through."""
+        return not self.status
 
     def __repr__(self) -> str:
-        return f"<FailedImage {self.index} {self.file_name!r} {self.reason}>"
+        return f"<ImageResult {self.index} {self.file_name!r} {self.reason or 'ok'}>"
 
 
 #: C status -> the class that stands for it.
@@ -78,6 +117,7 @@ class WherryError(Exception):
     ``retry_after``   seconds the server asked us to wait
     ``partial_path``  the unfinished file that was kept of a download
     ``failed_images`` the pictures of an upload that did not get through
+    ``images``        all pictures of the upload, as far as they came
     ``response``      the answer, where one came
     ``context``       what the caller gave the request as ``context=``
     ``underlying``    the failure beneath this one
@@ -91,7 +131,8 @@ class WherryError(Exception):
     retryable: bool
     retry_after: Optional[float]
     partial_path: Optional[str]
-    failed_images: Tuple[FailedImage, ...]
+    failed_images: Tuple[ImageResult, ...]
+    images: Tuple[ImageResult, ...]
     response: Optional[Response]
     context: Any
     underlying: Optional[WherryError]
@@ -119,7 +160,9 @@ class WherryError(Exception):
         #: The unfinished file that was kept of a download, or None.
         self.partial_path: Optional[str] = details.get("partial_path")
         #: The pictures of an upload that did not get through.
-        self.failed_images: Tuple[FailedImage, ...] = details.get("failed_images", ())
+        self.failed_images: Tuple[ImageResult, ...] = details.get("failed_images", ())
+        #: All pictures of the upload, as far as they came.
+        self.images: Tuple[ImageResult, ...] = details.get("images", ())
         #: The answer, where one came.
         self.response: Optional[Response] = details.get("response")
         #: What the caller gave the request as ``context=``.

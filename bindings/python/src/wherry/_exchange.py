@@ -8,8 +8,8 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._bridge import (
-    METRICS, Cell, Records, bytes_at, check, error_at, failed_images, filled, freed, last_error, lib,
-    made, progress_of, raw_text_at, text, text_at,
+    METRICS, Cell, Records, bytes_at, check, error_at, failed_images, filled, freed, image_results,
+    last_error, lib, made, progress_of, raw_text_at, text, text_at,
 )  # fmt: skip
 from ._errors import TimeoutError, WherryError
 from ._metrics import Metrics
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ._body import Source
     from ._bridge import Record
+    from ._errors import ImageResult
     from ._request import Draft
 
 #: A wait is never longer, so that Ctrl-C is answered.
@@ -107,6 +108,8 @@ def settle(response: Response, record: Record, draft: Optional[Draft]) -> None:
             response._error = error_at(error)
             if draft is not None and draft.pictures:
                 response.failed_images = failed_images(error)
+        if draft is not None and draft.pictures:
+            response.images = images_of(record[1])
         return
     raise failure(record, response, draft)
 
@@ -120,11 +123,36 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
         error.context = draft.context
         if draft.pictures and handle:
             error.failed_images = failed_images(handle)
+            error.images = images_of(event)
     if record[7]:
         filled_in(response, record, draft)
         error.response = response
         error.http_status = error.http_status or record[7]
     return error
+
+
+def images_of(event: int) -> Tuple[ImageResult, ...]:
+    """The pictures of the transfer that an event is about, as they stand now."""
+    transfer = made(lib.wherry_event_open_transfer, event)
+    try:
+        return image_results(made(lib.wherry_transfer_list_images, transfer), lent_answer)
+    finally:
+        lib.wherry_transfer_free(transfer)
+
+
+def lent_answer(lent: int) -> Response:
+    """A copy of a lent response."""
+    count = Cell()
+    body = lib.wherry_response_body(lent, count.address)
+    head: List[str] = []
+    name, value = Cell(), Cell()
+    while lib.wherry_response_header_at(lent, len(head), name.address, value.address):
+        head.append(f"{text_at(name.take())}: {text_at(value.take())}\n")
+    found = lib.wherry_response_url(lent) or b""
+    return Response(
+        lib.wherry_response_http_code(lent), "".join(head).encode(),
+        bytes_at(body, count.take()) if body else b"", found.decode("utf-8", "replace"),
+    )  # fmt: skip
 
 
 def digests(event: int) -> Tuple[Tuple[str, str], ...]:
@@ -221,8 +249,10 @@ class Exchange:
 
     def _progress(self, record: Record) -> None:
         if self.on_progress is not None and self.error is None:
-            values = progress_of(lib.wherry_event_progress, record[1])
-            self.on_progress(Progress(values))
+            progress = Progress(progress_of(lib.wherry_event_progress, record[1]))
+            if self._draft.is_separate:
+                progress.images = images_of(record[1])
+            self.on_progress(progress)
 
     def fail(self, error: BaseException) -> None:
         """Cancels the transfer; `result` raises this error."""

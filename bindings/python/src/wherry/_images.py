@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from . import _codes as codes
 from ._bridge import lib, text
 from ._errors import ArgumentError
 from ._image import NativeImage, is_path, native_compression
@@ -31,8 +32,20 @@ def prepare(
         )
     settings = settings or Compression(quality)
     fields, progress = rest.pop("fields", None), rest.pop("progress", None)
+    separate = rest.pop("separate", 0)
+    numbers = [
+        (option, rest.pop(keyword))
+        for keyword, option in (
+            ("image_retries", codes.OPTION_IMAGE_RETRIES),
+            ("skip_broken", codes.OPTION_SKIP_BROKEN_IMAGES),
+        )
+        if keyword in rest
+    ]
     draft = client._draft(rest.pop("method", "POST"), url, rest)
     try:
+        draft.separate(separate)
+        for option, value in numbers:
+            draft.option(option, int(value))
         _add(draft, pictures, name, settings, fields)
         draft.set_progress(progress)
     except BaseException:

@@ -123,6 +123,13 @@ class UploadOptions(CommonOptions, total=False):
     compression: Optional[Compression]
     #: Fields beside the pictures.
     fields: Optional[Mapping[str, Any]]
+    #: So many pictures are sent at once, each in a request of its own with all fields; 0, the
+    #: default, sends one form. What fails keeps no other back; `Response.images` has each answer.
+    separate: int
+    #: With ``separate=``, how often a picture is sent again whose failure may pass; 0 by default.
+    image_retries: int
+    #: True leaves out pictures that cannot be read, which else fail the form before a byte is sent.
+    skip_broken: bool
     progress: Optional[Callable[[Progress], object]]
     #: "POST" by default.
     method: str
@@ -262,6 +269,9 @@ name | "image" | the parts are called name0, name1, ...
 quality | 1.0 | 0...1 for JPEG; 1, and what is outside, sends the original where it fits
 compression | none | a Compression: more than the quality
 fields | none | fields beside the pictures
+separate | 0 | so many pictures at once, each in a request of its own; 0 sends one form
+image_retries | 0 | with separate=, how often a picture is sent again whose failure may pass
+skip_broken | False | True leaves out pictures that cannot be read
 progress | none | called with a Progress while bytes move
 method | "POST" | the method
 """

@@ -142,6 +142,7 @@ wherry_status wherry_transfer_cancel(wherry_transfer *transfer);
 wherry_status wherry_transfer_discard(wherry_transfer *transfer);
 wherry_status wherry_transfer_progress(const wherry_transfer *transfer, wherry_progress
     *out_progress);
+wherry_status wherry_transfer_list_images(const wherry_transfer *transfer, wherry_list **out_list);
 wherry_status wherry_transfer_write(wherry_transfer *transfer, const void *bytes, size_t count,
     size_t *out_taken);
 wherry_status wherry_transfer_finish(wherry_transfer *transfer);
@@ -199,6 +200,7 @@ size_t wherry_list_count(const wherry_list *list);
 wherry_status wherry_list_transfer(const wherry_list *list, size_t index, wherry_transfer_row
     *out_row);
 wherry_status wherry_list_image(const wherry_list *list, size_t index, wherry_image_row *out_row);
+const wherry_response *wherry_list_response(const wherry_list *list, size_t index);
 wherry_status wherry_list_partial(const wherry_list *list, size_t index, wherry_partial_row
     *out_row);
 wherry_status wherry_list_entry(const wherry_list *list, size_t index, wherry_entry_row *out_row);
@@ -221,6 +223,7 @@ wherry_status wherry_response_json(const wherry_response *response, wherry_json 
 const char *wherry_response_suggested_name(const wherry_response *response);
 const char *wherry_response_remote_address(const wherry_response *response);
 wherry_status wherry_response_metrics(const wherry_response *response, wherry_metrics *out_metrics);
+wherry_status wherry_response_list_images(const wherry_response *response, wherry_list **out_list);
 // 13. Images
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
 wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);

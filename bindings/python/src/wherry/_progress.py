@@ -11,13 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional, Tuple
 
+    from ._errors import ImageResult
+
 
 class Progress:
     """How far a transfer has come; None is not known."""
 
     __slots__ = (
         "done_bytes", "total_bytes", "resumed_at_bytes", "wire_bytes", "bytes_per_second",
-        "remaining", "generation", "decoded_bytes",
+        "remaining", "generation", "decoded_bytes", "images",
     )  # fmt: skip
 
     def __init__(self, values: Tuple[int, ...]) -> None:
@@ -38,6 +40,8 @@ class Progress:
         self.generation = generation
         #: `done_bytes` as the program gets them: more where gzip is undone.
         self.decoded_bytes = decoded
+        #: How far each picture has come, of uploads with ``separate=``.
+        self.images: Tuple[ImageResult, ...] = ()
 
     @property
     def fraction(self) -> Optional[float]:

@@ -26,7 +26,7 @@ class Draft:
 
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
-        "wants_metrics", "on_cached", "store", "_cache_seconds", "_cache_policy",
+        "is_separate", "wants_metrics", "on_cached", "store", "_cache_seconds", "_cache_policy",
     )  # fmt: skip
 
     def __init__(self, method: Optional[str], url: str) -> None:
@@ -41,6 +41,7 @@ class Draft:
         self.accepted: FrozenSet[int] = frozenset()
         #: The pictures of an upload.
         self.pictures: List[NativeImage] = []
+        self.is_separate = False
         self.wants_metrics = False
         self.on_cached: Optional[Callable[[Response], object]] = None
         self.store: Optional[Callable[[Response], Union[bool, Sequence[str]]]] = None
@@ -188,6 +189,11 @@ class Draft:
 
     def option(self, option: int, value: int) -> None:
         check(lib.wherry_request_set_option(self.handle, option, value))
+
+    def separate(self, count: int) -> None:
+        """One request for each picture, so many at once."""
+        self.is_separate = count > 0
+        self.option(codes.OPTION_SEPARATE_IMAGES, int(count))
 
     def set_base(self, value: Union[str, Sequence[str]]) -> None:
         names = value if isinstance(value, str) else ",".join(value)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
-    from ._errors import FailedImage, WherryError
+    from ._errors import ImageResult, WherryError
     from ._metrics import Metrics
 
 
@@ -28,6 +28,7 @@ class Response:
     ``unchanged``     whether the body is that which ``on_cached=`` was given before
     ``history``       the redirects that led here, oldest first
     ``failed_images`` the pictures of an upload that did not get through
+    ``images``        all pictures of the upload, also those that were skipped, in order
     ``context``       what the caller gave the request as ``context=``
     ``metrics``       times, bytes and the like, where the request had ``metrics=True``
     """
@@ -49,7 +50,9 @@ class Response:
     #: The redirects that led here, oldest first.
     history: Tuple[Response, ...] = ()
     #: The pictures of an upload that did not get through.
-    failed_images: Tuple[FailedImage, ...] = ()
+    failed_images: Tuple[ImageResult, ...] = ()
+    #: All pictures of the upload, also those that were skipped, in order.
+    images: Tuple[ImageResult, ...] = ()
     #: What the caller gave the request as ``context=``.
     context: Any = None
     #: Times, bytes and the like, where the request had ``metrics=True``.
@@ -171,6 +174,7 @@ class Response:
             http_status=self.status_code,
             response=self,
             failed_images=self.failed_images,
+            images=self.images,
             retryable=cause is not None and cause.retryable,
             retry_after=None if cause is None else cause.retry_after,
             underlying=None if cause is None else cause.underlying,

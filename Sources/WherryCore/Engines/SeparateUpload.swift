@@ -1,0 +1,285 @@
+// Wherry: an upload with a request for each picture.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// Sends every picture in a form of its own, several at once: picture n+1 is encoded while n is
+/// sent, one that fails holds up no other, and only what failed is sent again (U22).
+package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded by `work`
+    private struct Work {
+        var plan: SeparatePlan
+        var outcomes: [ImageOutcome]
+        /// The pictures that are encoded and not through.
+        var ready: [Int: PictureJob.Ready] = [:]
+        /// What is being sent.
+        var running: [Int: RequestTransfer] = [:]
+        /// Of each picture's body, as far as it is known.
+        var lengths: [Int: Int64] = [:]
+        var sent: [Int: Int64] = [:]
+        var speed = SpeedMeter()
+        var isPaused = false
+    }
+
+    private let work: Lock<Work>
+    private let parts: [Request.Part]
+    private let jobs: [PictureJob]
+
+    init(
+        _ request: Request, _ parts: [Request.Part], client: Client, settings: ClientSettings,
+        options: OptionTable, observer: any TransferObserver, userData: UInt
+    ) {
+        self.parts = parts
+        let jobs = PictureJob.jobs(of: request, parts, settings: settings, isSeparate: true)
+        self.jobs = jobs
+        work = Lock(
+            Work(
+                plan: SeparatePlan(
+                    count: jobs.count, limit: Int(options[.separateImages]),
+                    retries: Int(options[.imageRetries])),
+                outcomes: jobs.map(\.unsent)))
+        super.init(
+            .upload, request, client: client, settings: settings, options: options,
+            observer: observer, userData: userData)
+    }
+
+    package override var url: String { address }
+    package override var images: [ImageOutcome] { work.withLock { $0.outcomes } }
+    package override var progress: Progress { work.withLock { Self.progress($0) } }
+
+    private static func progress(_ work: Work) -> Progress {
+        var progress = Progress()
+        progress.completed = work.sent.values.reduce(Int64(0)) { $0.addingSaturating($1) }
+        progress.wire = progress.completed
+        // What is not encoded has no length yet; a broken picture has none.
+        let isKnown = work.plan.pictures.allSatisfy { $0 != .waiting && $0 != .encoding }
+        if isKnown {
+            let total = work.lengths.values.reduce(Int64(0)) { $0.addingSaturating($1) }
+            progress.total = max(total, progress.completed)
+        }
+        progress.bytesPerSecond = work.speed.bytesPerSecond
+        if let total = progress.total {
+            progress.remaining = work.speed.remaining(total - progress.completed)
+        }
+        return progress
+    }
+
+    // MARK: Working
+
+    package override func begin(wake: Wake) {
+        become(.running, quiet: true)
+        goOn()
+    }
+
+    /// Begins what can be begun; called after every change.
+    private func goOn() {
+        let actions = work.withLock { $0.plan.next() }
+        for index in actions.encode {
+            client.workers.submit { [self] in encode(index) }
+        }
+        for index in actions.send { send(index) }
+        if actions.isOver { end() }
+    }
+
+    private func encode(_ index: Int) {
+        let (outcome, ready) = jobs[index].run(isCancelled: isCancelled)
+        work.withLock { work in
+            work.outcomes[index] = outcome
+            work.ready[index] = ready
+            work.plan.encoded(index, isSound: ready != nil)
+        }
+        if ready == nil { emit(.image(outcome)) }
+        goOn()
+    }
+
+    private func send(_ index: Int) {
+        do {
+            let child = try makeChild(index)
+            let isPaused = work.withLock { work in
+                work.running[index] = child
+                work.lengths[index] = child.bodyLength
+                return work.isPaused
+            }
+            if settings.options[.debug] == 1 { DebugLog.started(child) }
+            if isPaused { child.pause() }
+            child.begin(wake: .now)
+            // A cancel that came before the start found nothing to act on.
+            if isCancelled { child.cancel() }
+        } catch {
+            childEnded(index, TransferOutcome(error: error))
+        }
+    }
+
+    private func makeChild(_ index: Int) throws(WherryError) -> RequestTransfer {
+        guard let picture = work.withLock({ $0.ready[index] }) else {
+            throw WherryError(.internal, "A picture was not encoded before it was sent")
+        }
+        var own = request
+        own.set(.separateImages, 0)
+        own.set(.wantProgress, wantsProgress ? 1 : 0)
+        var parts: [Request.Part] = []
+        for (place, part) in self.parts.enumerated() {
+            if place == jobs[index].partIndex {
+                parts.append(
+                    Request.Part(
+                        name: picture.fieldName, content: .bytes(picture.bytes),
+                        fileName: picture.fileName,
+                        contentType: part.contentType ?? picture.contentType))
+            } else if case .image = part.content {
+                continue
+            } else {
+                parts.append(part)
+            }
+        }
+        own.body = .multipart(parts)
+        let observer = ChildObserver(self, index)
+        return try client.makeRequest(own, settings: settings, observer: observer)
+    }
+
+    private var wantsProgress: Bool { options[.wantProgress] != 0 }
+
+    fileprivate func childMoved(_ index: Int, _ progress: Progress) {
+        let sum = work.withLock { work -> Progress in
+            // Sent again it begins at 0, which is not told.
+            let sent = max(progress.completed, work.sent[index] ?? 0)
+            work.sent[index] = sent
+            work.outcomes[index].sentBytes = sent
+            let sum = work.sent.values.reduce(Int64(0)) { $0.addingSaturating($1) }
+            work.speed.add(sum, at: client.transport.clock.now())
+            return Self.progress(work)
+        }
+        emit(.progress(sum))
+    }
+
+    fileprivate func childEnded(_ index: Int, _ outcome: TransferOutcome) {
+        let mayRetry = outcome.error?.isRetryable ?? false
+        let sent = work.withLock { $0.running[index] }?.progress.completed ?? 0
+        let (attempt, image) = work.withLock { work -> (Int?, ImageOutcome) in
+            work.running[index] = nil
+            work.sent[index] = max(sent, work.sent[index] ?? 0)
+            work.outcomes[index].sentBytes = work.sent[index] ?? 0
+            let attempt = work.plan.ended(index, mayRetry: mayRetry)
+            guard attempt == nil else { return (attempt, work.outcomes[index]) }
+            work.ready[index] = nil
+            work.outcomes[index].response = outcome.response
+            work.outcomes[index].error = outcome.error.map { error in
+                error.with {
+                    $0.message = "\(jobs[index].label) was not sent: \(error.message)"
+                }
+            }
+            return (nil, work.outcomes[index])
+        }
+        if let attempt {
+            rest(index, Self.pause(before: attempt, outcome.error?.retryAfter))
+        } else {
+            emit(.image(image))
+        }
+        goOn()
+    }
+
+    /// As long as the server asks for, at least half a second, doubled each time, at most 30 s.
+    private static func pause(before attempt: Int, _ asked: Duration?) -> Int64 {
+        let doubled = Int64(500) << min(6, attempt - 1)
+        return max(min(doubled, 30_000), asked?.wholeMilliseconds ?? 0)
+    }
+
+    private func rest(_ index: Int, _ milliseconds: Int64) {
+        let clock = client.transport.clock
+        client.transport.schedule(at: clock.now().advanced(by: .milliseconds(milliseconds))) {
+            [weak self] in
+            guard let self else { return }
+            work.withLock { $0.plan.rested(index) }
+            goOn()
+        }
+    }
+
+    // MARK: Ending
+
+    private func end() {
+        let (images, progress) = work.withLock { ($0.outcomes, Self.progress($0)) }
+        let skips = options[.skipBrokenImages] == 1
+        // What was skipped as asked is told of, and is no failure; unless nothing else is left.
+        let failed = images.filter { $0.error != nil && !(skips && $0.encodedBytes < 0) }
+        let sent = images.first { $0.error == nil }
+        let blamed = failed.first ?? (sent == nil ? images.first : nil)
+        if wantsProgress, blamed == nil { emit(.progress(progress)) }
+        guard let blamed, var error = blamed.error else {
+            var response = sent?.response
+            response?.images = images
+            return finish(TransferOutcome(response: response))
+        }
+        if isCancelled { error = Self.cancelledError }
+        let missing = failed.isEmpty ? images : failed
+        let what = missing.count == 1 || isCancelled
+            ? "" : "\(missing.count) of \(images.count) pictures were not sent; "
+        var response = isCancelled ? nil : blamed.response
+        response?.images = images
+        finish(
+            TransferOutcome(
+                response: response,
+                error: error.with {
+                    $0.message = what + error.message
+                    $0.failedImages = missing
+                    $0.response = response
+                }))
+    }
+
+    package override func performCancel(discarding: Bool) {
+        let running = work.withLock { work in
+            for index in work.outcomes.indices
+            where [.waiting, .ready, .resting].contains(work.plan.pictures[index]) {
+                work.outcomes[index].error = Self.cancelledError
+                work.ready[index] = nil
+            }
+            work.plan.cancel()
+            return Array(work.running.values)
+        }
+        for child in running { child.cancel() }
+        goOn()
+    }
+
+    package override func applyPause() {
+        let isPaused = isPaused
+        let running = work.withLock { work in
+            work.isPaused = isPaused
+            work.speed.restart()
+            return Array(work.running.values)
+        }
+        for child in running {
+            if isPaused { child.pause() } else { child.resume() }
+        }
+    }
+}
+
+/// Hears of the request of one picture.
+private final class ChildObserver: TransferObserver {
+    private let upload: SeparateUpload
+    private let index: Int
+
+    init(_ upload: SeparateUpload, _ index: Int) {
+        self.upload = upload
+        self.index = index
+    }
+
+    func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        switch event {
+        case .progress(let progress): upload.childMoved(index, progress)
+        case .decision: upload.emit(event)
+        case .done(let outcome): upload.childEnded(index, outcome)
+        case .head, .cached, .body, .wantBody, .state, .image: break
+        }
+    }
+}
+
+extension RequestTransfer {
+    /// How long its body is; `nil` if that is not known.
+    var bodyLength: Int64? {
+        hops.withLock { work in
+            switch work.body.body {
+            case .none: 0
+            case .bytes(let bytes): Int64(bytes.count)
+            case .source(let source): source.length
+            }
+        }
+    }
+}
