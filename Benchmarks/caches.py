@@ -42,10 +42,12 @@ def peers_python() -> Optional[str]:
         with open(stamp, encoding="utf-8") as file:
             if file.read() == text:
                 return python
-    venv.create(folder, with_pip=True, clear=True)
     install = [python, "-m", "pip", "install", "--quiet", "--requirement", wanted]
-    if subprocess.run(install).returncode != 0:
-        print("left out, since pip could not install them:", ", ".join(PEERS), file=sys.stderr)
+    try:
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run(install, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"left out: {', '.join(PEERS)}: {error}", file=sys.stderr)
         return None
     with open(stamp, "w", encoding="utf-8") as file:
         file.write(text)
