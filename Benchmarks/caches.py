@@ -68,13 +68,13 @@ def hits(programs: Programs, folder: str, place: str, size: int, count: int) -> 
     store = os.path.join(folder, f"store-{size}")
     found = {"plain file, C": [programs.plain, os.path.join(folder, f"plain-{size}"), *shape]}
     if programs.c:
-        for call in ("read", "perform"):
+        for call in ("read", "perform", "perform-http"):
             found[f"C {call}"] = [programs.c, store, place, call, *shape]
         if programs.swift:
-            for call in ("read", "perform", "send"):
+            for call in ("read", "perform", "perform-http", "send", "send-http"):
                 found[f"Swift {call}"] = [*programs.swift, "cache", store, place, call, *shape]
         if programs.python:
-            for call in ("read", "get"):
+            for call in ("read", "get", "get-http"):
                 found[f"Python {call}"] = [*programs.python, call, store, place, *shape]
     if programs.peers:
         script = os.path.join(HERE, "python", "bench_cache.py")

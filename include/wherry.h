@@ -253,7 +253,7 @@ typedef enum wherry_cache_policy {
   WHERRY_CACHE_OFF = 0,          /* neither read nor write, in any cache */
   WHERRY_CACHE_USE = 1,          /* answer from the timed cache while good, else ask and write */
   WHERRY_CACHE_ONLY = 2,         /* never ask: E_CACHE_MISS, and why, if nothing is good */
-  WHERRY_CACHE_REFRESH = 3,      /* ask, and write if duration_ms > 0 */
+  WHERRY_CACHE_REFRESH = 3,      /* ask, and write if duration_ms > 0, or into the HTTP cache */
   WHERRY_CACHE_THEN_NETWORK = 4, /* a CACHED event if there is one, then ask: DONE is fresh */
   WHERRY_CACHE_PROTOCOL = 10,    /* the HTTP cache, as RFC 9111 says: the default where it is on */
   WHERRY_CACHE_RELOAD = 11,      /* the HTTP cache: read nothing, and write */
@@ -580,7 +580,8 @@ wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
 /* false makes the redirect itself the answer. */
 wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
 /* without_headers: names kept out of the store, "Set-Cookie, X-Trace"; may be NULL. What a new answer
- * would have replaced is gone, also where it is not stored itself. */
+ * would have replaced is gone, also where it is not stored itself. 304 and answers to HEAD, which only
+ * freshen what is stored, are not asked about; and nothing is validated in the background. */
 wherry_status wherry_event_answer_store(wherry_event *event, bool store,
     const char *without_headers);
 /* Fits every question: end the transfer with E_CANCELLED and this sentence. */
@@ -668,7 +669,7 @@ typedef struct wherry_entry_row {
   const char *method;
   const char *url;      /* of the request: absolute; with its query only of the HTTP cache */
   int64_t stored_at_ms; /* since 1970 */
-  int64_t fresh_for_ms; /* from now on; 0 of the HTTP cache: it would ask first */
+  int64_t fresh_for_ms; /* from now on; 0: the HTTP cache would ask first */
   int64_t body_bytes;
   int32_t http_code;
   int32_t store; /* wherry_cache_store */

@@ -6,6 +6,8 @@
  *       perform  wherry_client_perform, which never reaches the network
  *       open     a client of its own for every hit: what opening the store adds
  *       clear    wherry_client_clear_cache of one URL; what it cleared is stored again afterwards
+ *       read-http, perform-http
+ *                the same of the HTTP cache
  *
  * Entries that are not there yet are stored first. */
 #include <wherry.h>
@@ -17,7 +19,7 @@ enum { REQUESTS = 1024, DAY_MS = 86400000 };
 static const char *folder;
 static wherry_client *client;
 static wherry_request *requests[REQUESTS];
-static bool in_memory;
+static bool in_memory, is_http;
 static size_t size;
 static char *body;
 
@@ -31,13 +33,16 @@ static void url_of(long number, char url[64]) {
   snprintf(url, 64, "http://bench.invalid/items/%ld", number);
 }
 
-/* What a request says about the cache is all that would differ for another one. */
 static wherry_request *ask(long number) {
   wherry_request *request = NULL;
   char url[64];
   url_of(number, url);
   check(wherry_request_new("GET", url, &request));
-  check(wherry_request_set_cache(request, WHERRY_CACHE_USE, DAY_MS));
+  if (is_http) {
+    check(wherry_request_set_cache(request, WHERRY_CACHE_PROTOCOL, 0));
+  } else {
+    check(wherry_request_set_cache(request, WHERRY_CACHE_USE, DAY_MS));
+  }
   return request;
 }
 
@@ -122,11 +127,12 @@ static bool is_full(long entries) {
 }
 
 int main(int count, char **arguments) {
-  static const char usage[] = "bench_cache FOLDER memory|disk read|perform|open|clear SIZE ENTRIES COUNT";
+  static const char usage[] = "bench_cache FOLDER memory|disk read|read-http|perform|perform-http|open|clear SIZE ENTRIES COUNT";
   if (count != 7) bench_fail("usage", usage);
   const char *call = arguments[3];
   folder = arguments[1];
   in_memory = strcmp(arguments[2], "memory") == 0;
+  is_http = strcmp(call, "read-http") == 0 || strcmp(call, "perform-http") == 0;
   size = (size_t)atol(arguments[4]);
   long entries = atol(arguments[5]), times = atol(arguments[6]), failed = 0;
   body = malloc(size);
@@ -136,9 +142,9 @@ int main(int count, char **arguments) {
   for (long i = 0; i < used; i++) requests[i] = ask(i);
   client = open_client(NULL);
   if (!is_full(entries)) fill(entries);
-  if (strcmp(call, "read") == 0) {
+  if (strncmp(call, "read", 4) == 0) {
     failed = bench_each(used, times, used, read_one);
-  } else if (strcmp(call, "perform") == 0) {
+  } else if (strncmp(call, "perform", 7) == 0) {
     failed = bench_each(used, times, used, perform_one);
   } else if (strcmp(call, "open") == 0) {
     check(wherry_client_free(client));

@@ -20,7 +20,8 @@ public struct Decisions: Sendable {
 
     /// Asked before an answer of the network goes into a cache, of each that would have it: whether
     /// it does, and with which header fields left out (K13). Throwing ends the transfer with
-    /// `refused`.
+    /// `refused`. A 304 and an answer to HEAD, which only freshen what is stored, are not asked about.
+    /// What is stale is then never validated in the background: the request waits for it.
     public var store: (@Sendable (Response) async throws -> Storing)?
 
     /// What becomes of an answer that could be stored. What it would have taken the place of is gone

@@ -16,13 +16,16 @@ package final class WorkerPool: Sendable {
     }
     private let state = Monitor(State())
     private let limit: Int
+    private let forkGeneration = ForkGuard.current
 
     package init(limit: Int = max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))) {
         self.limit = max(1, limit)
     }
 
-    /// Queues a job. Runs it on the caller's thread if no thread can be had at all.
+    /// Queues a job. Runs it on the caller's thread if no thread can be had at all, and in a forked
+    /// child, which has none of them.
     package func submit(_ job: @escaping @Sendable () -> Void) {
+        guard ForkGuard.current == forkGeneration else { return job() }
         let runHere = state.update { state -> Bool in
             guard !state.closed else { return true }
             state.jobs.append(job)
@@ -43,6 +46,7 @@ package final class WorkerPool: Sendable {
     /// Finishes every queued job and ends the threads. From inside a job it does not wait for that
     /// job's thread, which ends by itself.
     package func close() {
+        guard ForkGuard.current == forkGeneration else { return }
         let threads = state.update { state in
             state.closed = true
             let threads = state.threads

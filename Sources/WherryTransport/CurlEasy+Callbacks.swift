@@ -314,9 +314,8 @@ extension CurlEasy {
     }
 
     private func tooLarge(_ exchange: Exchange, _ limit: Int64) -> Bool {
-        fail(
-            exchange, .tooLarge,
-            "The body is larger than the limit of \(limit) bytes; raise it, stream the body or download it")
+        if exchange.state.failure == nil { exchange.state.failure = .tooLarge(limit) }
+        return false
     }
 
     private func fail(

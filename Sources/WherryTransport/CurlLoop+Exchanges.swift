@@ -250,7 +250,7 @@ extension CurlLoop {
         flush(exchange)
         result.head = exchange.state.head
         result.body = exchange.state.collected.take()
-        result.isComplete = exchange.state.hasWholeBody
+        result.isComplete = exchange.state.hasWholeBody && exchange.isGathering
         switch exchange.state.decoding {
         case .ours, .curl: result.isDecoded = true
         case .none, .impossible: break

@@ -16,6 +16,14 @@ extension Exchange {
         }
     }
 
+    /// What comes of the body is in the result.
+    var isGathering: Bool {
+        switch state.disposition {
+        case .collect, .skim: true
+        case .discard, .deliver, .abort: false
+        }
+    }
+
     /// The nearest deadline of an exchange that is carried out, and the error if it is reached. For
     /// the thread of its transport.
     ///

@@ -144,7 +144,7 @@ package struct ExchangeResult: Sendable {
     package var isLengthUnverified = false
     /// The transport has undone the content coding of the body.
     package var isDecoded = false
-    /// The body was read to its end, whoever got it.
+    /// All of the body is in the result: it was read to its end, and gathered.
     package var isComplete = true
 
     package init() {}

@@ -145,7 +145,7 @@ extension StubTransport {
             }
         case .collect(let limit):
             if hasBody(run), let length = head.contentLength, length > limit {
-                finish(run, Self.limitError(limit))
+                finish(run, .tooLarge(limit))
             }
         case .discard, .skim: break
         }
@@ -156,13 +156,6 @@ extension StubTransport {
             && run.outcome.status != 304
     }
 
-    private static func limitError(_ limit: Int64) -> TransportError {
-        TransportError(
-            .tooLarge,
-            "The body is larger than the limit of \(limit) bytes; raise it, stream the body or download it"
-        )
-    }
-
     private func receive(_ run: StubRun, from offset: Int) {
         let exchange = run.exchange
         let body = hasBody(run) ? run.outcome.body : Bytes()
@@ -170,7 +163,7 @@ extension StubTransport {
         var count = body.count - offset
         switch exchange.state.disposition {
         case .collect(let limit):
-            guard Int64(body.count) <= limit else { return finish(run, Self.limitError(limit)) }
+            guard Int64(body.count) <= limit else { return finish(run, .tooLarge(limit)) }
             guard body.withUnsafeBytes({ exchange.state.collected.append($0) }) else {
                 return finish(run, TransportError(.noMemory, "No memory for the body"))
             }
@@ -225,7 +218,7 @@ extension StubTransport {
         result.head = exchange.state.head
         result.body = exchange.state.collected.take()
         result.error = error
-        result.isComplete = error == nil
+        result.isComplete = error == nil && exchange.isGathering
         result.metrics.queued = exchange.state.started.since(exchange.state.submitted) / 1000
         result.metrics.total = now.since(exchange.state.started) / 1000
         result.metrics.sent = exchange.sent

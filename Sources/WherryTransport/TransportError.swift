@@ -47,6 +47,13 @@ package struct TransportError: Error, Sendable {
     /// The errno, or 0.
     package var osCode: Int32
 
+    /// A body of more decoded bytes than are to be collected.
+    package static func tooLarge(_ limit: Int64) -> TransportError {
+        TransportError(
+            .tooLarge,
+            "The body is larger than the limit of \(limit) bytes; raise it, stream the body or download it")
+    }
+
     package init(_ kind: Kind, _ message: String, curlCode: Int32 = 0, osCode: Int32 = 0) {
         self.kind = kind
         self.message = message

@@ -46,6 +46,40 @@ import WherrySystem
         }
     }
 
+    @Test("M12 in a forked child a request that a cache would serve ends as any other")
+    func childWithCache() async throws {
+        await #expect(processExitsWith: .success) {
+            let scope = try TestServer.shared.scope()
+            let folder = try TemporaryFolder()
+            let client = try makeClient(scope) {
+                $0.storageDirectory = folder.file("storage")
+                $0.usesHTTPCache = true
+            }
+            let request = Request("cache?control=max-age%3D60", method: "GET")
+            // A worker has been started by then, and waits for more.
+            try #require(try await client.send(request).status == 200)
+            try #require(try await client.send(request).isFromCache)
+            let pid = try forked {
+                alarm(600)
+                let first = EndNote()
+                guard (try? client.send(request, observer: first)) != nil else { return 1 }
+                // Out of the store still, and by this very thread.
+                guard first.outcome?.response?.isFromCache == true else { return 2 }
+                var other = request
+                other.cachePolicy = .reload
+                let second = EndNote()
+                guard (try? client.send(other, observer: second)) != nil else { return 3 }
+                guard second.outcome?.error?.reason == "forked" else { return 4 }
+                client.close()
+                return 0
+            }
+            var status: Int32 = -1
+            try #require(waitpid(pid, &status, 0) == pid)
+            try #require(status == 0, "the child ended with \(status >> 8), signal \(status & 127)")
+            client.close()
+        }
+    }
+
     @Test("M12 a client and its transfer may be let go of in their own events")
     func lettingGo() async throws {
         let scope = try TestServer.shared.scope()
@@ -89,5 +123,15 @@ private final class LettingGo: TransferObserver {
                     returning: ended.wait { $0 } ?? TransferOutcome(error: nil))
             }.start()
         }
+    }
+}
+
+/// Notes how a transfer ended.
+private final class EndNote: TransferObserver {
+    private let end = Guarded<TransferOutcome?>(nil)
+    var outcome: TransferOutcome? { end.withLock { $0 } }
+
+    func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        if case .done(let outcome) = event { end.withLock { $0 = outcome } }
     }
 }

@@ -13,7 +13,8 @@ struct CacheBench {
     let requests: [Request]
     let size: Int
 
-    init(folder: String, inMemory: Bool, size: Int, entries: Int) throws {
+    /// - Parameter isHTTP: the HTTP cache, in place of the timed one.
+    init(folder: String, inMemory: Bool, size: Int, entries: Int, isHTTP: Bool) throws {
         client = try Client {
             $0.storageDirectory = folder
             $0.cacheMaxBytes = 1 << 40
@@ -21,8 +22,8 @@ struct CacheBench {
         }
         requests = (0..<min(entries, Self.most)).map { number in
             var request = Request("http://bench.invalid/items/\(number)", method: "GET")
-            request.cachePolicy = .use
-            request.cacheDuration = .seconds(86_400)
+            request.cachePolicy = isHTTP ? .protocol : .use
+            if !isHTTP { request.cacheDuration = .seconds(86_400) }
             return request
         }
         self.size = size
@@ -36,7 +37,7 @@ struct CacheBench {
     func run(_ call: String, times: Int) throws {
         switch call {
         case "read": measure(times) { isHit(try client.cache.response(to: $0)) }
-        case "perform": measure(times) { isHit(try client.perform($0)) }
+        case "perform", "perform-http": measure(times) { isHit(try client.perform($0)) }
         default: usage()
         }
     }

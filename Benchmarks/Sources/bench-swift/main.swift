@@ -111,8 +111,9 @@ func cache(_ words: [String]) async throws {
         let times = Int(words[7]), size > 0, entries > 0, times > 0
     else { usage() }
     let bench = try CacheBench(
-        folder: words[2], inMemory: words[3] == "memory", size: size, entries: entries)
-    if words[4] == "send" {
+        folder: words[2], inMemory: words[3] == "memory", size: size, entries: entries,
+        isHTTP: words[4].hasSuffix("-http"))
+    if words[4].hasPrefix("send") {
         try await bench.send(times: times)
     } else {
         try bench.run(words[4], times: times)

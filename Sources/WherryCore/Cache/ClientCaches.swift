@@ -1,6 +1,7 @@
 // Wherry: the caches of a client.
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import WherrySystem
 
 /// Opens the stores below the client's folder when they are first needed.
@@ -19,6 +20,10 @@ package final class ClientCaches: Sendable {
     private let workers: WorkerPool
     private let clock: any Clock
     private let state: Lock<State>
+    private let isHTTPOpen = Atomic(false)
+
+    /// Whether this client has used its HTTP cache.
+    package var hasHTTP: Bool { isHTTPOpen.load(ordering: .relaxed) }
 
     package init(
         folder: StorageFolder, workers: WorkerPool, clock: any Clock, options: OptionTable
@@ -55,6 +60,7 @@ package final class ClientCaches: Sendable {
         return state.withLock { state in
             if let http = state.http { return http }
             state.http = store
+            isHTTPOpen.store(true, ordering: .relaxed)
             store.setMemoryLimit(state.memoryLimit)
             store.entries.setLimit(state.diskLimit)
             if state.isClosed { store.entries.close() }

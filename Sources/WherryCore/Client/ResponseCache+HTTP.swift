@@ -21,7 +21,7 @@ extension ResponseCache {
     ) throws(WherryError) -> Response {
         guard let store = try client.caches.existingHTTP() else { throw TimedRefusal.missing.error }
         let isAnyAge = policy == .anyAge || policy == .anyAgeOnly
-        var http = try caching(
+        let http = try caching(
             request, isAnyAge ? .anyAgeOnly : .byProtocol, store, settings)
         switch http.decide() {
         case .answer(let answer), .answerAndRevalidate(let answer, _):
@@ -43,9 +43,11 @@ extension ResponseCache {
         let headers = try RequestPlanner.fields(
             of: request, contentType: nil, hasBody: false, settings: settings, crossOrigin: false,
             lostBody: false)
+        // Only whether there is one counts.
+        let hasBody = if case .none = request.body { false } else { true }
         let asked = RequestPlanner.exchange(
-            method: method, url: url, headers: headers, body: .none, settings: settings,
-            options: options, deadline: .never)
+            method: method, url: url, headers: headers, body: hasBody ? .bytes(Bytes()) : .none,
+            settings: settings, options: options, deadline: .never)
         return HTTPCaching(
             asked, isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
             policy: policy, store: store, clock: client.transport.clock)

@@ -103,8 +103,9 @@ public struct ResponseCache: Sendable {
         }
     }
 
-    /// What is stored and good: all, that of a URL, or that of a URL and a method (K8). What is no
-    /// longer good is deleted and left out.
+    /// What is stored: all, that of a URL, or that of a URL and a method (K8). What is no longer good
+    /// in the timed cache is deleted and left out; what is stale in the HTTP cache is told, since it
+    /// may serve once more.
     ///
     /// - Parameters:
     ///   - url: `nil` for all.
@@ -136,7 +137,7 @@ public struct ResponseCache: Sendable {
 
     /// The answer of a listed entry.
     ///
-    /// - Throws: `missing` if it is gone, or no longer good.
+    /// - Throws: `missing` if it is gone, or no longer good in the timed cache.
     public func response(of entry: Entry) throws(WherryError) -> Response {
         try response(id: entry.id)
     }

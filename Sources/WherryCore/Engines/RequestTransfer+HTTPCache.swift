@@ -15,49 +15,68 @@ extension RequestTransfer {
             let http = caching.http(
                 for: request, exchange.request, settings, client.transport.clock)
         else { return pass(caching, request, exchange, wake: wake) }
+        guard http.reads else {
+            // Nothing is waited for, but an end is told as late as any other.
+            let decision = http.decide()
+            if case .network = decision { return carryOut(decision, http, exchange, wake: wake) }
+            return after(wake) { [self] in carryOut(decision, http, exchange, wake: .now) }
+        }
         if case .never = wake { return decide(http, caching, exchange, wake: wake) }
-        guard http.reads else { return decide(http, caching, exchange, wake: wake) }
         client.workers.submit { [self] in decide(http, caching, exchange, wake: .now) }
+    }
+
+    /// Runs what may end the transfer: never inside of a starting call that does not wait for it.
+    private func after(_ wake: Wake, _ body: @escaping @Sendable () -> Void) {
+        if case .never = wake { return body() }
+        client.workers.submit(body)
     }
 
     /// Goes on where there is no HTTP cache for this request.
     private func pass(
         _ caching: TransferCaching, _ request: Request, _ exchange: Exchange, wake: Wake
     ) {
-        guard request.cachePolicy != .anyAgeOnly else {
-            return end(TransferOutcome(error: caching.failure ?? Self.missError))
+        guard request.cachePolicy == .anyAgeOnly else { return dispatch(exchange, nil, wake: wake) }
+        after(wake) { [self] in
+            end(TransferOutcome(error: caching.failure ?? TimedRefusal.missing.error))
         }
-        dispatch(exchange, nil, wake: wake)
     }
-
-    private static let missError = TimedRefusal.missing.error
 
     private func decide(
         _ http: HTTPCaching, _ caching: TransferCaching, _ exchange: Exchange, wake: Wake
     ) {
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-        var http = http
         if http.options.policy == .validate { show(http, caching) }
-        let decision = http.decide()
+        carryOut(http.decide(), http, exchange, wake: wake)
+    }
+
+    private func carryOut(
+        _ decision: CacheDecision, _ http: HTTPCaching, _ exchange: Exchange, wake: Wake
+    ) {
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
         switch decision {
         case .answer(let answer): give(answer)
         case .answerAndRevalidate(let answer, let plan):
-            http.plan = plan
+            // Nobody could be asked what is to be stored behind the request's back.
+            if decisions.contains(.store) { return ask(plan, http, exchange, wake: wake) }
             Revalidation.start(http, client, options)
             give(answer)
-        case .network(let plan):
-            http.plan = plan
-            let isPlain = plan.fields.isEmpty
-            dispatch(
-                isPlain ? exchange : Exchange(http.planned, receiver: self), http, wake: wake)
+        case .network(let plan): ask(plan, http, exchange, wake: wake)
         case .gatewayTimeout:
             // An answer of our own: the request wanted the cache alone (RFC 9111, 5.2.1.7).
             var result = ExchangeResult()
             result.head = ResponseHead(status: 504, block: Bytes())
+            tellHead(of: result)
             arrive(result)
-        case .miss: end(TransferOutcome(error: Self.missError))
+        case .miss: end(TransferOutcome(error: TimedRefusal.missing.error))
         }
+    }
+
+    private func ask(
+        _ plan: NetworkPlan, _ http: HTTPCaching, _ exchange: Exchange, wake: Wake
+    ) {
+        http.plan = plan
+        let isPlain = plan.fields.isEmpty
+        dispatch(isPlain ? exchange : Exchange(http.planned, receiver: self), http, wake: wake)
     }
 
     /// Tells what is stored, before the network is asked, if the request would accept it from there
@@ -82,16 +101,30 @@ extension RequestTransfer {
     }
 
     private func arrive(_ result: ExchangeResult, _ answer: CachedAnswer) {
-        if options[.wantHead] == 1, let head = result.head, case .answer = step(after: head) {
-            emit(.head(response(head, Bytes(), result, answer.marks)))
+        tellHead(of: result, answer.marks)
+        guard let error = tooLarge(result.body) else {
+            return arrive(result, marks: answer.marks)
         }
-        arrive(result, marks: answer.marks)
+        var result = result
+        result.error = error
+        result.body = Bytes()
+        arrive(result)
+    }
+
+    /// A stored body is held to the request's limit like one that comes.
+    func tooLarge(_ body: Bytes) -> TransportError? {
+        let limit = options[.maxBodyBytes]
+        return body.count > limit ? .tooLarge(limit) : nil
+    }
+
+    private func tellHead(of result: ExchangeResult, _ marks: Response.CacheMarks = []) {
+        guard options[.wantHead] == 1, let head = result.head, case .answer = step(after: head)
+        else { return }
+        emit(.head(response(head, Bytes(), ExchangeResult(), marks)))
     }
 
     private func dispatch(_ exchange: Exchange, _ http: HTTPCaching?, wake: Wake) {
-        var http = http
-        http?.noteSending()
-        hops.withLock { [http] state in
+        hops.withLock { state in
             state.exchange = exchange
             state.http = http
         }
@@ -101,22 +134,29 @@ extension RequestTransfer {
     /// The head of the present hop has come.
     ///
     /// - Returns: whether a stored answer may yet take its place.
-    func noteHead() -> Bool {
-        hops.withLock { state in
-            state.http?.noteHead()
-            return state.http?.mayAnswer ?? false
+    func note(_ head: ResponseHead) -> Bool {
+        guard let http = hops.withLock({ $0.http }) else { return false }
+        http.noteHead()
+        // The end of its pieces may be far away.
+        if request.isStreamed, http.changesTarget(head) {
+            client.workers.submit { http.invalidate(by: head) }
         }
+        return http.mayAnswer
     }
 
     /// Works out what the end of a hop means for the HTTP cache and for this request.
     func settle(_ result: ExchangeResult) {
-        let http = hops.withLock { state in
-            defer { state.http = nil }
-            return state.http
+        let isUnreached = result.error != nil && result.head == nil
+        let (own, spare) = hops.withLock { state in
+            let own = state.http
+            state.http = nil
+            // Another base is asked before a stale answer of this one is given.
+            if isUnreached, state.spare == nil, own?.mayAnswer == true { state.spare = own }
+            return (own, state.spare)
         }
+        if isUnreached, let error = result.error, fallsBack(after: error) { return }
+        let http = own?.mayAnswer == true || !isUnreached ? own : spare ?? own
         guard let http, http.concerns(result) else { return conclude(result, http) }
-        // Another base is asked before a stale answer is given.
-        if let error = result.error, result.head == nil, fallsBack(after: error) { return }
         client.workers.submit { [self] in
             let outcome = http.outcome(of: result)
             guard decisions.contains(.store), outcome.storesAnswer, let head = result.head,
@@ -151,20 +191,15 @@ extension RequestTransfer {
                 state.wire.sent += result.metrics.sent
                 state.wire.received += result.metrics.received
             }
-            var again = http
-            again.plan = plan
-            dispatch(Exchange(again.planned, receiver: self), again, wake: .now)
+            http.plan = plan
+            dispatch(Exchange(http.planned, receiver: self), http, wake: .now)
         }
     }
 
     /// Goes on with what the network brought, of which nothing was told where a stored answer might
     /// have taken its place.
     private func conclude(_ result: ExchangeResult, _ http: HTTPCaching?) {
-        if options[.wantHead] == 1, http?.mayAnswer == true, result.error == nil,
-            let head = result.head, case .answer = step(after: head)
-        {
-            emit(.head(response(head, Bytes(), ExchangeResult())))
-        }
+        if http?.mayAnswer == true, result.error == nil { tellHead(of: result) }
         arrive(result)
     }
 }

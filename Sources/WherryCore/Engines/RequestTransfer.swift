@@ -23,6 +23,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var exchange: Exchange?
         /// What the present hop has to do with the HTTP cache.
         var http: HTTPCaching?
+        /// That of a base before this one, which had something that may serve if all of them fail.
+        var spare: HTTPCaching?
         /// What there was to tell when the last exchange was let go.
         var lastProgress = Progress()
         var isPaused = false
@@ -242,7 +244,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 exchange.wantsProgress = wantsProgress
                 exchange.isBulk = request.isStreamed
                 let made = Exchange(exchange, receiver: self)
-                if !isCached { state.exchange = made }
+                state.exchange = isCached ? nil : made
                 return made
             }
             if isCached, let caching { return consult(caching, for: exchange, wake: wake) }
@@ -268,18 +270,21 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         return wanted == 1 || (wanted == -1 && kind == .upload)
     }
 
-    package func exchangeDidStart(_ exchange: Exchange) { become(.running, quiet: true) }
+    package func exchangeDidStart(_ exchange: Exchange) {
+        if caching?.hasHTTP == true { hops.withLock { $0.http }?.noteSending() }
+        become(.running, quiet: true)
+    }
 
     package func exchange(
         _ exchange: Exchange, didReceive head: ResponseHead
     ) -> BodyDisposition {
-        let mayBeReplaced = caching?.hasHTTP == true && noteHead()
+        let mayBeReplaced = caching?.hasHTTP == true && note(head)
         switch step(after: head) {
         case .follow:
             // It may yet become the answer.
             if decisions.contains(.redirect) { return .collect(limit: options[.maxBodyBytes]) }
             return caching?.hasHTTP == true ? .skim : .discard
-        case .fail: return .discard
+        case .fail: return caching?.hasHTTP == true ? .skim : .discard
         case .answer: break
         }
         if request.collectsRefusals,

@@ -1,14 +1,13 @@
 // Wherry: asking the origin about a stale answer that was given already.
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import WherrySystem
 import WherryTransport
 
 /// A request of the cache's own, which nobody hears of (RFC 5861, section 3). It holds no client: the
 /// closing of that ends it.
 final class Revalidation: ExchangeReceiver {
-    private let http: Lock<HTTPCaching>
+    private let http: HTTPCaching
     private let caches: ClientCaches
     private let workers: WorkerPool
     private let maxBodyBytes: Int64
@@ -19,8 +18,11 @@ final class Revalidation: ExchangeReceiver {
     /// Asks, unless somebody of this client is at it.
     static func start(_ http: HTTPCaching, _ client: Client, _ options: OptionTable) {
         guard client.caches.beginRevalidation(of: http.key) else { return }
-        var http = http
-        http.noteSending()
+        // Somebody else may have been through with it just now.
+        guard case .answerAndRevalidate(_, let plan) = http.decide() else {
+            return client.caches.endRevalidation(of: http.key)
+        }
+        http.plan = plan
         var asked = http.planned
         let total = options[.totalTimeout]
         asked.deadline = client.transport.clock.now().advanced(
@@ -31,16 +33,16 @@ final class Revalidation: ExchangeReceiver {
     }
 
     private init(_ http: HTTPCaching, _ client: Client, _ maxBodyBytes: Int64) {
-        self.http = Lock(http)
+        self.http = http
         caches = client.caches
         workers = client.workers
         self.maxBodyBytes = maxBodyBytes
     }
 
-    func exchangeDidStart(_ exchange: Exchange) {}
+    func exchangeDidStart(_ exchange: Exchange) { http.noteSending() }
 
     func exchange(_ exchange: Exchange, didReceive head: ResponseHead) -> BodyDisposition {
-        http.withLock { $0.noteHead() }
+        http.noteHead()
         return .collect(limit: maxBodyBytes)
     }
 
@@ -48,8 +50,7 @@ final class Revalidation: ExchangeReceiver {
     func exchangeDidProgress(_ exchange: Exchange) {}
 
     func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
-        let http = http.withLock { $0 }
-        workers.submit { [caches] in
+        workers.submit { [http, caches] in
             // A failure changes nothing: the next request hears of it, or tries again.
             if http.concerns(result) { http.apply(http.outcome(of: result)) }
             caches.endRevalidation(of: http.key)

@@ -41,16 +41,18 @@ package final class TransferCaching: Sendable {
         _ clock: any Clock
     ) -> HTTPCaching? {
         let isOn = settings.options[.httpCache] == 1
-        guard let http,
-            let policy = RequestCaching.httpPolicy(request.cachePolicy, isOn: isOn)
-        else { return nil }
+        let policy = RequestCaching.httpPolicy(request.cachePolicy, isOn: isOn)
+        // What is not for the cache may yet change what it has.
+        guard let http, policy != nil || !CacheRequest.isSafe(asked.method) else { return nil }
         return HTTPCaching(
             asked, isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
             policy: policy, store: http, clock: clock)
     }
 
-    /// Whether there is something to look for before the network is asked, or in its place.
-    var reads: Bool { policy == .use || policy == .only || policy == .thenNetwork }
+    /// Whether the timed cache is to be asked before the network, or in its place.
+    var reads: Bool {
+        policy == .only || (timed != nil && (policy == .use || policy == .thenNetwork))
+    }
 }
 
 extension Client {
@@ -60,11 +62,12 @@ extension Client {
         _ request: Request, method: String, settings: ClientSettings
     ) throws(WherryError) -> TransferCaching? {
         let isOn = settings.options[.httpCache] == 1
-        guard request.caching != nil || isOn else { return nil }
+        guard request.caching != nil || isOn || caches.hasHTTP else { return nil }
         let caching = request.caching ?? RequestCaching()
         let wantsHTTP = RequestCaching.httpPolicy(caching.policy, isOn: isOn) != nil
         let wantsTimed = caching.reads || caching.writes
-        guard wantsHTTP || wantsTimed else { return nil }
+        let changes = caches.hasHTTP && !CacheRequest.isSafe(method)
+        guard wantsHTTP || wantsTimed || changes else { return nil }
         var failure: WherryError?
         var timed: TimedCaching?
         var http: HTTPCacheStore?
@@ -73,7 +76,7 @@ extension Client {
                 if wantsTimed, TimedCaching.fits(request, settings.fields) {
                     timed = try timedCaching(request, caching, method: method, settings: settings)
                 }
-                if wantsHTTP { http = try caches.http() }
+                if wantsHTTP || changes { http = try caches.http() }
             } catch {
                 guard error.code == .file else { throw error }
                 // The request works without; `cache.usage` says the same.
@@ -121,6 +124,9 @@ extension RequestTransfer {
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
         switch found {
         case .success(let response):
+            if let error = tooLarge(response.body) {
+                return end(TransferOutcome(response: response, error: WherryError(error)))
+            }
             guard caching.policy == .thenNetwork else { return tell(response) }
             caching.shown.withLock { $0 = response.body }
             emit(.cached(response))
@@ -166,14 +172,24 @@ extension RequestTransfer {
             ? caching.timed : nil
         let shown = caching.shown.withLock { $0 }
         guard timed != nil || shown != nil else { return end(TransferOutcome(response: response)) }
-        let response = shown == response.body ? response.marked(.unchanged) : response
-        guard decisions.contains(.store), let timed else {
-            return client.workers.submit { [self] in write(response, response.head, timed) }
+        // Bodies are compared, and the disk waited for, on a worker.
+        client.workers.submit { [self] in
+            let response = shown == response.body ? response.marked(.unchanged) : response
+            guard decisions.contains(.store), let timed, !isCancelled else {
+                return write(response, response.head, timed)
+            }
+            keepAsking(response, timed)
         }
+    }
+
+    /// Stores it as the program decides (K13).
+    private func keepAsking(_ response: Response, _ timed: TimedCaching) {
         put(.store(response)) { [self] answer in
             client.workers.submit { [self] in
                 switch answer {
-                case .refuse(let message): refuse(message)
+                case .refuse(let message):
+                    timed.remove()
+                    refuse(message)
                 case .store(false, _):
                     timed.remove()
                     resume { end(TransferOutcome(response: response)) }

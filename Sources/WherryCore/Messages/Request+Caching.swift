@@ -5,15 +5,17 @@ import WherrySystem
 
 /// How a request uses a cache. The raw values are those of `wherry_cache_policy`.
 public enum CachePolicy: Int32, Sendable, CaseIterable {
-    /// Nothing is read and nothing written.
+    /// Nothing is read and nothing written. A method that changes its target makes what the HTTP
+    /// cache has of it invalid all the same.
     case off = 0
     /// The timed cache: a stored answer serves while it is good, without the network; else the
     /// network is asked.
     case use = 1
     /// The timed cache alone: the network is never asked, and `cacheMiss` says why nothing serves.
     case only = 2
-    /// The network is asked whatever is stored, and the answer is stored; with a
-    /// ``Request/cacheDuration`` of zero it is not, and what is stored stays.
+    /// The network is asked whatever is stored, and the answer is stored: in the timed cache with a
+    /// ``Request/cacheDuration`` above zero, else what is stored stays; and where the client has one
+    /// in the HTTP cache.
     case refresh = 3
     /// What is stored is told at once, and then the network is asked; its answer is the end. With
     /// the HTTP cache what it has serves too, whatever its age, and the network is asked only
@@ -77,6 +79,10 @@ extension Request {
     /// stored in it then is for ``cacheDuration`` to say. Where the client has an HTTP cache it is
     /// asked after the timed one, with `nil` too; ``CachePolicy/off`` and ``CachePolicy/only`` pass
     /// it by, ``CachePolicy/refresh`` reads nothing of it either.
+    ///
+    /// Cookies are no part of its key, since they change all the time: where answers depend on them and
+    /// do not say `Vary: Cookie`, give each user a ``cachePartition``, or name the field in
+    /// ``cacheHeaders``.
     ///
     /// The HTTP cache has no part in downloads, in answers that are handed over in pieces, and in GET
     /// requests with a body.

@@ -6,7 +6,10 @@ import WherryTransport
 
 /// What one request to one URL reads from the HTTP cache and writes to it: redirects are stored and
 /// found hop by hop. The calls that say so may block for the disk.
-package struct HTTPCaching: Sendable {
+///
+/// One thread after the other has it: first the one that decides, then the transport's until the
+/// exchange has ended, then the one that works out what follows.
+package final class HTTPCaching: @unchecked Sendable {
     package let store: HTTPCacheStore
     /// As it would go out without a cache.
     package let asked: ExchangeRequest
@@ -16,6 +19,8 @@ package struct HTTPCaching: Sendable {
     /// Whether stored answers may serve it, and whether its answer may be stored. What it makes
     /// invalid goes in any case.
     package let takesPart: Bool
+    /// Whether the request has anything to do with the cache but for what it changes.
+    private let isForCache: Bool
     /// The fields as they would go out, but those that the transport writes; `nil` suppresses one.
     private let fields: Headers
     private let clock: any Clock
@@ -31,14 +36,15 @@ package struct HTTPCaching: Sendable {
     /// - Parameters:
     ///   - asked: the hop, complete.
     ///   - isGathered: the answer's body is collected, and not handed over in pieces.
+    ///   - policy: `nil` for a request that has no part in the cache, and may change what it has.
     package init(
         _ asked: ExchangeRequest, isGathered: Bool, caching: RequestCaching,
-        policy: HTTPCachePolicy, store: HTTPCacheStore, clock: any Clock
+        policy: HTTPCachePolicy?, store: HTTPCacheStore, clock: any Clock
     ) {
         self.asked = asked
         self.store = store
         self.clock = clock
-        options = HTTPCacheOptions(policy: policy, staleIfError: caching.staleIfError)
+        options = HTTPCacheOptions(policy: policy ?? .reload, staleIfError: caching.staleIfError)
         fields = Headers(fields: asked.headers.fields.map { .init(name: $0.name, value: $0.value) })
         var all = Headers(fields: fields.fields.filter { $0.value != nil })
         for field in asked.ownFields where !fields.contains(field.name) {
@@ -47,8 +53,9 @@ package struct HTTPCaching: Sendable {
         request = CacheRequest(
             method: asked.method, target: asked.url, headers: all, ignored: caching.ignored)
         let hasBody = if case .none = asked.body { false } else { true }
+        isForCache = policy != nil
         // What GET is given with a body only the origin knows (RFC 9110, section 9.3.1).
-        takesPart = isGathered && !(request.isServable && hasBody)
+        takesPart = isForCache && isGathered && !(request.isServable && hasBody)
         key = HTTPCacheStore.Key(
             url: request.url, partition: Self.partition(all, caching, store.secret))
     }
@@ -89,11 +96,11 @@ package struct HTTPCaching: Sendable {
     }
 
     /// What becomes of the request. May block where it ``reads``.
-    package mutating func decide() -> CacheDecision {
+    package func decide() -> CacheDecision {
         let lookup = lookup
         guard reads else {
             beginning = store.moment(key)
-            return lookup.decide([])
+            return isForCache ? lookup.decide([]) : .network(NetworkPlan())
         }
         return lookup.decide(
             store.stored(for: request, key: key, now: lookup.now, beginning: &beginning))
@@ -120,9 +127,9 @@ package struct HTTPCaching: Sendable {
     }
 
     /// The moment of sending.
-    package mutating func noteSending() { requestTime = clock.wallMilliseconds }
+    package func noteSending() { requestTime = clock.wallMilliseconds }
     /// The moment when a head came.
-    package mutating func noteHead() { responseTime = clock.wallMilliseconds }
+    package func noteHead() { responseTime = clock.wallMilliseconds }
 
     /// Whether something stored may yet take the place of what the origin answers.
     package var mayAnswer: Bool { plan.stored != nil }
@@ -136,17 +143,35 @@ package struct HTTPCaching: Sendable {
         .stalled, .reset, .truncated, .badProtocol, .proxy,
     ]
 
+    /// Failures of a completion, which nobody asked for, that a request for the whole may not have.
+    private static let partFailures: Set<TransportError.Kind> = [
+        .truncated, .reset, .badProtocol, .badEncoding, .tooLarge,
+    ]
+
     /// Whether ``outcome(of:)`` could have anything to say; if not there is no need for a worker.
     package func concerns(_ result: ExchangeResult) -> Bool {
         guard let error = result.error else { return true }
         return result.head.map { changesTarget($0) } ?? false
-            || (mayAnswer && Self.failures.contains(error.kind))
+            || (mayAnswer && Self.failures.contains(error.kind)) || isFailedCompletion(error)
+    }
+
+    private func isFailedCompletion(_ error: TransportError) -> Bool {
+        plan.purpose == .completion && Self.partFailures.contains(error.kind)
     }
 
     /// Whether a head says that what is stored may no longer be true, whatever becomes of the body
     /// (RFC 9111, section 4.4).
-    private func changesTarget(_ head: ResponseHead) -> Bool {
+    package func changesTarget(_ head: ResponseHead) -> Bool {
         !request.isSafe && (200..<400).contains(head.status)
+    }
+
+    /// Takes away what a head says may no longer be true, of a body that may go on for long. May
+    /// block.
+    package func invalidate(by head: ResponseHead) {
+        let arrived = ArrivedResponse(
+            head: head, body: Bytes(), requestTime: requestTime, responseTime: responseTime,
+            isComplete: false)
+        apply(lookup.resolve(arrived, to: plan, stored: []))
     }
 
     /// Carries out what follows. May block.
@@ -161,9 +186,9 @@ package struct HTTPCaching: Sendable {
     package func outcome(of result: ExchangeResult) -> CacheOutcome {
         let lookup = lookup
         guard let head = result.head, result.error == nil || changesTarget(head) else {
-            guard let error = result.error, Self.failures.contains(error.kind) else {
-                return CacheOutcome()
-            }
+            guard let error = result.error else { return CacheOutcome() }
+            if isFailedCompletion(error) { return CacheOutcome(answer: .askAgain(.withoutRange)) }
+            guard Self.failures.contains(error.kind) else { return CacheOutcome() }
             return lookup.resolve(nil, to: plan, stored: [])
         }
         // A page that was only skimmed has its coding still.
@@ -213,7 +238,8 @@ extension CachedAnswer {
     /// How the response is marked.
     package var marks: Response.CacheMarks {
         var marks: Response.CacheMarks = .stored
-        if isStale { marks.insert(.stale) }
+        // One that must always be asked about is not fresh even then.
+        if isStale && !isRevalidated { marks.insert(.stale) }
         if isRevalidated { marks.insert(.revalidated) }
         return marks
     }

@@ -30,7 +30,9 @@ package struct CacheRequest: Sendable {
     package var isServable: Bool { method == "GET" || method == "HEAD" }
 
     /// Whether it changes nothing at the origin; an unknown method may (RFC 9111, section 4.4).
-    package var isSafe: Bool {
+    package var isSafe: Bool { Self.isSafe(method) }
+
+    package static func isSafe(_ method: String) -> Bool {
         switch method {
         case "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY": true
         default: false

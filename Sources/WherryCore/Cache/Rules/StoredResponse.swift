@@ -6,39 +6,87 @@ import WherryTransport
 
 /// A stored answer with what decides about its reuse, worked out beforehand.
 package struct StoredResponse: Sendable, Equatable {
+    private struct Content: Equatable {
+        var status: Int
+        var httpVersion: Int
+        var block: Bytes
+        var selecting: SelectingFields
+        var freshness: Freshness
+        var control: ReuseControl
+        var etag: String?
+        var lastModified: String?
+        var part: StoredPart?
+        var isDecoded: Bool
+        var body: Bytes
+    }
+
+    /// A hit hands the answer on a few times: so it is counted once each time, not field by field.
+    private var content: CopyOnWrite<Content>
+
     /// 200 for a part of a representation, which ``part`` tells.
-    package var status: Int
-    package var httpVersion: Int
+    package var status: Int {
+        get { content.value.status }
+        _modify { yield &content.value.status }
+    }
+    package var httpVersion: Int {
+        get { content.value.httpVersion }
+        _modify { yield &content.value.httpVersion }
+    }
     /// The stored fields: `name: value\n` for each, without Age.
-    package var block: Bytes
-    package var selecting: SelectingFields
-    package var freshness: Freshness
-    package var control: ReuseControl
+    package var block: Bytes {
+        get { content.value.block }
+        _modify { yield &content.value.block }
+    }
+    package var selecting: SelectingFields {
+        get { content.value.selecting }
+        _modify { yield &content.value.selecting }
+    }
+    package var freshness: Freshness {
+        get { content.value.freshness }
+        _modify { yield &content.value.freshness }
+    }
+    package var control: ReuseControl {
+        get { content.value.control }
+        _modify { yield &content.value.control }
+    }
     /// As they came, to be sent back so.
-    package var etag: String?
-    package var lastModified: String?
+    package var etag: String? {
+        get { content.value.etag }
+        _modify { yield &content.value.etag }
+    }
+    package var lastModified: String? {
+        get { content.value.lastModified }
+        _modify { yield &content.value.lastModified }
+    }
     /// Where the bytes lie in the whole, of an answer that is not complete.
-    package var part: StoredPart?
+    package var part: StoredPart? {
+        get { content.value.part }
+        _modify { yield &content.value.part }
+    }
     /// The body is stored without its content coding.
-    package var isDecoded: Bool
-    package var body: Bytes
+    package var isDecoded: Bool {
+        get { content.value.isDecoded }
+        _modify { yield &content.value.isDecoded }
+    }
+    package var body: Bytes {
+        get { content.value.body }
+        _modify { yield &content.value.body }
+    }
 
     package init(
         status: Int, httpVersion: Int, block: Bytes, selecting: SelectingFields,
         freshness: Freshness, control: ReuseControl, etag: String?, lastModified: String?,
         part: StoredPart?, isDecoded: Bool, body: Bytes
     ) {
-        self.status = status
-        self.httpVersion = httpVersion
-        self.block = block
-        self.selecting = selecting
-        self.freshness = freshness
-        self.control = control
-        self.etag = etag
-        self.lastModified = lastModified
-        self.part = part
-        self.isDecoded = isDecoded
-        self.body = body
+        content = CopyOnWrite(
+            Content(
+                status: status, httpVersion: httpVersion, block: block, selecting: selecting,
+                freshness: freshness, control: control, etag: etag, lastModified: lastModified,
+                part: part, isDecoded: isDecoded, body: body))
+    }
+
+    package static func == (a: StoredResponse, b: StoredResponse) -> Bool {
+        a.content.value == b.content.value
     }
 
     /// The stored head, without an age.

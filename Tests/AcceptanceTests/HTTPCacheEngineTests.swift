@@ -1,0 +1,196 @@
+// Wherry: acceptance tests of the HTTP cache: where it meets the rest of the engine
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+@Suite struct HTTPCacheEngineTests {
+    let bench: HTTPCacheBench
+    var stub: StubServer { bench.stub }
+
+    init() throws { bench = try HTTPCacheBench() }
+
+    private func send(_ client: Client, _ request: Request) async -> (
+        recorder: Recorder, outcome: TransferOutcome
+    ) {
+        let recorder = Recorder()
+        do {
+            _ = try client.send(request, observer: recorder)
+        } catch {
+            return (recorder, TransferOutcome(error: error))
+        }
+        return (recorder, await recorder.end())
+    }
+
+    // A picture's encoding was passed over where the timed cache was looked into first.
+    @Test(
+        "U1 K12 an upload is sent whole, whatever it says about caches",
+        arguments: [CachePolicy.use, .thenNetwork, .protocol, .anyAge])
+    func upload(_ policy: CachePolicy) async throws {
+        let client = try bench.client()
+        bench.answer("done", times: nil)
+        var request = cached(policy, method: "POST")
+        request.add(.field("a", "1"))
+        let pixels = [UInt8](repeating: 7, count: 300)
+        request.add(.image("photo", try .pixels(pixels, .rgb8, width: 10, height: 10)))
+        #expect(try await client.send(request).text == "done")
+        let sent = try #require(stub.requests.last)
+        #expect(sent.bodyLength > 300 && sent.headers["Content-Type"]?.hasPrefix("multipart/") == true)
+        client.close()
+    }
+
+    @Test("K12 a redirect that may not be followed is stored with its page or not at all")
+    func failedRedirect() async throws {
+        let client = try bench.client()
+        bench.answer(
+            "moved",
+            ["Cache-Control": "max-age=60", "Location": "ftp://x/", "Content-Length": "5"],
+            status: 301, times: nil)
+        let error = await failure { () throws(WherryError) in try await client.send(cached()) }
+        #expect(error?.reason == "redirect_refused")
+        var request = cached()
+        request.maxRedirects = 0
+        request.acceptedStatus = [301]
+        #expect(try await client.send(request).text == "moved")
+        client.close()
+    }
+
+    @Test("K12 what changes a resource counts, also where the request is not for the cache")
+    func invalidationByOthers() async throws {
+        let client = try bench.client { $0.usesHTTPCache = false }
+        for policy in [nil, .off, .refresh] as [CachePolicy?] {
+            bench.answer("old", method: "GET")
+            bench.answer("", [:], method: "PUT", status: 204)
+            bench.answer("new", method: "GET")
+            #expect(try await client.send(cached(.reload)).text == "old")
+            #expect(try await client.send(cached(.protocol)).isFromCache)
+            _ = try await client.send(
+                cached(policy, ["Cache-Control": "only-if-cached"], method: "PUT"))
+            #expect(try await client.send(cached(.protocol)).text == "new")
+        }
+        client.close()
+    }
+
+    @Test("K12 a streamed answer to POST makes what is stored invalid with its head")
+    func streamedInvalidation() async throws {
+        let scope = try TestServer.shared.scope()
+        let client = try makeClient(scope) {
+            $0.storageDirectory = bench.folder.file("storage")
+            $0.usesHTTPCache = true
+        }
+        try scope.script(
+            "x",
+            #"[{"headers": [["Cache-Control", "max-age=60"]], "body": "old"}, {"raw": [["read_body"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc"], ["gate", "g"], ["send", "def"], ["keep"]]}, {"body": "new"}]"#)
+        #expect(try await client.send(cached(url: "s/x")).text == "old")
+        let stream = try await client.stream(Request("s/x", method: "POST"))
+        var pieces = stream.body.makeAsyncIterator()
+        _ = try await pieces.next()
+        // The head came before the piece; what it means is carried out on a worker.
+        var text = "old"
+        while text == "old" { text = try await client.send(cached(url: "s/x")).text }
+        #expect(text == "new")
+        try scope.open(gate: "g")
+        while try await pieces.next() != nil {}
+        client.close()
+    }
+
+    @Test("K17 with several bases, a stale answer of the first serves where all of them fail")
+    func bases() async throws {
+        let client = try bench.client {
+            $0.bases = ["one": "http://one.example/", "two": "http://two.example/"]
+        }
+        bench.answer("body", url: "http://one.example/a")
+        var request = cached(url: "a")
+        request.bases = ["one", "two"]
+        request.staleIfError = .seconds(600)
+        #expect(try await client.send(request).text == "body")
+        stub.advance(by: .seconds(61))
+        try stub.fail("http://one.example/a", reason: "connect")
+        try stub.fail("http://two.example/a", times: 1, reason: "connect")
+        let stale = try await client.send(request)
+        #expect(stale.isStale && stale.text == "body")
+        #expect(stub.requests.map(\.url).suffix(2) == ["http://one.example/a", "http://two.example/a"])
+        bench.answer("of two", url: "http://two.example/a")
+        #expect(try await client.send(request).text == "of two")
+        client.close()
+    }
+
+    @Test("K6 an end without the network is not told inside the starting call either")
+    func endsOutside() async throws {
+        let client = try bench.client()
+        for request in [
+            cached(.anyAgeOnly, method: "POST"), cached(.anyAgeOnly),
+            cached(nil, ["Cache-Control": "only-if-cached"], method: "DELETE"),
+        ] {
+            let (recorder, outcome) = await send(client, request)
+            #expect(outcome.error != nil && !recorder.wasToldHere)
+        }
+        #expect(bench.hits == 0)
+        client.close()
+    }
+
+    @Test("K12 the head is told once, before the end, wherever the answer comes from")
+    func heads() async throws {
+        let client = try bench.client()
+        var request = cached()
+        request.set(.wantHead, 1)
+        request.staleIfError = .seconds(10)
+        let fields: Headers = ["Cache-Control": "max-age=0", "ETag": "\"1\""]
+        bench.answer("one", fields)
+        bench.answer("", fields, status: 304)
+        bench.answer("", [:], status: 503)
+        bench.answer("two", ["Cache-Control": "max-age=60"])
+        for (text, cached, stale) in [
+            ("one", false, false), ("one", true, false), ("one", true, true), ("two", false, false),
+            ("two", true, false),
+        ] {
+            let (recorder, outcome) = await send(client, request)
+            #expect(recorder.kinds == ["head", "done"])
+            let response = try #require(outcome.response)
+            #expect(response.text == text && response.isFromCache == cached)
+            #expect(response.isStale == stale)
+        }
+        var alone = request
+        alone.headers = ["Cache-Control": "only-if-cached, no-cache"]
+        #expect(await send(client, alone).recorder.kinds == ["head", "done"])
+        client.close()
+    }
+
+    @Test("K13 where storing is asked about, nothing is stored behind the request's back")
+    func noBackground() async throws {
+        let client = try bench.client()
+        let fields: Headers = ["Cache-Control": "max-age=60, stale-while-revalidate=60"]
+        bench.answer("one", fields)
+        bench.answer("two", fields)
+        var decisions = Decisions()
+        decisions.store = { $0.text == "one" ? .store : .skip }
+        #expect(try await client.send(cached(), decisions: decisions).text == "one")
+        stub.advance(by: .seconds(61))
+        #expect(try await client.send(cached(), decisions: decisions).text == "two")
+        #expect(try await client.cache.entries().isEmpty && bench.hits == 2)
+        client.close()
+    }
+
+    @Test("R15 a stored body is held to the limit of the request, in both caches")
+    func limit() async throws {
+        let client = try bench.client()
+        bench.answer(String(repeating: "x", count: 1000), times: nil)
+        var request = cached()
+        _ = try await client.send(request)
+        var timed = cached(.use)
+        timed.cacheDuration = .seconds(60)
+        _ = try await client.send(timed)
+        request.maxBodyBytes = 999
+        timed.maxBodyBytes = 999
+        for small in [request, timed] {
+            let error = await failure { () throws(WherryError) in try await client.send(small) }
+            #expect(error?.reason == "too_large")
+        }
+        request.maxBodyBytes = 1000
+        #expect(try await client.send(request).isFromCache)
+        client.close()
+    }
+}
