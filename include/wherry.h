@@ -129,6 +129,7 @@ typedef enum wherry_option {
   WHERRY_OPTION_MAX_HEADER_BYTES = 21,      /* BLR 307200 */
   WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND = 22,    /* BLR 0: no limit */
   WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND = 23, /* BLR 0: no limit */
+  WHERRY_OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND = 24, /* BL 0: none; all downloads; counts at once */
   WHERRY_OPTION_DEFAULT_PARAMETERS = 25,    /* R 1: merge the client's under the request's */
   WHERRY_OPTION_IGNORE_BASE = 26,           /* R 0; also makes the identifier's host (null) */
   WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1: an answer that cannot be JSON is an error */
@@ -454,6 +455,10 @@ wherry_status wherry_transfer_resume(wherry_transfer *transfer);
 wherry_status wherry_transfer_cancel(wherry_transfer *transfer);
 /* The same, and the partial is deleted; after a kept cancel or failure it deletes what was kept. */
 wherry_status wherry_transfer_discard(wherry_transfer *transfer);
+/* A download's limit from now on, of all its connections together; 0 is none, negative `bad_value`.
+ * E_STATE for a transfer of another kind; after the end OK. */
+wherry_status wherry_transfer_set_max_bytes_per_second(wherry_transfer *transfer,
+    int64_t bytes_per_second);
 wherry_status wherry_transfer_progress(const wherry_transfer *transfer,
     wherry_progress *out_progress);
 /* The pictures of an upload in the order of adding, rows of wherry_list_image, as they stand now;

@@ -135,10 +135,12 @@ int main(int count, char **arguments) {
     received = 0;
     begun = bench_begin();
     failed = run_sync(request, total);
-  } else if (strcmp(verb, "download") == 0 && count == 5) {
+  } else if (strcmp(verb, "download") == 0 && (count == 5 || count == 6)) {
     total = atol(arguments[4]);
-    open_client(1);
+    open_client(6);
     check(wherry_request_new("GET", arguments[2], &request));
+    if (count == 6)
+      check(wherry_request_set_option(request, WHERRY_OPTION_SEGMENTS, atol(arguments[5])));
     begun = bench_begin();
     failed = run_download(request, arguments[3], total);
   } else if (strcmp(verb, "upload") == 0 && count == 5) {

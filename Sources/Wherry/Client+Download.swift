@@ -22,6 +22,14 @@ public struct DownloadedFile: Sendable {
     public var url: URL { URL(fileURLWithPath: path) }
 }
 
+extension TransferHandle<DownloadedFile> {
+    /// What the download receives at most in a second, over all its connections, from now on; 0 is
+    /// no limit.
+    public func setMaxBytesPerSecond(_ limit: Int64) {
+        (transfer as? DownloadTransfer)?.setMaxReceiveSpeed(limit)
+    }
+}
+
 extension Client {
     /// Starts a download into a file.
     ///

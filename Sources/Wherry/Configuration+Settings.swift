@@ -53,6 +53,11 @@ extension Client.Configuration {
         get { values.options[.maxReceiveSpeed] }
         set { values.options[.maxReceiveSpeed] = newValue }
     }
+    /// The most that all downloads together receive in a second; 0, the default, is no limit.
+    public var maxDownloadBytesPerSecond: Int64 {
+        get { values.options[.maxDownloadSpeed] }
+        set { values.options[.maxDownloadSpeed] = newValue }
+    }
     /// How long a question waits for its answer before the rules decide: 30 s; zero: not at all.
     public var decisionTimeout: Duration {
         get { .milliseconds(values.options[.decisionTimeout]) }

@@ -227,6 +227,21 @@ public func wherry_transfer_cancel(_ transfer: OpaquePointer?) -> wherry_status 
     apply(transfer) { $0.cancel() }
 }
 
+@_cdecl("wherry_transfer_set_max_bytes_per_second") @implementation
+public func wherry_transfer_set_max_bytes_per_second(
+    _ transfer: OpaquePointer?, _ bytesPerSecond: Int64
+) -> wherry_status {
+    status { () throws(WherryError) in
+        guard let download = try get(transfer) as? DownloadTransfer else {
+            throw WherryError(.wrongState, "Only a download's limit can be changed on its way")
+        }
+        guard bytesPerSecond >= 0 else {
+            throw WherryError(.badValue, "A limit of \(bytesPerSecond) bytes per second is none")
+        }
+        download.setMaxReceiveSpeed(bytesPerSecond)
+    }
+}
+
 @_cdecl("wherry_transfer_discard") @implementation
 public func wherry_transfer_discard(_ transfer: OpaquePointer?) -> wherry_status {
     apply(transfer) { $0.discard() }

@@ -97,6 +97,9 @@ extension CurlEasy {
             exchange.state.holdsReceiving = true
             return Int(CCURL_WRITE_PAUSE)
         }
+        if !exchange.request.speedLimits.isEmpty, loop.throttle(exchange, count) {
+            return Int(CCURL_WRITE_PAUSE)
+        }
         exchange.state.lastActivity = loop.now
         let input = UnsafeRawBufferPointer(start: bytes, count: count)
         switch exchange.state.decoding {

@@ -22,6 +22,7 @@ extension CurlLoop {
             nextSweep = min(nextSweep, timer.time)
             return false
         }
+        var throttled: [Exchange] = []
         for exchange in active {
             if let error = exchange.overdue(at: now) {
                 // Nobody waits for the body of a redirect.
@@ -30,13 +31,37 @@ extension CurlLoop {
             } else {
                 tellOwedProgress(exchange)
                 noteDeadline(of: exchange)
+                if exchange.state.isThrottled { throttled.append(exchange) }
             }
         }
+        for exchange in throttled { goOn(exchange) }
         for exchange in queue.expired(at: now) {
             finishUnstarted(exchange, exchange.timeoutError(.totalTimeout))
         }
         nextSweep = min(nextSweep, queue.nextDeadline)
         for body in due { body() }
+    }
+
+    /// Whether a limit of speed holds so many bytes back. If not, they count as taken.
+    func throttle(_ exchange: Exchange, _ count: Int) -> Bool {
+        if let until = exchange.heldUntil(now) {
+            exchange.state.isThrottled = true
+            nextSweep = min(nextSweep, until)
+            return true
+        }
+        for limit in exchange.request.speedLimits { limit.take(count, now: now) }
+        return false
+    }
+
+    /// Lets a throttled exchange go on if its limits allow it now.
+    private func goOn(_ exchange: Exchange) {
+        guard exchange.state.phase == .active else { return }
+        if let until = exchange.heldUntil(now) {
+            nextSweep = min(nextSweep, until)
+            return
+        }
+        exchange.state.isThrottled = false
+        applyHolds(exchange)
     }
 
     /// Progress that came too soon after the one before it.

@@ -137,11 +137,12 @@ extension CurlLoop {
             return
         }
         var mask = CURLPAUSE_CONT
-        if exchange.state.isPaused || exchange.state.holdsReceiving { mask |= CURLPAUSE_RECV }
+        if exchange.state.isPaused || exchange.state.holdsReceiving || exchange.state.isThrottled {
+            mask |= CURLPAUSE_RECV
+        }
         if exchange.state.isPaused || exchange.state.holdsSending { mask |= CURLPAUSE_SEND }
         exchange.state.lastActivity = now
-        exchange.state.stallStart = now
-        exchange.state.stallBytes = exchange.receivedOnWire
+        exchange.restartStallWindow(at: now)
         noteDeadline(of: exchange)
         let code = curl_easy_pause(easy.handle, mask)
         // What libcurl says before it has a connection: the callbacks will hold it then.

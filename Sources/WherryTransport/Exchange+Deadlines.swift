@@ -33,7 +33,8 @@ extension Exchange {
     /// before it: their servers may be slow to begin.
     var nearestDeadline: (time: Instant, kind: TransportError.Kind) {
         var nearest = (time: request.deadline, kind: TransportError.Kind.totalTimeout)
-        guard !state.isPaused, !state.holdsReceiving else { return nearest }
+        // A limit that the caller has set is no silence.
+        guard !state.isPaused, !state.holdsReceiving, !state.isThrottled else { return nearest }
         let timeouts = request.timeouts
         let isAwaited = state.isSent && state.head == nil && timeouts.firstByte > 0
         if timeouts.idle > 0 && !state.holdsSending && !(isAwaited && timeouts.stallWindow > 0) {

@@ -63,6 +63,8 @@ package struct ExchangeRequest: Sendable {
     /// Bytes per second; 0 is no limit.
     package var maxSendSpeed: Int64 = 0
     package var maxReceiveSpeed: Int64 = 0
+    /// Limits of what it receives that it shares with others, each of them counts.
+    package var speedLimits: [SpeedLimit] = []
     package var maxHeaderBytes = 307_200
     /// Whether `exchangeDidProgress` is wanted, at most ten times a second.
     package var wantsProgress = false

@@ -21,6 +21,8 @@ struct ExchangeState: ~Copyable {
     /// libcurl was told to hold the stream in that direction.
     var holdsReceiving = false
     var holdsSending = false
+    /// A limit of speed holds it for a moment.
+    var isThrottled = false
 
     var submitted = Instant.never
     var started = Instant.never

@@ -81,6 +81,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_transfer_resume(bad));
   REFUSED(wherry_transfer_cancel(bad));
   REFUSED(wherry_transfer_discard(bad));
+  REFUSED(wherry_transfer_set_max_bytes_per_second(bad, 0));
   REFUSED(wherry_transfer_progress(bad, NULL));
   REFUSED(wherry_transfer_write(bad, NULL, 0, NULL));
   REFUSED(wherry_transfer_finish(bad));

@@ -104,3 +104,42 @@ TEST("DR14 how long a download may stand still") {
       client, new_request("GET", server_url("/bytes/1000?stall=10&seconds=600")), check_path("a"));
   CHECK_TEXT(got.reason, "stalled");
 }
+
+TEST("D24 a limit is changed on the way") {
+  wherry_client *client = new_client(NULL);
+  for (int of_all = 0; of_all < 2; of_all++) {
+    wherry_queue *queue = new_queue();
+    wherry_transfer *transfer = NULL;
+    wherry_request *request = new_request("GET", server_url("/bytes/%d?row=%d", SIZE, of_all));
+    const char *path = check_path("a");
+    unlink(path);
+    if (of_all)
+      REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND, 1));
+    else
+      REQUIRE_OK(
+          wherry_request_set_option(request, WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND, 1));
+    REQUIRE_OK(wherry_client_download(client, request, path, queue, NULL, &transfer));
+    keep_transfer(transfer);
+    REQUIRE_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_PROGRESS)));
+    CHECK_FAILS(wherry_transfer_set_max_bytes_per_second(transfer, -1), WHERRY_E_ARGUMENT,
+                "bad_value");
+
+    if (of_all)
+      REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND, 0));
+    else
+      REQUIRE_OK(wherry_transfer_set_max_bytes_per_second(transfer, 0));
+
+    CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
+    CHECK_OK(wherry_transfer_set_max_bytes_per_second(transfer, 7));
+    is_whole(path);
+  }
+}
+
+TEST("D24 a request's limit is not changed on the way") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  wherry_transfer *transfer =
+      send_request(client, new_request("GET", server_url("/empty")), queue, NULL);
+  CHECK_FAILS(wherry_transfer_set_max_bytes_per_second(transfer, 7), WHERRY_E_STATE, "wrong_state");
+  CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
+}

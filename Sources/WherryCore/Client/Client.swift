@@ -14,6 +14,8 @@ public final class Client: Sendable {
     package let workers: WorkerPool
     package let pool = TransferPool()
     package let downloads = DownloadRegistry()
+    /// What all downloads together may receive.
+    let downloadLimit: SpeedLimit
     private let current: Lock<ClientSettings>
     /// The last URL sent to, so that its siblings need no parser.
     private let known = Lock<HTTPURL?>(nil)
@@ -48,6 +50,7 @@ public final class Client: Sendable {
                 throw WherryError(error)
             }
         }
+        downloadLimit = SpeedLimit(rate: settings.options[.maxDownloadSpeed])
         workers = WorkerPool()
         current = Lock(settings)
         storage = StorageFolder(
@@ -92,6 +95,11 @@ public final class Client: Sendable {
         if changed.contains(.maxPerHost) || changed.contains(.maxConnections) {
             transport.setConnectionLimits(
                 perHost: Int(options[.maxPerHost]), total: Int(options[.maxConnections]))
+        }
+        if changed.contains(.maxDownloadSpeed) {
+            downloadLimit.set(rate: options[.maxDownloadSpeed])
+            // Those that are held look again.
+            transport.schedule(at: transport.clock.now()) {}
         }
         if changed.contains(.cacheMaxBytes) || changed.contains(.cacheMemoryBytes) {
             caches.setLimits(options)
@@ -147,6 +155,10 @@ public final class Client: Sendable {
     /// The longest time of later transfers as a whole; zero is no limit.
     public func setTotalTimeout(_ timeout: Duration) throws(WherryError) {
         try set(.totalTimeout, timeout.settingMilliseconds)
+    }
+    /// What all downloads together receive at most in a second; 0 is no limit. It counts at once.
+    public func setMaxDownloadBytesPerSecond(_ limit: Int64) throws(WherryError) {
+        try set(.maxDownloadSpeed, limit)
     }
     /// Connections to one origin, at least 1, from now on.
     public func setMaxPerHost(_ count: Int) throws(WherryError) {

@@ -19,6 +19,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case maxHeaderBytes = 21
     case maxSendSpeed = 22
     case maxReceiveSpeed = 23
+    case maxDownloadSpeed = 24
     case defaultParameters = 25
     case ignoreBase = 26
     case jsonOnly = 27
@@ -64,7 +65,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .defaultParameters, .ignoreBase, .wantHead, .resume, .targetIsDirectory,
             .partialOf:
             .request
-        case .maxPerHost, .maxConnections, .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
+        case .maxPerHost, .maxConnections, .maxDownloadSpeed, .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
             [.build, .live]
         case .insecure, .ignoreProxyEnvironment: .build
         default: [.build, .live, .request]

@@ -122,3 +122,38 @@ def test_DR14_DR15_how_long_a_download_stands_still_or_waits(
         load(later, tmp_path / "b", max_retry_after=4)
     assert caught.value.reason == "retry_later"
     assert caught.value.retry_after == 5
+
+
+def test_D24_limits_are_changed_on_the_way(
+    server: Server, tmp_path: Any
+) -> None:
+    with wherry.Client(max_download_bytes_per_second=1, **PATIENT) as client:
+        url = server.url(f"/bytes/{SIZE}", row=1)
+        with client.start_download(url, tmp_path / "a") as running:
+            server.wait(requests=1)
+            client.configure(max_download_bytes_per_second=0)
+            assert sha256(running.wait()) == digest(server, SIZE)
+
+        url = server.url(f"/bytes/{SIZE}", row=2)
+        with client.start_download(
+            url, tmp_path / "b", max_receive_bytes_per_second=1
+        ) as running:
+            server.wait(requests=2)
+            with pytest.raises(wherry.ArgumentError):
+                running.limit(-1)
+            running.limit(0)
+            assert sha256(running.wait()) == digest(server, SIZE)
+
+
+def test_D24_limits_are_changed_on_the_way_with_asyncio(
+    server: Server, tmp_path: Any
+) -> None:
+    async def load() -> str:
+        async with wherry.AsyncClient(**PATIENT) as client:
+            running = client.start_download(
+                server.url(f"/bytes/{SIZE}"), tmp_path / "a", max_receive_bytes_per_second=1
+            )
+            running.limit(0)
+            return await running
+
+    assert sha256(asyncio.run(load())) == digest(server, SIZE)

@@ -68,13 +68,13 @@ extension DownloadTransfer {
                 options: options, deadline: deadline)
             exchange.decoding = .identity
             exchange.isBulk = true
+            // Counted for all connections together, and changeable: libcurl's own can be neither.
+            exchange.maxReceiveSpeed = 0
+            exchange.speedLimits = speedLimits
             exchange.wantsProgress = wantsProgress
             if options[.stallSpeed] > 0 {
                 exchange.timeouts.stallWindow = .milliseconds(options[.stallTimeout])
-                // A limit that the caller has set is no stall.
-                let limit = options[.maxReceiveSpeed]
-                exchange.timeouts.stallBytesPerSecond =
-                    limit > 0 ? min(options[.stallSpeed], max(1, limit / 2)) : options[.stallSpeed]
+                exchange.timeouts.stallBytesPerSecond = options[.stallSpeed]
             }
             if place == .further {
                 // Streams of one connection would share what it may have.

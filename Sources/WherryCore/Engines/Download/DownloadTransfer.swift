@@ -74,6 +74,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     let firstURL: HTTPURL
     /// Nobody wants the result of reading a file back.
     let stopsReading = Atomic<Bool>(false)
+    /// What all its connections together may receive.
+    private let speedLimit: SpeedLimit
     private let registryKey: DownloadRegistry.Key
 
     package init(
@@ -85,6 +87,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         self.policy = policy
         firstURL = url
         registryKey = key
+        speedLimit = SpeedLimit(rate: options[.maxReceiveSpeed])
         disk = SerialQueue(on: client.workers)
         core = Monitor(
             State(
@@ -111,6 +114,15 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
             return progress
         }
     }
+
+    /// Bytes per second at most, from now on; 0 is no limit (D24).
+    package func setMaxReceiveSpeed(_ bytesPerSecond: Int64) {
+        speedLimit.set(rate: bytesPerSecond)
+        // Whoever is held looks again.
+        client.transport.schedule(at: client.transport.clock.now()) {}
+    }
+
+    var speedLimits: [SpeedLimit] { [speedLimit, client.downloadLimit] }
 
     var wantsProgress: Bool { options[.wantProgress] != 0 }
 

@@ -135,6 +135,14 @@ class BaseDownload:
         """Goes on after a pause."""
         check(lib.wherry_transfer_resume(self._exchange.transfer))
 
+    def limit(self, bytes_per_second: int) -> None:
+        """What it receives at most from now on; 0 is no limit."""
+        check(
+            lib.wherry_transfer_set_max_bytes_per_second(
+                self._exchange.transfer, bytes_per_second
+            )
+        )
+
     def cancel(self) -> None:
         """Ends it; what can be resumed is kept. `wait` then raises CancelledError."""
         check(lib.wherry_transfer_cancel(self._exchange.transfer))

@@ -174,6 +174,8 @@ class LiveSettings(TypedDict, total=False):
     max_header_bytes: int
     max_send_bytes_per_second: int
     max_receive_bytes_per_second: int
+    #: What all downloads of the client receive together.
+    max_download_bytes_per_second: int
     json_only: bool
     array_style: str
     max_per_host: int
@@ -303,6 +305,7 @@ max_body_bytes | 67108864 | the largest body that is collected, decoded
 max_header_bytes | 307200 | the largest head of an answer
 max_send_bytes_per_second | 0: no limit | what a transfer sends at most
 max_receive_bytes_per_second | 0: no limit | what a transfer receives at most
+max_download_bytes_per_second | 0: no limit | what all downloads receive together; counts at once
 json_only | False | True: an answer that is no JSON, or does not say that it is, is an error
 array_style | "brackets" | arrays in queries: "brackets" a[]=, "repeat" a=, "index" a[0]=
 max_per_host | 6 | connections to one host

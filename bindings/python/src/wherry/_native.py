@@ -140,6 +140,7 @@ wherry_status wherry_transfer_pause(wherry_transfer *transfer);
 wherry_status wherry_transfer_resume(wherry_transfer *transfer);
 wherry_status wherry_transfer_cancel(wherry_transfer *transfer);
 wherry_status wherry_transfer_discard(wherry_transfer *transfer);
+wherry_status wherry_transfer_set_max_bytes_per_second(wherry_transfer *transfer, int64_t bytes_per_second);
 wherry_status wherry_transfer_progress(const wherry_transfer *transfer, wherry_progress
     *out_progress);
 wherry_status wherry_transfer_list_images(const wherry_transfer *transfer, wherry_list **out_list);

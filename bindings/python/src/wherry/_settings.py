@@ -25,6 +25,7 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "max_header_bytes": (codes.OPTION_MAX_HEADER_BYTES, int),
     "max_send_bytes_per_second": (codes.OPTION_MAX_SEND_BYTES_PER_SECOND, int),
     "max_receive_bytes_per_second": (codes.OPTION_MAX_RECEIVE_BYTES_PER_SECOND, int),
+    "max_download_bytes_per_second": (codes.OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND, int),
     "json_only": (codes.OPTION_JSON_ONLY, int),
     "array_style": (codes.OPTION_ARRAY_STYLE, array_style),
     "max_per_host": (codes.OPTION_MAX_PER_HOST, int),
