@@ -353,7 +353,8 @@ wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest d
 wherry_status wherry_request_set_cache(wherry_request *request, wherry_cache_policy policy,
     int64_t duration_ms);
 /* A parameter (time, signature) that does not count for identifier and cache; nor does a pair of that
- * name in query and form. */
+ * name in query and form. Give it to POST, PUT and the like too: they make invalid what is stored under
+ * their URL as it is, and under the one without what their own request says does not count. */
 wherry_status wherry_request_add_cache_ignored(wherry_request *request, const char *parameter);
 /* A header field that counts too, with all values it is sent with: Accept-Language, X-User. */
 wherry_status wherry_request_add_cache_header(wherry_request *request, const char *name);
@@ -584,7 +585,9 @@ wherry_request *wherry_event_request(const wherry_event *event);
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
 /* false makes the redirect itself the answer. */
 wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
-/* without_headers: names kept out of the store, "Set-Cookie, X-Trace"; may be NULL. What a new answer
+/* without_headers: names kept out of the store, "Set-Cookie, X-Trace"; may be NULL. In the HTTP cache no
+ * later 304 brings them back, and an answer without a field that its reuse needs (Age, Cache-Control,
+ * Content-*, Date, ETag, Expires, Last-Modified, Location, Vary) is not stored at all. What a new answer
  * would have replaced is gone, also where it is not stored itself. 304 and answers to HEAD, which only
  * freshen what is stored, are not asked about; and nothing is validated in the background. */
 wherry_status wherry_event_answer_store(wherry_event *event, bool store,

@@ -29,7 +29,11 @@ public struct Decisions: Sendable {
     public enum Storing: Sendable, Hashable {
         /// All of it is stored.
         case store
-        /// It is stored without the named header fields, whatever their case.
+        /// It is stored without the named header fields, whatever their case. In the HTTP cache no
+        /// later 304 brings them back, and an answer without a field that its reuse needs is not
+        /// stored at all: `Age`, `Cache-Control`, `Content-Encoding`, `Content-Length`,
+        /// `Content-Location`, `Content-Range`, `Content-Type`, `Date`, `ETag`, `Expires`,
+        /// `Last-Modified`, `Location`, `Vary`.
         case without([String])
         /// It is not.
         case skip

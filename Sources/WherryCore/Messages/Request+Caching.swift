@@ -129,6 +129,9 @@ extension Request {
     }
     /// Names of parameters, and of pairs in query and form, that do not count for the cache and the
     /// identifier: a time, a signature (K19). None by default.
+    ///
+    /// A method that changes its target (POST, PUT, DELETE) needs the same names: it makes invalid
+    /// what the HTTP cache has under its URL as it is, and under the URL without these pairs.
     public var cacheIgnoredParameters: Set<String> {
         get { caching?.ignored ?? [] }
         set { if newValue != cacheIgnoredParameters { setCaching { $0.ignored = newValue } } }

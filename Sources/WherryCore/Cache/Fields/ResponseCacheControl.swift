@@ -73,7 +73,9 @@ package struct ResponseCacheControl: Hashable, Sendable {
         "vary",
     ]
 
-    private static func canBeLeftOut(_ names: [String]) -> Bool {
+    /// Whether an answer can be reused that is stored without the fields of these names, which are in
+    /// lower case.
+    package static func canBeLeftOut(_ names: [String]) -> Bool {
         names.allSatisfy { !needed.contains($0) }
     }
 }

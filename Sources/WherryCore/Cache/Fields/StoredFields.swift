@@ -36,9 +36,9 @@ package enum StoredFields {
     package static func updated(
         _ block: Bytes, by head: ResponseHead, isDecoded: Bool, leavingOut: [String] = []
     ) -> Bytes {
-        // The body is the old one, so what describes its bytes stays.
-        var names = ["content-length", "content-range"] + leavingOut
-        if isDecoded { names += ["content-encoding", "content-type"] }
+        // The body is the old one, so what describes its bytes stays (section 3.2).
+        var names = ["content-encoding", "content-length", "content-range"] + leavingOut
+        if isDecoded { names.append("content-type") }
         let new = stored(head, isDecoded: isDecoded, leavingOut: names)
         let replaced = Set(lines(new).map { $0.name })
         return Bytes(filtered(block) { !replaced.contains($0) }.array + new.array)

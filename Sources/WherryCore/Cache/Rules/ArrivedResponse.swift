@@ -55,6 +55,7 @@ package struct ArrivedResponse: Sendable {
             status: part == nil ? head.status : 200, httpVersion: head.httpVersion, block: block,
             selecting: SelectingFields(names, of: request.headers, secret: secret),
             freshness: freshness, control: ReuseControl(control), etag: head["etag"],
-            lastModified: head["last-modified"], part: part, isDecoded: isDecoded, body: body)
+            lastModified: head["last-modified"], part: part, isDecoded: isDecoded,
+            leftOut: control.noCacheFields, body: body)
     }
 }

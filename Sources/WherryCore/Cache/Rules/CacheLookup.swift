@@ -110,9 +110,12 @@ package struct CacheLookup: Sendable {
         return missing(validation(of: selected))
     }
 
-    /// The stored answer that fits the request; of several the newest (section 4.1).
+    /// The stored answer that fits the request; of several the newest (section 4.1). One whose body
+    /// has a coding that the transport would have undone is none.
     package func select(_ stored: [StoredResponse]) -> StoredResponse? {
-        stored.filter { $0.matches(request, secret: secret) }.max {
+        stored.filter {
+            $0.matches(request, secret: secret) && !(request.decodes && $0.isCoded)
+        }.max {
             ($0.freshness.date, $0.freshness.responseTime)
                 < ($1.freshness.date, $1.freshness.responseTime)
         }
@@ -136,7 +139,8 @@ package struct CacheLookup: Sendable {
     }
 
     /// Asks whether the answer is still good (section 4.3.1), in place of what the application
-    /// asked: its own conditions are judged afterwards, by what comes back.
+    /// asked: its own conditions are judged afterwards, by what comes back. Its own entity tags go
+    /// with ours, so that it is told, too, that what it has itself is good (section 4.3.2).
     private func validation(of stored: StoredResponse) -> NetworkPlan {
         guard stored.etag != nil || stored.lastModified != nil else {
             return NetworkPlan(stored: stored)
@@ -144,9 +148,20 @@ package struct CacheLookup: Sendable {
         return NetworkPlan(
             .validation, stored: stored,
             fields: [
-                .init(name: "If-None-Match", value: stored.etag),
+                .init(
+                    name: "If-None-Match",
+                    value: stored.etag.map { own in
+                        ([own] + foreignTags(besides: stored).map { $0.text })
+                            .joined(separator: ", ")
+                    }),
                 .init(name: "If-Modified-Since", value: stored.lastModified),
             ])
+    }
+
+    /// The application's own entity tags that a validation asks about beside the stored one.
+    func foreignTags(besides stored: StoredResponse) -> [EntityTag] {
+        guard let own = stored.entityTag else { return [] }
+        return request.ownTags.filter { !$0.isWeaklyEqual(to: own) }
     }
 
     /// Asks for the rest of a part that has the beginning or the end, under a strong validator

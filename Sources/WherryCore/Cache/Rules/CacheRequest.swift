@@ -14,16 +14,25 @@ package struct CacheRequest: Sendable {
     /// All fields as they are sent, those that the library writes too.
     package let headers: Headers
     package let control: RequestCacheControl
+    /// Names of pairs in a query that do not count (K19).
+    package let ignored: Set<String>
+    /// The transport undoes content codings for it: a body that is stored with one does not serve.
+    package let decodes: Bool
 
-    /// - Parameter ignored: names of pairs in the query that do not count (K19).
+    /// - Parameters:
+    ///   - ignored: names of pairs in the query that do not count (K19).
+    ///   - decodes: whether the transport undoes the content coding of the answer.
     package init(
-        method: String, target: HTTPURL, headers: Headers, ignored: Set<String> = []
+        method: String, target: HTTPURL, headers: Headers, ignored: Set<String> = [],
+        decodes: Bool = false
     ) {
         self.method = method
         self.target = target
         url = target.cacheText(without: ignored)
         self.headers = headers
         control = RequestCacheControl(headers)
+        self.ignored = ignored
+        self.decodes = decodes
     }
 
     /// Whether a stored answer may serve it (RFC 9111, section 4).
@@ -47,6 +56,14 @@ package struct CacheRequest: Sendable {
     /// Whether the application asked for an answer only if it has changed.
     package var isConditional: Bool {
         headers.contains("if-none-match") || headers.contains("if-modified-since")
+    }
+
+    /// The entity tags of the application's own `If-None-Match`; none for `*` and for no list.
+    package var ownTags: [EntityTag] {
+        let lines = headers.values("if-none-match")
+        guard !lines.isEmpty, case .tags(let tags) = EntityTagList(lines.joined(separator: ","))
+        else { return [] }
+        return tags
     }
 }
 

@@ -27,25 +27,40 @@ package struct CacheOutcome: Sendable, Equatable {
     package var invalidated: [String] = []
     /// In order, all under the request's own key.
     package var changes: [Change] = []
+    /// Stored answers that have served the request until now, whatever they vary by. They go where
+    /// the new one is not stored.
+    package var superseded: [StoredResponse] = []
+    /// When the request went out, milliseconds since 1970: what was stored since, and is newer than
+    /// the answer that this follows from, stays.
+    package var askedAt = Int64.max
+    /// The changes are what the answer says of others, and store no part of itself.
+    package var isConfirmation = false
 
     package init(answer: Answer = .network) { self.answer = answer }
 
     /// Whether an answer of the network is to be stored.
     package var storesAnswer: Bool {
-        answer == .network
+        answer == .network && !isConfirmation
             && changes.contains { if case .store = $0 { true } else { false } }
     }
 
     /// The same where the caller wants nothing stored, or not all fields (K13): what would have
     /// been replaced goes all the same.
+    ///
+    /// - Parameter names: fields to leave out, now and at every update. An answer that cannot be
+    ///   reused without one of them is not stored at all.
     package func storing(_ isWanted: Bool, without names: [String]) -> CacheOutcome {
+        let names = names.map { $0.asciiLowercased }
+        let isWanted = isWanted && ResponseCacheControl.canBeLeftOut(names)
         var outcome = self
         outcome.changes = changes.map { change in
             guard case .store(var stored) = change else { return change }
             guard isWanted else { return .remove(stored) }
             stored.block = StoredFields.without(names, in: stored.block)
+            stored.leftOut += names.filter { !stored.leftOut.contains($0) }
             return .store(stored)
         }
+        if !isWanted { outcome.changes += superseded.map { .remove($0) } }
         return outcome
     }
 }
@@ -61,6 +76,14 @@ extension CacheLookup {
         _ arrived: ArrivedResponse?, to plan: NetworkPlan, stored: [StoredResponse]
     ) -> CacheOutcome {
         guard let arrived else { return outcomeOfFailure(plan) ?? CacheOutcome() }
+        var outcome = outcome(of: arrived, to: plan, stored)
+        if !outcome.changes.isEmpty { outcome.askedAt = arrived.requestTime }
+        return outcome
+    }
+
+    private func outcome(
+        of arrived: ArrivedResponse, to plan: NetworkPlan, _ stored: [StoredResponse]
+    ) -> CacheOutcome {
         switch arrived.head.status {
         case 500, 502, 503, 504:
             if let stale = outcomeOfFailure(plan) { return stale }
@@ -99,9 +122,25 @@ extension CacheLookup {
     private func notModified(
         _ arrived: ArrivedResponse, _ plan: NetworkPlan, _ stored: [StoredResponse]
     ) -> CacheOutcome {
-        guard plan.purpose == .validation, let asked = plan.stored else { return CacheOutcome() }
+        guard plan.purpose == .validation, let asked = plan.stored else {
+            return named(by: arrived, stored)
+        }
+        let foreign = foreignTags(besides: asked)
         guard Self.confirms(arrived.head, asked) else {
-            // It means an answer that is not there (section 4.3.4).
+            // It means an answer that is not there (section 4.3.4), and so ours is outdated; or one
+            // that the application has itself, and asked about.
+            var outcome = CacheOutcome(answer: .askAgain(.unconditional))
+            if let tag = EntityTag(arrived.head["etag"] ?? ""),
+                foreign.contains(where: { $0.isWeaklyEqual(to: tag) })
+            {
+                outcome = named(by: arrived, stored)
+            }
+            outcome.isConfirmation = true
+            outcome.changes.append(.remove(asked))
+            return outcome
+        }
+        // Which one of several it means has to be said.
+        if !foreign.isEmpty, arrived.head["etag"] == nil, arrived.head["last-modified"] == nil {
             return CacheOutcome(answer: .askAgain(.unconditional))
         }
         var outcome = CacheOutcome()
@@ -121,14 +160,30 @@ extension CacheLookup {
         return outcome
     }
 
+    /// A 304 that is for the application, whose own condition it answers, freshens the stored
+    /// answers that it names (section 4.3.4): with a strong validator all that have it, with a weak
+    /// one the newest that fits the request.
+    private func named(by arrived: ArrivedResponse, _ stored: [StoredResponse]) -> CacheOutcome {
+        var outcome = CacheOutcome()
+        guard let tag = EntityTag(arrived.head["etag"] ?? "") else { return outcome }
+        let meant =
+            tag.isWeak
+            ? select(stored).map { [$0] } ?? [] : stored.filter { $0.strongTag == tag }
+        for entry in meant where Self.confirms(arrived.head, entry) {
+            _ = updated(entry, by: arrived, &outcome)
+        }
+        outcome.isConfirmation = !outcome.changes.isEmpty
+        return outcome
+    }
+
     /// Whether a 304, or a 200 to HEAD, speaks of that answer. Without a validator of its own it
-    /// speaks of the one that was asked about.
+    /// speaks of the one that was asked about. A strong one speaks of no answer whose own is weak.
     private static func confirms(_ head: ResponseHead, _ stored: StoredResponse) -> Bool {
         if let text = head["etag"] {
             guard let tag = EntityTag(text), let own = stored.entityTag else {
                 return text == stored.etag
             }
-            return tag.isWeaklyEqual(to: own)
+            return tag.isWeak ? tag.isWeaklyEqual(to: own) : tag.isStronglyEqual(to: own)
         }
         guard let modified = head["last-modified"], let own = stored.lastModified else {
             return true
@@ -143,7 +198,7 @@ extension CacheLookup {
         var fresh = stored
         fresh.block = StoredFields.updated(
             stored.block, by: arrived.head, isDecoded: stored.isDecoded,
-            leavingOut: arrived.control.noCacheFields)
+            leavingOut: arrived.control.noCacheFields + stored.leftOut)
         if arrived.head["date"] == nil {
             fresh.block = StoredFields.setting(
                 "Date", HTTPDate.format(arrived.responseTime / 1000), in: fresh.block)
@@ -180,13 +235,19 @@ extension CacheLookup {
     private func unsafe(_ arrived: ArrivedResponse) -> CacheOutcome {
         var outcome = CacheOutcome()
         guard (200..<400).contains(arrived.head.status) else { return outcome }
-        outcome.invalidated = [request.url]
+        // With and without what does not count: either may be what others have stored it under.
+        func invalidate(_ url: HTTPURL) {
+            for text in [url.cacheText(without: request.ignored), url.cacheText]
+            where !outcome.invalidated.contains(text) {
+                outcome.invalidated.append(text)
+            }
+        }
+        invalidate(request.target)
         for name in ["location", "content-location"] {
             guard let text = arrived.head[name], let url = try? request.target.resolving(text),
-                url.origin == request.target.origin,
-                !outcome.invalidated.contains(url.cacheText)
+                url.origin == request.target.origin
             else { continue }
-            outcome.invalidated.append(url.cacheText)
+            invalidate(url)
         }
         store(arrived, &outcome)
         return outcome
@@ -196,6 +257,7 @@ extension CacheLookup {
     private func headOnly(_ arrived: ArrivedResponse, _ stored: [StoredResponse]) -> CacheOutcome {
         var outcome = CacheOutcome()
         guard arrived.head.status == 200 else { return outcome }
+        outcome.isConfirmation = true
         for entry in stored where entry.status == 200 && entry.matches(request, secret: secret) {
             let length = arrived.head.contentLength
             let own = entry.part.map { $0.total } ?? Int64(entry.body.count)
@@ -213,13 +275,12 @@ extension CacheLookup {
 
     private func full(_ arrived: ArrivedResponse, _ stored: [StoredResponse]) -> CacheOutcome {
         var outcome = CacheOutcome()
+        outcome.superseded = stored.filter { $0.matches(request, secret: secret) }
         if store(arrived, &outcome) { return outcome }
         // What it says now is not what is stored, even if it may not be stored itself.
         switch arrived.head.status {
         case 200..<300, 300, 301, 302, 303, 307, 308, 404, 410:
-            for entry in stored where entry.matches(request, secret: secret) {
-                outcome.changes.append(.remove(entry))
-            }
+            outcome.changes = outcome.superseded.map { .remove($0) }
         default: break
         }
         return outcome
@@ -254,6 +315,7 @@ extension CacheLookup {
         guard isStorable, let part,
             let new = arrived.stored(for: request, secret: secret, part: part)
         else { return outcome }
+        outcome.superseded = stored.filter { $0.matches(request, secret: secret) }
         let isSame = old?.strongTag != nil && old?.strongTag == new.strongTag
         if let old, isSame, old.isComplete {
             _ = updated(old, by: arrived, &outcome)

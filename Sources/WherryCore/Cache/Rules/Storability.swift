@@ -65,7 +65,7 @@ package enum Storability {
         guard let location = head["content-location"],
             let named = try? request.target.resolving(location)
         else { return false }
-        return named.cacheText == request.url
+        return named.cacheText(without: request.ignored) == request.url
     }
 
     /// The part that a 206 holds; `nil` for several parts, other units, and for a range that

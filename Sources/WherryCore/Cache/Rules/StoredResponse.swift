@@ -17,6 +17,7 @@ package struct StoredResponse: Sendable, Equatable {
         var lastModified: String?
         var part: StoredPart?
         var isDecoded: Bool
+        var leftOut: [String]
         var body: Bytes
     }
 
@@ -68,6 +69,11 @@ package struct StoredResponse: Sendable, Equatable {
         get { content.value.isDecoded }
         _modify { yield &content.value.isDecoded }
     }
+    /// Names of fields, in lower case, that are not stored and that no 304 brings back.
+    package var leftOut: [String] {
+        get { content.value.leftOut }
+        _modify { yield &content.value.leftOut }
+    }
     package var body: Bytes {
         get { content.value.body }
         _modify { yield &content.value.body }
@@ -76,13 +82,13 @@ package struct StoredResponse: Sendable, Equatable {
     package init(
         status: Int, httpVersion: Int, block: Bytes, selecting: SelectingFields,
         freshness: Freshness, control: ReuseControl, etag: String?, lastModified: String?,
-        part: StoredPart?, isDecoded: Bool, body: Bytes
+        part: StoredPart?, isDecoded: Bool, leftOut: [String] = [], body: Bytes
     ) {
         content = CopyOnWrite(
             Content(
                 status: status, httpVersion: httpVersion, block: block, selecting: selecting,
                 freshness: freshness, control: control, etag: etag, lastModified: lastModified,
-                part: part, isDecoded: isDecoded, body: body))
+                part: part, isDecoded: isDecoded, leftOut: leftOut, body: body))
     }
 
     package static func == (a: StoredResponse, b: StoredResponse) -> Bool {
@@ -104,6 +110,11 @@ package struct StoredResponse: Sendable, Equatable {
     }
 
     package var isComplete: Bool { part == nil }
+
+    /// Whether the body is stored in a content coding.
+    package var isCoded: Bool {
+        !isDecoded && (head["content-encoding"].map { $0.asciiLowercased != "identity" } ?? false)
+    }
 
     /// Whether a request would be served by this answer as far as Vary goes (section 4.1).
     package func matches(_ request: CacheRequest, secret: VarySecret) -> Bool {

@@ -125,16 +125,33 @@ package final class EntryStore: Sendable {
 
     /// The folder of everything that is stored under that text.
     ///
-    /// - Parameter part: what of it changes by itself, where a folder has several such parts; its
-    ///   counters are then those of the part.
-    package func folder(of text: String, part: String? = nil) -> Folder {
+    /// - Parameters:
+    ///   - detail: keeps what is stored under the same text apart, in a folder for each detail;
+    ///     ``folders(of:)`` finds all of them.
+    ///   - part: what of it changes by itself; its counters are then those of the part.
+    package func folder(
+        of text: String, detail: Substring? = nil, part: String? = nil
+    ) -> Folder {
         let digest = hash(text)
         let digits = Hex.encode(Array(digest.prefix(16)))
+        let more = detail.map { "-" + Hex.encode(Array(hash(String($0)).prefix(16))) } ?? ""
         let number =
             part.map { Int(Checksum.of(Bytes($0))) } ?? (Int(digest[0]) << 8 | Int(digest[1]))
         return Folder(
-            shard: String(digits.prefix(2)), rest: String(digits.dropFirst(2)),
+            shard: String(digits.prefix(2)), rest: digits.dropFirst(2) + more,
             slot: Self.firstSlot + number % Self.slots)
+    }
+
+    /// The folders of a text that there are, whatever their detail. Their counters are not those
+    /// of their parts: who changes something in them has to tell all.
+    package func folders(of text: String) -> [Folder] {
+        let own = folder(of: text)
+        guard let shard = try? Directory.open(own.shard, following: false, in: root),
+            let names = try? shard.names()
+        else { return [] }
+        return names.filter {
+            $0 == own.rest || $0.utf8.starts(with: own.rest.utf8) && $0.contains("-")
+        }.map { Folder(shard: own.shard, rest: $0, slot: own.slot) }
     }
 
     /// The folder's moment, to be taken before its entries are read.
@@ -344,11 +361,11 @@ package final class EntryStore: Sendable {
 
     private func parse(_ place: String) -> (Folder, String)? {
         let parts = place.split(separator: "/", omittingEmptySubsequences: false)
-        func isHex(_ text: Substring) -> Bool {
-            text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
-        }
-        guard parts.count == 3, parts[0].utf8.count == 2, parts[1].utf8.count == 30,
-            isHex(parts[0]), isHex(parts[1]), !parts[2].isEmpty, parts[2].utf8.first != 0x2E
+        guard parts.count == 3, !parts[2].isEmpty, parts[2].utf8.first != 0x2E else { return nil }
+        let digits = parts[1].split(separator: "-", omittingEmptySubsequences: false)
+        guard parts[0].utf8.count == 2, digits[0].utf8.count == 30, digits.count <= 2,
+            digits.dropFirst().allSatisfy({ $0.utf8.count == 32 }),
+            ([parts[0]] + digits).allSatisfy({ Hex.isLowercase(String($0)) })
         else { return nil }
         return (Self.folder(String(parts[0]), String(parts[1])), String(parts[2]))
     }

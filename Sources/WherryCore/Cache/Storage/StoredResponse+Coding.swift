@@ -33,6 +33,8 @@ extension StoredResponse {
             writer.optional(field.value) { $0.text($1) }
         }
         writer.counted(block)
+        writer.integer(UInt16(clamping: leftOut.count))
+        for name in leftOut { writer.text(name) }
         return writer.bytes
     }
 
@@ -62,7 +64,15 @@ extension StoredResponse {
             }
             fields.append(.init(name: name, value: value))
         }
-        guard let block = reader.counted(), reader.isAtEnd, initialAge >= 0, lifetime >= 0,
+        guard let block = reader.counted(), let nameCount = reader.integer(UInt16.self) else {
+            return nil
+        }
+        var leftOut: [String] = []
+        for _ in 0..<nameCount {
+            guard let name = reader.text() else { return nil }
+            leftOut.append(name)
+        }
+        guard reader.isAtEnd, initialAge >= 0, lifetime >= 0,
             part == nil || body == nil || part?.count == body.map({ Int64($0.count) })
         else { return nil }
         var control = ReuseControl()
@@ -78,7 +88,7 @@ extension StoredResponse {
                 date: date, responseTime: responseTime, initialAge: initialAge,
                 lifetime: lifetime, source: source),
             control: control, etag: etag, lastModified: lastModified, part: part,
-            isDecoded: isDecoded == 1, body: body ?? Bytes())
+            isDecoded: isDecoded == 1, leftOut: leftOut, body: body ?? Bytes())
     }
 }
 

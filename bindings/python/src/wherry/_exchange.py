@@ -162,7 +162,12 @@ def digests(event: int) -> Tuple[Tuple[str, str], ...]:
 
 
 def storing(decision: Any) -> Tuple[bool, Optional[bytes]]:
-    """What a `store=` function decided: whether to store, and without which fields."""
+    """What a `store=` function decided: whether to store, and without which fields.
+
+    In the HTTP cache an answer without a field that its reuse needs is not stored at all: Age,
+    Cache-Control, Content-Encoding, Content-Type and the like, Date, ETag, Expires, Last-Modified,
+    Location, Vary.
+    """
     if isinstance(decision, bool):
         return decision, None
     if isinstance(decision, (list, tuple, set, frozenset)) and all(

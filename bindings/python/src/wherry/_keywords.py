@@ -255,12 +255,12 @@ cache "use", "only", "refresh", "then_network", or of the HTTP cache "protocol",
 "any_age_only"
 stale_if_error | 0 | seconds past its end for which a stored answer serves where the server fails
 on_cached | none | called with the stored answer before the network is asked
-store | all | called with an answer before it is stored: True, False, or header names to leave out
+store | all | called with an answer before it is stored: True, False, or header names to leave out, now and after each 304
 progress | none | called with a Progress while bytes move
 """
 
 _KEY = """\
-cache_ignore | none | names of parameters that do not count for what is stored
+cache_ignore | none | names of parameters that do not count for what is stored or made invalid
 cache_headers | none | names of header fields that count too
 cache_partition | none | a text that counts too, such as the user's name
 cache_version | 0 | what was stored under another number is deleted and misses
