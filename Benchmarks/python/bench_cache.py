@@ -4,6 +4,7 @@
 
 WHO: read            Client.cache.read, out of a folder that Benchmarks/c/bench_cache.c has filled
      get             Client.get with cache=, which never reaches the network
+     get-http        the same of the HTTP cache
      diskcache       Cache.get of the body alone
      hishel          an httpx client with its cache on SQLite
      requests-cache  a session with its cache in memory, or on SQLite
@@ -33,6 +34,7 @@ def wherry_call(who: str, folder: str, in_memory: bool, size: int) -> Call:
         cache_max_bytes=1 << 40,
         cache_memory_bytes=1 << 30 if in_memory else 0,
         trust_env=False,
+        cache=who == "get-http",
     )
 
     def is_hit(answer: wherry.Response) -> bool:
@@ -40,6 +42,8 @@ def wherry_call(who: str, folder: str, in_memory: bool, size: int) -> Call:
 
     if who == "read":
         return lambda url: is_hit(client.cache.read("GET", url))
+    if who == "get-http":
+        return lambda url: is_hit(client.get(url))
     return lambda url: is_hit(client.get(url, cache=86_400))
 
 

@@ -193,4 +193,25 @@ import WherrySystem
         #expect(try await client.send(request).isFromCache)
         client.close()
     }
+
+    @Test("K12 what is stored in a coding does not serve a request that has it undone")
+    func codings() async throws {
+        let scope = try TestServer.shared.scope()
+        let client = try makeClient(scope) {
+            $0.storageDirectory = bench.folder.file("storage")
+            $0.usesHTTPCache = true
+        }
+        // The server codes whatever is asked for, and does not say that it varies.
+        let url = "gzip?header=Cache-Control:max-age%3D60"
+        var raw = cached(url: url)
+        raw.set(.compressed, 0)
+        let first = try await client.send(raw)
+        #expect(first.header("content-encoding") == "gzip")
+        #expect(try await client.send(raw).isFromCache)
+        let plain = try await client.send(cached(url: url))
+        #expect(!plain.isFromCache && plain.text.hasPrefix("{"))
+        let again = try await client.send(cached(url: url))
+        #expect(again.isFromCache && again.body == plain.body)
+        client.close()
+    }
 }

@@ -26,7 +26,7 @@ extension ResponseCache {
         switch http.decide() {
         case .answer(let answer), .answerAndRevalidate(let answer, _):
             return Response(
-                head: answer.head, body: answer.body, url: http.asked.url.text, marks: answer.marks)
+                head: answer.head, body: answer.body, url: http.request.target.text, marks: answer.marks)
         case .network, .gatewayTimeout, .miss:
             throw http.shown() == nil ? TimedRefusal.missing.error : TimedRefusal.expired.error
         }

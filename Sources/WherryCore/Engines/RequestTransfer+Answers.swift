@@ -21,7 +21,7 @@ extension RequestTransfer {
     }
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
-        if caching?.hasHTTP == true { settle(result) } else { arrive(result) }
+        if caching?.hasHTTP == true { settle(result, of: exchange) } else { arrive(result) }
     }
 
     /// Goes on with what came of a hop, from the network or from the HTTP cache.

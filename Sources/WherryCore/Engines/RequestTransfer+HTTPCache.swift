@@ -58,7 +58,7 @@ extension RequestTransfer {
         case .answerAndRevalidate(let answer, let plan):
             // Nobody could be asked what is to be stored behind the request's back.
             if decisions.contains(.store) { return ask(plan, http, exchange, wake: wake) }
-            Revalidation.start(http, client, options)
+            Revalidation.start(http, exchange.request, client, options)
             give(answer)
         case .network(let plan): ask(plan, http, exchange, wake: wake)
         case .gatewayTimeout:
@@ -76,7 +76,9 @@ extension RequestTransfer {
     ) {
         http.plan = plan
         let isPlain = plan.fields.isEmpty
-        dispatch(isPlain ? exchange : Exchange(http.planned, receiver: self), http, wake: wake)
+        dispatch(
+            isPlain ? exchange : Exchange(http.planned(exchange.request), receiver: self), http,
+            wake: wake)
     }
 
     /// Tells what is stored, before the network is asked, if the request would accept it from there
@@ -145,7 +147,7 @@ extension RequestTransfer {
     }
 
     /// Works out what the end of a hop means for the HTTP cache and for this request.
-    func settle(_ result: ExchangeResult) {
+    func settle(_ result: ExchangeResult, of exchange: Exchange) {
         let isUnreached = result.error != nil && result.head == nil
         let (own, spare) = hops.withLock { state in
             let own = state.http
@@ -161,7 +163,7 @@ extension RequestTransfer {
             let outcome = http.outcome(of: result)
             guard decisions.contains(.store), outcome.storesAnswer, let head = result.head,
                 !isCancelled
-            else { return carryOut(outcome, result, http) }
+            else { return carryOut(outcome, result, http, exchange) }
             put(.store(response(head, result.body, result))) { [self] answer in
                 client.workers.submit { [self] in
                     switch answer {
@@ -169,8 +171,9 @@ extension RequestTransfer {
                         http.apply(outcome.storing(false, without: []))
                         refuse(message)
                     case .store(let isWanted, let names):
-                        carryOut(outcome.storing(isWanted, without: names), result, http)
-                    case .standard, .adapted, .follow: carryOut(outcome, result, http)
+                        carryOut(
+                            outcome.storing(isWanted, without: names), result, http, exchange)
+                    case .standard, .adapted, .follow: carryOut(outcome, result, http, exchange)
                     }
                 }
             }
@@ -178,7 +181,9 @@ extension RequestTransfer {
     }
 
     /// Changes what is stored, and goes on with what the request gets.
-    private func carryOut(_ outcome: CacheOutcome, _ result: ExchangeResult, _ http: HTTPCaching) {
+    private func carryOut(
+        _ outcome: CacheOutcome, _ result: ExchangeResult, _ http: HTTPCaching, _ exchange: Exchange
+    ) {
         if !http.apply(outcome), client.isDebugging { DebugLog.notStored(self) }
         switch outcome.answer {
         case .network: conclude(result, http)
@@ -192,7 +197,9 @@ extension RequestTransfer {
                 state.wire.received += result.metrics.received
             }
             http.plan = plan
-            dispatch(Exchange(http.planned, receiver: self), http, wake: .now)
+            // Its plan takes out what the one before put in.
+            let again = Exchange(http.planned(exchange.request), receiver: self)
+            dispatch(again, http, wake: .now)
         }
     }
 

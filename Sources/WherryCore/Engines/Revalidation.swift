@@ -16,14 +16,16 @@ final class Revalidation: ExchangeReceiver {
     private static let time = Int64.milliseconds(60_000)
 
     /// Asks, unless somebody of this client is at it.
-    static func start(_ http: HTTPCaching, _ client: Client, _ options: OptionTable) {
+    static func start(
+        _ http: HTTPCaching, _ request: ExchangeRequest, _ client: Client, _ options: OptionTable
+    ) {
         guard client.caches.beginRevalidation(of: http.key) else { return }
         // Somebody else may have been through with it just now.
         guard case .answerAndRevalidate(_, let plan) = http.decide() else {
             return client.caches.endRevalidation(of: http.key)
         }
         http.plan = plan
-        var asked = http.planned
+        var asked = http.planned(request)
         let total = options[.totalTimeout]
         asked.deadline = client.transport.clock.now().advanced(
             by: total == 0 ? time : .milliseconds(total))

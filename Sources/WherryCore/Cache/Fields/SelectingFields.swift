@@ -90,7 +90,7 @@ package struct SelectingFields: Hashable, Sendable {
 }
 
 /// The key under which secret values of requests are told apart without being kept.
-package struct VarySecret: Sendable {
+package final class VarySecret: Sendable {
     private let inner: [UInt8]
     private let outer: [UInt8]
 

@@ -11,8 +11,6 @@ import WherryTransport
 /// exchange has ended, then the one that works out what follows.
 package final class HTTPCaching: @unchecked Sendable {
     package let store: HTTPCacheStore
-    /// As it would go out without a cache.
-    package let asked: ExchangeRequest
     package let request: CacheRequest
     package let options: HTTPCacheOptions
     package let key: HTTPCacheStore.Key
@@ -21,8 +19,6 @@ package final class HTTPCaching: @unchecked Sendable {
     package let takesPart: Bool
     /// Whether the request has anything to do with the cache but for what it changes.
     private let isForCache: Bool
-    /// The fields as they would go out, but those that the transport writes; `nil` suppresses one.
-    private let fields: Headers
     private let clock: any Clock
     /// The key's moment before anything was read.
     private var beginning: EntryStore.Stamp?
@@ -41,17 +37,13 @@ package final class HTTPCaching: @unchecked Sendable {
         _ asked: ExchangeRequest, isGathered: Bool, caching: RequestCaching,
         policy: HTTPCachePolicy?, store: HTTPCacheStore, clock: any Clock
     ) {
-        self.asked = asked
         self.store = store
         self.clock = clock
         options = HTTPCacheOptions(policy: policy ?? .reload, staleIfError: caching.staleIfError)
-        fields = Headers(fields: asked.headers.fields.map { .init(name: $0.name, value: $0.value) })
-        var all = Headers(fields: fields.fields.filter { $0.value != nil })
-        for field in asked.ownFields where !fields.contains(field.name) {
-            all.append(field.name, field.value)
-        }
+        let all = Headers(asSentWith: asked)
         request = CacheRequest(
-            method: asked.method, target: asked.url, headers: all, ignored: caching.ignored)
+            method: asked.method, target: asked.url, headers: all, ignored: caching.ignored,
+            decodes: asked.decoding != .identity)
         let hasBody = if case .none = asked.body { false } else { true }
         isForCache = policy != nil
         // What GET is given with a body only the origin knows (RFC 9110, section 9.3.1).
@@ -118,10 +110,14 @@ package final class HTTPCaching: @unchecked Sendable {
     }
 
     /// The request that the plan asks for.
-    package var planned: ExchangeRequest {
+    ///
+    /// - Parameter asked: as it would go out without a cache.
+    package func planned(_ asked: ExchangeRequest) -> ExchangeRequest {
         guard !plan.fields.isEmpty else { return asked }
         var planned = asked
-        let fields = plan.applied(to: fields).fields
+        let own = Headers(
+            fields: asked.headers.fields.map { .init(name: $0.name, value: $0.value) })
+        let fields = plan.applied(to: own).fields
         planned.headers = HeaderList(fields.map { ($0.name, $0.value) })
         return planned
     }
@@ -192,8 +188,7 @@ package final class HTTPCaching: @unchecked Sendable {
             return lookup.resolve(nil, to: plan, stored: [])
         }
         // A page that was only skimmed has its coding still.
-        let agrees = result.isDecoded || asked.decoding == .identity
-            || head["content-encoding"] == nil
+        let agrees = result.isDecoded || !request.decodes || head["content-encoding"] == nil
         let arrived = ArrivedResponse(
             head: head, body: result.body, requestTime: requestTime, responseTime: responseTime,
             isDecoded: result.isDecoded,
@@ -222,6 +217,24 @@ package final class HTTPCaching: @unchecked Sendable {
             if !cookies.isEmpty { replaced.head = answer.head.adding(cookies) }
         }
         return replaced
+    }
+}
+
+extension Headers {
+    /// All fields that go out with a request, those that the transport writes too.
+    init(asSentWith asked: ExchangeRequest) {
+        self.init()
+        var suppressed = Headers()
+        for field in asked.headers.fields {
+            if let value = field.value {
+                append(field.name, value)
+            } else {
+                suppressed.append(field.name, "")
+            }
+        }
+        for field in asked.ownFields where !contains(field.name) {
+            if !suppressed.contains(field.name) { append(field.name, field.value) }
+        }
     }
 }
 

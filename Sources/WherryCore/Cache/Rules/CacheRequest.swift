@@ -5,7 +5,7 @@ import WherrySystem
 import WherryTransport
 
 /// The parts of a request that decide about stored answers.
-package struct CacheRequest: Sendable {
+package final class CacheRequest: Sendable {
     /// As it is sent; methods have case (RFC 9110, section 9.1).
     package let method: String
     package let target: HTTPURL
