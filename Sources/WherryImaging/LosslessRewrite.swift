@@ -96,8 +96,10 @@ struct LosslessRewrite {
             "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "acTL", "fcTL", "fdAT", "sBIT", "bKGD", "hIST",
             "sPLT", "iCCP", "eXIf",
         ]
+        // So did critical ones that nobody here knows: a reader would have to refuse the new file.
+        let isAncillary = { (type: String) in type.utf8.first.map { $0 & 0x20 != 0 } ?? false }
         var all: [UInt8] = []
-        for chunk in layout.chunks where !gone.contains(chunk.type) && chunk.range.count < 1 << 20 {
+        for chunk in layout.chunks where isAncillary(chunk.type) && !gone.contains(chunk.type) && chunk.range.count < 1 << 20 {
             if try keeps(chunk, input, metadata) { all += try input.copy(chunk.range) }
         }
         return all

@@ -202,7 +202,7 @@ TEST("U8 many threads compress at once and agree") {
   for (int i = 0; i < THREADS; i++) CHECK_OK(wherry_image_free(works[i].made));
 }
 
-TEST("U20 the eight orientations end upright, and places stay behind") {
+TEST("U20 SEC-R12 the eight orientations end upright, and places stay behind") {
   enum { SIDE = 64 };
   for (int orientation = 1; orientation <= 8; orientation++) {
     size_t count;

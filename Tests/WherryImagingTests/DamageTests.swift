@@ -53,7 +53,7 @@ struct DamageTests {
         }
     }
 
-    @Test("damaged data are an error: libjpeg's warnings count, a PNG's checksums too")
+    @Test("SEC-R9 damaged data are an error: libjpeg's warnings count, a PNG's checksums too")
     func damaged() throws {
         var jpeg = try Pictures.jpeg(200, 150, quality: 1)
         let middle = jpeg.count / 2
@@ -67,7 +67,7 @@ struct DamageTests {
         #expect(reason(Array("GIF89a and more of it".utf8)) == "unsupported_image")
     }
 
-    @Test("U21 dimensions are judged on the header alone", arguments: [60_000, 1_000_000])
+    @Test("U21 SEC-R8 dimensions are judged on the header alone", arguments: [60_000, 1_000_000])
     func bombs(side: Int) throws {
         let bomb = RawPNG(width: side, height: side, depth: 8, colorType: 2, data: [0]).file
         #expect(bomb.count < 200)
@@ -84,7 +84,7 @@ struct DamageTests {
         #expect(reason(try Pictures.jpeg(20, 10)) { $0.maxPixels = 200 } == nil)
     }
 
-    @Test("a JPEG of hundreds of scans is refused")
+    @Test("SEC-R9 a JPEG of hundreds of scans is refused")
     func scans() throws {
         #expect(reason(Self.manyScans(20)) == nil)
         #expect(reason(Self.manyScans(99)) == nil)
@@ -124,7 +124,7 @@ struct DamageTests {
         }
     }
 
-    @Test("the time for a picture is bounded")
+    @Test("SEC-R9 the time for a picture is bounded")
     func deadline() throws {
         let jpeg = try Pictures.jpeg(300, 200)
         let progressive = try Pictures.jpeg(300, 200) { $0.progressive = true }
@@ -202,7 +202,7 @@ struct DamageTests {
         #expect(!printed.contains("JPEG data:") && !printed.contains("libpng"))
     }
 
-    @Test("bytes changed at random never crash, and what decodes has its size")
+    @Test("SEC-R11 bytes changed at random never crash, and what decodes has its size")
     func noise() throws {
         let sources = [
             try Pictures.jpeg(24, 17), try Pictures.jpeg(24, 17) { $0.progressive = true },

@@ -157,7 +157,7 @@ struct MetadataTests {
         #expect(infoPNG.orientation == 3 && !infoPNG.hasGPS)
     }
 
-    @Test("U20 metadata goes without touching the coded picture")
+    @Test("U20 SEC-R12 metadata goes without touching the coded picture")
     func stripped() throws {
         let plain = try Pictures.jpeg()
         let profile = Self.profile("RGB ")

@@ -291,7 +291,7 @@ def test_U8_every_kind_of_jpeg_has_the_colours_that_pillow_sees(mode: str, progr
     assert max(abs(a - b) for a, b in zip(ours, theirs)) <= (2 if mode == "CMYK" else 0)
 
 
-def test_U20_a_colour_profile_stays_and_places_go() -> None:
+def test_U20_SEC_R12_a_colour_profile_stays_and_places_go() -> None:
     from PIL import ImageCms
 
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

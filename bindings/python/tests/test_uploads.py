@@ -560,3 +560,32 @@ def test_U11_a_refusal_names_pictures_as_they_were_given(
 
     assert [failed.file_name for failed in answer.failed_images] == [str(path), "mine.png"]
     assert [image.width for image in answer.images] == [4, 4]
+
+
+@pytest.mark.parametrize("separate", [0, 2])
+def test_U13_a_redirect_gets_the_whole_body_again(
+    server: Server, client: wherry.Client, separate: int
+) -> None:
+    url = server.url("/redirect-to", url=server.url("/echo"), status=307)
+
+    answer = client.upload(url, album(2), separate=separate, keep_auth_across_hosts=True)
+
+    answers = [image.response for image in answer.images if image.response] or [answer]
+    forms = [one.json()["parts"] for one in answers]
+    assert [part["filename"] for form in forms for part in form] == ["p0.png", "p1.png"]
+    lengths = [int(dict(entry["headers"])["Content-Length"]) for entry in server.log()]
+    assert len(lengths) == 2 * len(answers) and len(set(lengths)) == 1
+    assert all(len(one.history) == 1 for one in answers) or separate
+
+
+def test_U15_no_more_is_sent_in_a_second_than_is_allowed(
+    server: Server, client: wherry.Client
+) -> None:
+    data = ("a.bin", bytes(600_000))
+
+    answer = client.post(
+        server.url("/sink"), files={"f": data}, max_send_bytes_per_second=400_000
+    )
+
+    # Less would be a limit that is not kept; more is a busy machine.
+    assert answer.json()["bytes"] > 600_000 and answer.elapsed.total_seconds() > 0.9
