@@ -1,0 +1,131 @@
+# Wherry: uploads with a request for each picture, and what else becomes of pictures
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+from typing import Any, List
+
+import pytest
+from conftest import Server
+from test_uploads import png, sent
+
+import wherry
+
+
+def album(count: int) -> List[Any]:
+    return [(f"p{n}.png", png(8, 8, n + 1)) for n in range(count)]
+
+
+def test_U22_two_of_nine_pictures_fail_and_the_others_answers_stand(
+    server: Server, client: wherry.Client
+) -> None:
+    statuses = [200, 200, 413, 200, 200, 200, 200, 403, 201]
+    server.script("nine", [{"status": status, "json": status} for status in statuses])
+
+    answer = client.upload(server.url("/s/nine"), album(9), separate=1)
+
+    assert answer.status_code == 413
+    assert [failed.index for failed in answer.failed_images] == [2, 7]
+    assert [i.response.json() for i in answer.images if i.response] == statuses
+    assert [image.ok for image in answer.images] == [status < 400 for status in statuses]
+    assert answer.images[0].width == 8 and answer.images[0].quality is None
+    assert (answer.images[0].sent_bytes or 0) > (answer.images[0].encoded_bytes or 0) > 0
+    with pytest.raises(wherry.HTTPStatusError) as caught:
+        answer.raise_for_status()
+    assert len(caught.value.failed_images) == 2 and len(caught.value.images) == 9
+    again = client.upload(
+        server.url("/echo"), [album(9)[f.index] for f in answer.failed_images], separate=2
+    )
+    assert again.ok and [image.file_name for image in again.images] == ["p2.png", "p7.png"]
+
+
+def test_U22_asyncio_sends_one_by_one_and_again_what_failed(server: Server) -> None:
+    async def main() -> wherry.Response:
+        async with wherry.AsyncClient() as client:
+            return await client.upload(
+                server.url("/faulty-echo?status_first=503&status_times=1"), album(3), separate=3,
+                image_retries=1, fields={"album": "7"},
+            )  # fmt: skip
+
+    answer = asyncio.run(main())
+
+    assert answer.ok and len(server.log()) == 4
+    forms = [image.response.json()["parts"] for image in answer.images if image.response]
+    assert [[part["name"] for part in form] for form in forms] == [["album", "image0"]] * 3
+
+
+def test_U22_progress_tells_of_every_picture(server: Server, client: wherry.Client) -> None:
+    seen: List[wherry.Progress] = []
+
+    answer = client.upload(server.url("/sink"), album(5), separate=2, progress=seen.append)
+
+    assert answer.ok and seen[-1].fraction == 1
+    assert [image.sent_bytes for image in seen[-1].images] == [i.sent_bytes for i in answer.images]
+    assert all(image.response is not None for image in seen[-1].images)
+
+
+def test_U22_a_broken_picture_fails_alone(server: Server, client: wherry.Client) -> None:
+    pictures = [png(4, 4), ("text.jpg", b"no picture"), png(4, 4, 2)]
+
+    with pytest.raises(wherry.ImageError) as caught:
+        client.upload(server.url("/echo"), pictures, separate=2)
+
+    assert "Picture 2 (text.jpg)" in caught.value.message
+    assert [failed.file_name for failed in caught.value.failed_images] == ["text.jpg"]
+    sent = [image.response.status_code if image.response else 0 for image in caught.value.images]
+    assert sent == [200, 0, 200]
+
+
+def test_U11_broken_pictures_are_left_out_where_asked_and_told_of(
+    server: Server, client: wherry.Client
+) -> None:
+    pictures = [("text.jpg", b"no picture"), png(4, 4)]
+
+    answer = client.upload(server.url("/echo"), pictures, skip_broken=True)
+
+    assert [image.reason for image in answer.images] == ["bad_image", ""]
+    assert [image.width for image in answer.images] == [0, 4]
+    assert len(sent(answer)) == 1 and not answer.failed_images
+    with pytest.raises(wherry.ImageError):
+        client.upload(server.url("/echo"), pictures[:1], skip_broken=True)
+
+
+def test_U11_a_refusal_names_pictures_as_they_were_given(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    path = tmp_path / "beach.png"
+    path.write_bytes(png(4, 4))
+
+    answer = client.upload(server.url("/status/500"), [path, ("mine.png", png(4, 4))])
+
+    assert [failed.file_name for failed in answer.failed_images] == [str(path), "mine.png"]
+    assert [image.width for image in answer.images] == [4, 4]
+
+
+@pytest.mark.parametrize("separate", [0, 2])
+def test_U13_a_redirect_gets_the_whole_body_again(
+    server: Server, client: wherry.Client, separate: int
+) -> None:
+    url = server.url("/redirect-to", url=server.url("/echo"), status=307)
+
+    answer = client.upload(url, album(2), separate=separate, keep_auth_across_hosts=True)
+
+    answers = [image.response for image in answer.images if image.response] or [answer]
+    forms = [one.json()["parts"] for one in answers]
+    assert [part["filename"] for form in forms for part in form] == ["p0.png", "p1.png"]
+    lengths = [int(dict(entry["headers"])["Content-Length"]) for entry in server.log()]
+    assert len(lengths) == 2 * len(answers) and len(set(lengths)) == 1
+    assert all(len(one.history) == 1 for one in answers) or separate
+
+
+def test_U15_no_more_is_sent_in_a_second_than_is_allowed(
+    server: Server, client: wherry.Client
+) -> None:
+    data = ("a.bin", bytes(600_000))
+
+    answer = client.post(
+        server.url("/sink"), files={"f": data}, max_send_bytes_per_second=400_000
+    )
+
+    # Less would be a limit that is not kept; more is a busy machine.
+    assert answer.json()["bytes"] > 600_000 and answer.elapsed.total_seconds() > 0.9
