@@ -37,7 +37,8 @@ import WherrySystem
         let response = try await client.send(request)
         let word =
             !response.isFromCache
-            ? "network" : response.isRevalidated ? "confirmed" : response.isStale ? "stale" : "fresh"
+            ? "network"
+            : response.isRevalidated ? "confirmed" : response.isStale ? "stale" : "fresh"
         let status = response.status == 200 ? "" : " \(response.status)"
         return word + status + (response.body.isEmpty ? "" : " " + response.text)
     }
@@ -106,7 +107,9 @@ import WherrySystem
             stub.advance(by: .seconds(seconds - passed))
             passed = seconds
             for (number, (_, fresh, stale)) in cases.enumerated() {
-                if seconds == fresh { #expect(try await ask(path: "\(number)") == "fresh \(number)") }
+                if seconds == fresh {
+                    #expect(try await ask(path: "\(number)") == "fresh \(number)")
+                }
                 if seconds == stale { #expect(try await ask(path: "\(number)") == "network new") }
             }
         }
@@ -138,7 +141,8 @@ import WherrySystem
     @Test("K12 fields that no-cache names are not stored, nor brought by a 304: 5.2.2.4")
     func namedFields() async throws {
         let fields: Headers = [
-            "Cache-Control": "max-age=60, no-cache=\"X-A\"", "ETag": "\"1\"", "X-A": "1", "X-B": "1",
+            "Cache-Control": "max-age=60, no-cache=\"X-A\"", "ETag": "\"1\"", "X-A": "1",
+            "X-B": "1",
         ]
         bench.answer("1", fields)
         _ = try await ask()
@@ -182,7 +186,9 @@ import WherrySystem
 
     @Test("K12 fields that the library writes count for Vary like others: RFC 9111, 4.1")
     func ownFields() async throws {
-        let fields: Headers = ["Cache-Control": "max-age=60", "Vary": "User-Agent, Accept-Encoding"]
+        let fields: Headers = [
+            "Cache-Control": "max-age=60", "Vary": "User-Agent, Accept-Encoding",
+        ]
         bench.answer("1", fields)
         bench.answer("2", fields)
         bench.answer("3", fields)
@@ -190,9 +196,10 @@ import WherrySystem
         let other = try bench.client { $0.userAgent = "Other/1" }
         #expect(try await other.send(cached()).text == "2")
         var request = cached()
-        request.headers["Accept-Encoding"] = "identity"
+        // It says then that it takes no coding.
+        request.set(.compressed, 0)
         #expect(try await client.send(request).text == "3")
-        #expect(try await ask() == "fresh 1" && bench.hits == 3)
+        #expect(try await ask() == "fresh 1")
         #expect(try await other.send(cached()).text == "2")
         #expect(try await client.send(request).text == "3" && bench.hits == 3)
         other.close()
@@ -299,7 +306,8 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 If-Range of the program, and a Content-Range that contradicts: RFC 9110, 13.1.5, 14.4")
+    @Test(
+        "K12 If-Range of the program, and a Content-Range that contradicts: RFC 9110, 13.1.5, 14.4")
     func parts() async throws {
         bench.answer("abcdef", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
         _ = try await ask()
@@ -308,7 +316,8 @@ import WherrySystem
         #expect(try await ask(["Range": "bytes=1-2", "If-Range": "W/\"1\""]) == "fresh abcdef")
         #expect(bench.hits == 1)
         bench.answer(
-            "bc", ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Content-Range": "bytes 1-9/20"],
+            "bc",
+            ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Content-Range": "bytes 1-9/20"],
             url: Self.url("b"), status: 206, times: 2)
         for _ in 0..<2 {
             #expect(try await ask(["Range": "bytes=1-2"], path: "b") == "network 206 bc")
@@ -402,7 +411,8 @@ import WherrySystem
 
     // MARK: Failures
 
-    @Test("K17 server errors that a stale answer serves in place of", arguments: [500, 502, 503, 504])
+    @Test(
+        "K17 server errors that a stale answer serves in place of", arguments: [500, 502, 503, 504])
     func serverErrors(_ status: Int) async throws {
         bench.answer("1", ["Cache-Control": "max-age=60, stale-if-error=60"])
         _ = try await ask()

@@ -7,6 +7,7 @@
 //        CacheChild timed-loop STORE      the same as loop, by the timed cache
 //        CacheChild timed-mix STORE NAME COUNT    the same as mix, by the timed cache
 //        CacheChild time STORE COUNT      says what calls take, in nanoseconds
+//        CacheChild queries STORE COUNT   says what calls take beside so many queries of one path
 
 import Glibc
 import WherryCore
@@ -160,6 +161,47 @@ func time(_ store: EntryStore, count: Int) throws {
     }
 }
 
+/// What calls of the HTTP cache take for one query of a path that has many others stored.
+func timeQueries(_ store: EntryStore, count: Int) throws {
+    let cache = HTTPCacheStore(store, memoryLimit: 0)
+    let now = Int64(SystemClock.shared.wallSeconds() * 1000)
+    let head = ResponseHead(status: 200, block: Bytes("cache-control: max-age=3600\n"))
+    func request(_ number: Int) throws -> CacheRequest {
+        let target = try HTTPURL("http://example.org/things?page=\(number)")
+        return CacheRequest(method: "GET", target: target, headers: [:])
+    }
+    func write(_ request: CacheRequest) {
+        let came = ArrivedResponse(
+            head: head, body: body(7, 1024), requestTime: now, responseTime: now)
+        let outcome = CacheLookup(
+            request, options: HTTPCacheOptions(), secret: cache.secret, now: now
+        ).resolve(came, to: NetworkPlan(), stored: [])
+        cache.apply(outcome, key: .init(url: request.url), now: now)
+    }
+    let own = try request(-1)
+    var written = 0
+    for goal in [0, count] {
+        while written < goal {
+            write(try request(written))
+            written += 1
+        }
+        store.waitUntilSwept()
+        time("beside \(goal): store", 100) { _ in write(own) }
+        time("beside \(goal): all stored", 100) { _ in
+            _ = cache.allStored(key: .init(url: own.url))
+        }
+        time("beside \(goal): store and invalidate", 100) { _ in
+            write(own)
+            cache.removeAll(url: own.url)
+        }
+    }
+    time("usage", 1) { _ in _ = cache.usage() }
+    let clock = SystemClock.shared
+    let start = clock.now()
+    let gone = cache.removeAll(path: "http://example.org:80/things")
+    say("clear \(gone): \(clock.now().since(start))")
+}
+
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else { exit(2) }
 let workers = WorkerPool(limit: 1)
@@ -167,7 +209,7 @@ if arguments[1] == "write", let mask = arguments.last.flatMap({ UInt32($0, radix
     umask(mask)
 }
 do {
-    let limit: Int64 = arguments[1] == "time" ? 1 << 40 : 4 << 20
+    let limit: Int64 = ["time", "queries"].contains(arguments[1]) ? 1 << 40 : 4 << 20
     let store = try EntryStore(
         arguments[2], limit: limit, workers: workers, clock: SystemClock.shared)
     switch arguments[1] {
@@ -205,6 +247,10 @@ do {
     case "time":
         guard let count = arguments.last.flatMap({ Int($0) }) else { exit(2) }
         try time(store, count: count)
+        store.close()
+    case "queries":
+        guard let count = arguments.last.flatMap({ Int($0) }) else { exit(2) }
+        try timeQueries(store, count: count)
         store.close()
     default: exit(2)
     }
