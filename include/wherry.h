@@ -333,6 +333,10 @@ wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t dec
  * expected, but the digest is computed and told; with NONE and NULL not that either. */
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest,
     const char *value);
+/* Downloads: another URL of the same bytes, tried when the one before has failed for good. It goes on
+ * with what has come. Without a digest the download is E_ARGUMENT `bad_digest`. The request's parameters
+ * and query are not added to it, and secrets stay with the first URL's origin. NULL: none any more. */
+wherry_status wherry_request_add_mirror(wherry_request *request, const char *url);
 /* There are two caches, and neither answers for the other.
  *
  * The timed cache. A success is stored for duration_ms, whatever its header says (<= 0: never), under

@@ -337,6 +337,16 @@ public func wherry_request_set_digest(
     }
 }
 
+@_cdecl("wherry_request_add_mirror") @implementation
+public func wherry_request_add_mirror(
+    _ request: OpaquePointer?, _ url: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        guard let url = try optionalText(url, "mirror") else { return request.mirrors = [] }
+        request.mirrors.append(url)
+    }
+}
+
 extension DigestAlgorithm {
     /// `nil` for NONE.
     init?(_ digest: wherry_digest) throws(WherryError) {

@@ -65,6 +65,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_request_accept_status(bad, 0));
   REFUSED(wherry_request_set_decisions(bad, 0));
   REFUSED(wherry_request_set_digest(bad, WHERRY_DIGEST_MD5, NULL));
+  REFUSED(wherry_request_add_mirror(bad, NULL));
   CHECK(wherry_request_method(bad) == NULL);
   CHECK(wherry_request_url(bad) == NULL);
   CHECK(wherry_request_identifier(bad, NULL) == NULL);

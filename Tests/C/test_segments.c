@@ -143,3 +143,21 @@ TEST("D24 a request's limit is not changed on the way") {
   CHECK_FAILS(wherry_transfer_set_max_bytes_per_second(transfer, 7), WHERRY_E_STATE, "wrong_state");
   CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
 }
+
+TEST("D27 when one place fails for good the next one goes on") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRIES, 0);
+  wherry_request *request = new_request("GET", server_url("/bytes/%d?cut_at=%d", SIZE, CUT));
+  const char *path = check_path("a");
+  REQUIRE_OK(wherry_request_add_mirror(request, server_url("/status/404")));
+  REQUIRE_OK(wherry_request_add_mirror(request, server_url("/bytes/%d?mirror=2", SIZE)));
+  CHECK_FAILS(wherry_client_download(client, request, path, new_queue(), NULL, NULL),
+              WHERRY_E_ARGUMENT, "bad_digest");
+
+  outcome digest = perform(client, new_request("GET", server_url("/digest/%d", SIZE)));
+  REQUIRE_OK(wherry_request_set_digest(request, WHERRY_DIGEST_SHA256, digest.body));
+  outcome got = download(client, request, path);
+
+  CHECK_STATUS(got.status, WHERRY_OK);
+  is_whole(path);
+  CHECK_INT(server_count("requests"), 4);
+}

@@ -99,6 +99,17 @@ def test_D23_a_number_of_connections_brings_a_file(server: Scope, tmp_path: path
     assert names(tmp_path) == ["a"]
 
 
+def test_D27_a_mirror_goes_on(server: Scope, tmp_path: pathlib.Path) -> None:
+    digest = hashlib.sha256(pattern(1, 3_000_000)).hexdigest()
+    result = wherry(
+        "download", server.url("/bytes/3000000?cut_at=1000000"), "-o", tmp_path / "a", "--sha256", digest,
+        "--retries", "0", "--mirror", server.url("/status/404"), "--mirror", server.url("/bytes/3000000?x=2"))
+
+    assert result.status == 0 and (tmp_path / "a").read_bytes() == pattern(1, 3_000_000)
+    assert field(server.requests()[-1], "Range") == "bytes=1000000-"
+    assert wherry("download", server.url("/bytes/10"), "--mirror", server.url("/bytes/10")).status == 2
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_DC_C03_ctrl_c_keeps_what_came_and_the_same_command_goes_on(
     server: Scope, tmp_path: pathlib.Path, number: signal.Signals

@@ -34,6 +34,15 @@ extension Client {
         }
         let url = try RequestPlanner.url(
             of: request, method: "GET", settings: settings, options: options)
+        guard request.mirrors.isEmpty || request.expectedDigest != nil else {
+            throw WherryError(
+                .badDigest, "Mirrors need a digest, which proves that they have the same bytes")
+        }
+        let base = try settings.base(named: request.base)
+        var mirrors: [HTTPURL] = []
+        for text in request.mirrors {
+            mirrors.append(try RequestPlanner.target(text, base: base, options: options))
+        }
         let policy = DownloadPolicy(request, options)
         let target = try Self.target(path, url: url, options: options, policy: policy)
         let key = DownloadRegistry.Key(
@@ -42,7 +51,7 @@ extension Client {
             key, directory: target.directoryPath,
             sharesTarget: target.name == nil || target.existing == .number)
         let transfer = DownloadTransfer(
-            request, url: url, target: target, policy: policy, key: key, client: self,
+            request, url: url, mirrors: mirrors, target: target, policy: policy, key: key, client: self,
             settings: settings, options: options, observer: observer, userData: userData)
         do {
             try start(transfer, willBegin: willBegin)
@@ -170,6 +179,7 @@ extension DownloadPolicy {
             case 2: .full
             default: .checkpoint
             }
+        mirrors = request.mirrors.count
         expected = request.expectedDigest.flatMap(DownloadDigest.init)
         computed = request.computedDigest
     }

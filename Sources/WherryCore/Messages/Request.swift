@@ -40,6 +40,7 @@ public struct Request: Sendable {
         var imageNames: String?
         var jpegType: String?
         var expectedDigest: ExpectedDigest?
+        var mirrors: [String] = []
         var computedDigest: DigestAlgorithm?
         var overrides: [OptionValue] = []
         var decisions: DecisionSet?
@@ -131,6 +132,13 @@ public struct Request: Sendable {
     package var jpegType: String? {
         get { content.value.jpegType }
         _modify { yield &content.value.jpegType }
+    }
+    /// Other URLs of a download's bytes. They are tried in order, each when the one before has failed
+    /// for good, and go on with what has come. A digest must be expected, which proves the whole;
+    /// the request's parameters and query are not added to them. None by default.
+    public var mirrors: [String] {
+        get { content.value.mirrors }
+        _modify { yield &content.value.mirrors }
     }
     package var expectedDigest: ExpectedDigest? {
         get { content.value.expectedDigest }

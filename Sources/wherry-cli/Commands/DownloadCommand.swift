@@ -51,6 +51,12 @@ struct DownloadCommand: NetworkCommand {
     var sha256: String?
 
     @Option(
+        help: ArgumentHelp(
+            "Another URL of the same bytes, tried when the one before fails; may be given again. Needs --sha256.",
+            valueName: "url"))
+    var mirror: [String] = []
+
+    @Option(
         help: ArgumentHelp("Attempts after a broken connection. (default: 5)", valueName: "count"))
     var retries: Int?
 
@@ -83,6 +89,9 @@ struct DownloadCommand: NetworkCommand {
         if let retries, !(0...1000).contains(retries) {
             throw ValidationError("--retries takes 0 to 1000, not \(retries).")
         }
+        if !mirror.isEmpty && sha256 == nil {
+            throw ValidationError("--mirror needs --sha256, which proves that it has the same bytes.")
+        }
         if let sha256, Hex.decode(sha256)?.count != 32 {
             throw ValidationError("--sha256 takes 64 hexadecimal digits.")
         }
@@ -101,6 +110,7 @@ struct DownloadCommand: NetworkCommand {
         if let digest = sha256.flatMap({ Hex.decode($0) }) {
             request.expectedDigest = ExpectedDigest(algorithm: .sha256, value: digest)
         }
+        request.mirrors = mirror
         let client = try connection.client(output)
         defer { client.close() }
         let path = file ?? directory ?? FileManager.default.currentDirectoryPath

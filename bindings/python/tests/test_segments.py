@@ -157,3 +157,19 @@ def test_D24_limits_are_changed_on_the_way_with_asyncio(
             return await running
 
     assert sha256(asyncio.run(load())) == digest(server, SIZE)
+
+
+def test_D27_when_one_place_fails_for_good_the_next_one_goes_on(
+    server: Server, load: Load, tmp_path: Any
+) -> None:
+    url = server.url(f"/bytes/{SIZE}", cut_at=CUT)
+    mirrors = [server.url("/status/404"), server.url(f"/bytes/{SIZE}", mirror=2)]
+    with pytest.raises(wherry.ArgumentError) as caught:
+        load(url, tmp_path / "a", mirrors=mirrors)
+    assert caught.value.reason == "bad_digest"
+
+    right = digest(server, SIZE)
+    path = load(url, tmp_path / "a", mirrors=mirrors, sha256=right, max_retries=0)
+
+    assert sha256(path) == right
+    assert os.listdir(tmp_path) == ["a"]

@@ -9,6 +9,8 @@ package struct DownloadRequest: Hashable, Sendable {
     package var attempt: Int
     /// `nil`: the whole file.
     package var range: AskedRange?
+    /// 0 for the URL itself, else which of its mirrors.
+    package var source = 0
 
     /// The fields to send besides the caller's: Accept-Encoding always, Range and If-Range (DR3).
     package var fields: [(name: String, value: String)] {
@@ -74,6 +76,8 @@ package enum DownloadReport: Hashable, Sendable {
     case journalIgnored(Journal.Defect)
     /// The file was there, whole.
     case alreadyComplete
+    /// On with the next mirror, because of that.
+    case mirror(DownloadError)
 }
 
 /// How a download ended.

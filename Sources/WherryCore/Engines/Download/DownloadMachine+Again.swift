@@ -92,9 +92,54 @@ extension DownloadMachine {
     }
 
     mutating func fail(_ error: DownloadError) -> [DownloadAction] {
+        if let actions = nextMirror(after: error) { return actions }
         let isKept = isResumable && !have.isEmpty && error.reason != .checksum
         state = .ending(.failed(error))
         return stopSegments() + [.release(keeping: isKept)]
+    }
+}
+
+extension DownloadMachine {
+    /// Goes on with the next place that has the same bytes; `nil` if there is none, or if it could
+    /// not do better.
+    private mutating func nextMirror(after error: DownloadError) -> [DownloadAction]? {
+        guard policy.expected != nil, source < policy.mirrors, error.isOfServer else { return nil }
+        var actions = stopSegments() + [.report(.mirror(error))]
+        source += 1
+        retriesLeft = max(0, policy.retries)
+        restarts = 0
+        isWholeOnly = false
+        if error.reason == .checksum {
+            // Whose bytes are wrong nobody knows.
+            hasRestartedForChecksum = false
+            isComplete = false
+            generation &+= 1
+            dropFacts()
+            actions.append(.report(.restarted(.checksum, generation: generation)))
+        } else if isResumable, var facts {
+            // Another server's validator says nothing of this one's bytes: the digest will.
+            facts.validator = nil
+            facts.announced = nil
+            self.facts = facts
+            if !have.isEmpty { actions += [.adopt(facts), checkpoint()] }
+        } else if !have.isEmpty {
+            actions += forget(.noValidator)
+        }
+        return actions + send()
+    }
+}
+
+extension DownloadError {
+    /// Whether another server may do better.
+    fileprivate var isOfServer: Bool {
+        switch reason {
+        case .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled, .resolve, .connect,
+            .connectionReset, .truncated, .badProtocol, .lengthUnverified, .unstable, .untrusted,
+            .certificateExpired, .wrongName, .tls, .httpStatus, .tooManyRedirects,
+            .redirectRefused, .expired, .retryLater, .headerTooLarge, .checksum:
+            true
+        default: false
+        }
     }
 }
 

@@ -72,7 +72,9 @@ extension DownloadMachine {
             first: share.lowerBound, end: share.upperBound, validator: facts?.validator)
         let segment = Segment(attempt: nextAttempt(), asked: asked)
         segments.append(segment)
-        return [.sendSegment(DownloadRequest(attempt: segment.attempt, range: asked))]
+        return [
+            .sendSegment(DownloadRequest(attempt: segment.attempt, range: asked, source: source))
+        ]
     }
 
     /// Gives what nobody brings back to the connection that was cut there, as long as it still

@@ -62,6 +62,8 @@ package struct DownloadMachine: Sendable {
     var seen: Instant?
     /// Set once the server has shown that it sends whole files only (DR6).
     var isWholeOnly = false
+    /// Where the bytes come from: 0 the URL itself, then its mirrors.
+    var source = 0
     var retriesLeft: Int
     var keptSinceRefill: Int64 = 0
     var restarts = 0
@@ -183,7 +185,7 @@ package struct DownloadMachine: Sendable {
                 validator: facts?.validator)
         }
         state = .requesting
-        return [.send(DownloadRequest(attempt: attempt, range: asked))]
+        return [.send(DownloadRequest(attempt: attempt, range: asked, source: source))]
     }
 
     mutating func nextAttempt() -> Int {

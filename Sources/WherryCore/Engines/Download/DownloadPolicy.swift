@@ -24,6 +24,8 @@ package struct DownloadPolicy: Hashable, Sendable {
     package var segments = 0
     /// How many it may be where ``segments`` is 0. Default 5.
     package var mostSegments = 5
+    /// How many other places there are for the same bytes, which ``expected`` proves (D27).
+    package var mirrors = 0
     /// How often the server's file may change within one run (DR9). Default 3.
     package var maximumRestarts = 3
     /// The longest wait a server may ask for before the download ends with `retry_later`; `nil` for

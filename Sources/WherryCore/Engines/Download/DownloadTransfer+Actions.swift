@@ -26,8 +26,8 @@ extension DownloadTransfer {
         switch action {
         case .send(let request):
             core.withLock { $0.response = nil }
-            send(Hop.Start(request: request, url: firstURL))
-        case .sendSegment(let request): send(Hop.Start(request: request, url: firstURL))
+            send(start(of: request))
+        case .sendSegment(let request): send(start(of: request))
         case .stopSegment(let attempt): stop { $0 == attempt }
         case .stop: stop { _ in true }
         case .hold: setHeld(true)
@@ -115,6 +115,7 @@ extension DownloadTransfer {
             emit(.state(.restarted, reason: reason.word))
             emit(.state(state, reason: nil))
         case .journalIgnored: emit(.state(state, reason: .journalInvalid))
+        case .mirror(let error): emit(.state(state, reason: error.reason))
         case .alreadyComplete: emit(.state(state, reason: .alreadyComplete))
         case .resumed: break  // The first progress has it.
         }

@@ -44,6 +44,16 @@ extension DownloadTransfer {
 
     // MARK: Sending
 
+    /// Where a request goes: to the URL itself, or to a mirror, which gets no secrets of it.
+    func start(of request: DownloadRequest) -> Hop.Start {
+        guard request.source > 0, request.source <= mirrors.count else {
+            return Hop.Start(request: request, url: firstURL)
+        }
+        let url = mirrors[request.source - 1]
+        let isForeign = url.origin != firstURL.origin && options[.keepAuthAcrossHosts] == 0
+        return Hop.Start(request: request, url: url, isCrossOrigin: isForeign)
+    }
+
     func send(_ start: Hop.Start) {
         let attempt = start.request.attempt
         // A verb may have come since it was decided.

@@ -72,6 +72,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     let target: DownloadTarget
     let policy: DownloadPolicy
     let firstURL: HTTPURL
+    /// Other places of the same bytes, in the order in which they are tried.
+    let mirrors: [HTTPURL]
     /// Nobody wants the result of reading a file back.
     let stopsReading = Atomic<Bool>(false)
     /// What all its connections together may receive.
@@ -79,13 +81,15 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     private let registryKey: DownloadRegistry.Key
 
     package init(
-        _ request: Request, url: HTTPURL, target: DownloadTarget, policy: DownloadPolicy,
+        _ request: Request, url: HTTPURL, mirrors: [HTTPURL] = [], target: DownloadTarget,
+        policy: DownloadPolicy,
         key: DownloadRegistry.Key, client: Client, settings: ClientSettings, options: OptionTable,
         observer: any TransferObserver, userData: UInt
     ) {
         self.target = target
         self.policy = policy
         firstURL = url
+        self.mirrors = mirrors
         registryKey = key
         speedLimit = SpeedLimit(rate: options[.maxReceiveSpeed])
         disk = SerialQueue(on: client.workers)

@@ -50,6 +50,9 @@ def prepare(
         raise ArgumentError(
             f"partial_of= is one of {', '.join(codes.PARTIALS)}, not {whose!r}", "bad_value"
         )
+    mirrors = rest.pop("mirrors", None) or ()
+    if isinstance(mirrors, (str, bytes)):
+        raise ArgumentError("mirrors= are several URLs, not a text", "bad_argument")
     count, stall = rest.pop("segments", None), rest.pop("stall_timeout", None)
     flags += (
         (codes.OPTION_PARTIAL_OF, codes.PARTIALS[whose] or None),
@@ -79,6 +82,8 @@ def prepare(
                 draft.option(option, flag)
         for kind, value in said:
             check(lib.wherry_request_set_digest(draft.handle, kind, value))
+        for mirror in mirrors:
+            check(lib.wherry_request_add_mirror(draft.handle, text(mirror)))
         draft.set_progress(progress)
         return draft, path_text(_fspath(path if directory is None else directory))
     except BaseException:

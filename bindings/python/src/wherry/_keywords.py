@@ -150,6 +150,8 @@ class DownloadOptions(CommonOptions, total=False):
     segments: Union[int, str]
     #: Seconds for which it may be slower than ``stall_bytes_per_second`` before it is `stalled`.
     stall_timeout: float
+    #: Other URLs of the same bytes, tried one after the other; they need a digest.
+    mirrors: Iterable[str]
     #: Whose partials it goes on with: "url", "same_path" (another query), or "any".
     partial_of: str
     #: The digest that the whole file must have, at most one of them.
@@ -286,6 +288,7 @@ rename | False | True takes a name with a number where the target exists
 make_directories | False | True makes the folders of the target
 segments | "auto" | connections for one file: as many as help, or 1 to 16
 stall_timeout | 10 | seconds of next to nothing that make it `stalled`
+mirrors | none | other URLs of the same bytes, tried one after the other; they need a digest
 partial_of | "url" | whose partials it goes on with: "url", "same_path" (any query), "any"
 sha256 | none | the digest that the whole file must have; at most one of these
 sha512 | none | the same

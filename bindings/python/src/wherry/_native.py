@@ -107,6 +107,7 @@ wherry_status wherry_request_accept_status(wherry_request *request, int32_t http
 wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t decisions);
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest, const char
     *value);
+wherry_status wherry_request_add_mirror(wherry_request *request, const char *url);
 wherry_status wherry_request_set_cache(wherry_request *request, wherry_cache_policy policy, int64_t
     duration_ms);
 wherry_status wherry_request_add_cache_ignored(wherry_request *request, const char *parameter);
