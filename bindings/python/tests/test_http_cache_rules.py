@@ -158,7 +158,7 @@ def test_K17_time_makes_an_answer_stale(mock: wherry.MockTransport, make: Make) 
 def test_K18_the_longest_unused_goes_first(mock: wherry.MockTransport, make: Make) -> None:
     mock.add("GET", URL + "*", content=b"x" * 5000, headers={"Cache-Control": "max-age=3600"})
     mock.add("GET", "*", content=b"x" * 20000, headers={"Cache-Control": "max-age=3600"})
-    way = make(transport=mock, cache_max_bytes=100_000)
+    way = make(transport=mock, cache_max_bytes=100_000, cache_memory_bytes=0)
 
     def usage() -> wherry.CacheUsage:
         told: wherry.CacheUsage = way.done(way.client.cache.usage())
