@@ -83,16 +83,20 @@ import WherryTransport
         #expect(outcome.changes == [.remove(entry)] && outcome.askedAt == later)
     }
 
-    @Test("A strong validator confirms no answer whose own is weak: 4.3.4")
+    // nginx with gzip sends W/"1" with the answer and "1" with its 304.
+    @Test("A strong validator updates no answer whose own is weak, but that one is still good: 4.3.4")
     func strong() throws {
         let weak = stored([("Cache-Control", "max-age=60"), ("ETag", "W/\"1\"")])
-        guard case .askAgain = try outcome(weak, [("ETag", "\"1\"")]).answer,
+        let named = try outcome(weak, [("ETag", "\"1\"")])
+        guard case .cached(let answer) = named.answer,
             case .cached = try outcome(weak, [("ETag", "W/\"1\"")]).answer,
-            case .cached = try outcome(stored(minute), [("ETag", "W/\"1\"")]).answer
+            case .cached = try outcome(stored(minute), [("ETag", "W/\"1\"")]).answer,
+            case .askAgain = try outcome(weak, [("ETag", "\"2\"")]).answer
         else {
             Issue.record("compared wrongly")
             return
         }
+        #expect(answer.isRevalidated && answer.stored == weak && named.changes.isEmpty)
     }
 
     @Test("A 304 to the application's own condition freshens what it names: 4.3.4")

@@ -127,6 +127,7 @@ extension CacheLookup {
         }
         let foreign = foreignTags(besides: asked)
         guard Self.confirms(arrived.head, asked) else {
+            if let answer = validated(arrived, asked) { return answer }
             // It means an answer that is not there (section 4.3.4), and so ours is outdated; or one
             // that the application has itself, and asked about.
             var outcome = CacheOutcome(answer: .askAgain(.unconditional))
@@ -173,6 +174,21 @@ extension CacheLookup {
             _ = updated(entry, by: arrived, &outcome)
         }
         outcome.isConfirmation = !outcome.changes.isEmpty
+        return outcome
+    }
+
+    /// An answer whose weak validator a 304 names as a strong one, as servers do that code bodies on
+    /// the way. It was compared weakly, as it has to be (RFC 9110, section 13.1.2), so it is still
+    /// good; but a strong validator updates nothing that has none (section 4.3.4), so the next
+    /// request asks again.
+    private func validated(_ arrived: ArrivedResponse, _ asked: StoredResponse) -> CacheOutcome? {
+        guard let tag = EntityTag(arrived.head["etag"] ?? ""), let own = asked.entityTag,
+            own.isWeak, tag.isWeaklyEqual(to: own), let form = CachedAnswer.Form(asked, for: request)
+        else { return nil }
+        var answer = CachedAnswer(asked, form: form, now: now)
+        answer.isRevalidated = true
+        var outcome = CacheOutcome(answer: .cached(answer))
+        outcome.isConfirmation = true
         return outcome
     }
 
