@@ -207,7 +207,9 @@ static void copy_turned(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
 static void round_block(JCOEF *restrict block, const float *restrict scale) {
   for (int i = 0; i < DCTSIZE2; i++) {
     float value = (float)block[i] * scale[i];
-    value = value < -1024 ? -1024 : value; /* what 8 bit can hold */
+    /* What 8 bit can hold: -1024 only at the first place, and there it makes no other pixel. The
+     * standard Huffman tables have no code for it elsewhere, and libjpeg would not say so. */
+    value = value < -1023 ? -1023 : value;
     value = value > 1023 ? 1023 : value;
     block[i] = (JCOEF)(int)(value + (value < 0 ? -0.5f : 0.5f));
   }

@@ -138,6 +138,33 @@ struct RecodingTests {
         }
     }
 
+    /// A fuzzer found it: coefficients of -1024 were written, for which there is no Huffman code.
+    @Test("coefficients beyond what 8 bit can hold make a JPEG that can be read")
+    func largeCoefficients() throws {
+        var noise: [UInt8] = []
+        for index in 0..<64 * 48 * 3 { noise.append(index * 7919 % 13 < 6 ? 0 : 255) }
+        let pixels = try PixelBuffer(copying: noise, format: .rgb8, width: 64, height: 48)
+        var options = Compression(quality: 0.95)
+        options.format = .jpeg
+        options.progressive = true
+        options.subsampling = .s420
+        var jpeg = try ImageEncoder.encode(.pixels(pixels), options).bytes.array
+        // All its quantisation as coarse as can be, so that every coefficient is far too large.
+        for at in 0..<jpeg.count - 68 where jpeg[at] == 0xFF && jpeg[at + 1] == 0xDB {
+            let length = Int(jpeg[at + 2]) << 8 | Int(jpeg[at + 3])
+            for place in at + 5..<at + 2 + length where (place - at - 4) % 65 != 0 { jpeg[place] = 255 }
+        }
+        options.progressive = false
+        options.neverLarger = false
+        for optimize in [false, true] {
+            options.quality = 0.99
+            options.optimize = optimize
+            let made = try ImageEncoder.encode(.array(jpeg), options)
+            #expect(made.way == .recoded)
+            #expect(try ImageDecoder.decode(.bytes(made.bytes)).width == 64)
+        }
+    }
+
     @Test("sampling that changes goes through rows without changing colours")
     func changedSampling() throws {
         let jpeg = try Pictures.jpeg(61, 45, quality: 1) { $0.subsampling = .s444 }
