@@ -255,7 +255,8 @@ typedef enum wherry_cache_policy {
   WHERRY_CACHE_USE = 1,          /* answer from the timed cache while good, else ask and write */
   WHERRY_CACHE_ONLY = 2,         /* never ask: E_CACHE_MISS, and why, if nothing is good */
   WHERRY_CACHE_REFRESH = 3,      /* ask, and write if duration_ms > 0, or into the HTTP cache */
-  WHERRY_CACHE_THEN_NETWORK = 4, /* a CACHED event if there is one, then ask: DONE is fresh */
+  WHERRY_CACHE_THEN_NETWORK = 4, /* a CACHED event if there is one, of the HTTP cache at any age, then
+                                  * ask: DONE is fresh, or the failure. perform drops the former */
   WHERRY_CACHE_PROTOCOL = 10,    /* the HTTP cache, as RFC 9111 says: the default where it is on */
   WHERRY_CACHE_RELOAD = 11,      /* the HTTP cache: read nothing, and write */
   WHERRY_CACHE_ANY_AGE = 12,     /* the HTTP cache: what is stored, whatever its age, else ask */
@@ -337,7 +338,7 @@ wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest d
  * with what has come. Without a digest the download is E_ARGUMENT `bad_digest`. The request's parameters
  * and query are not added to it, and secrets stay with the first URL's origin. NULL: none any more. */
 wherry_status wherry_request_add_mirror(wherry_request *request, const char *url);
-/* There are two caches, and neither answers for the other.
+/* There are two caches, each with its own store.
  *
  * The timed cache. A success is stored for duration_ms, whatever its header says (<= 0: never), under
  * base, URL, method, the request's own parameters, query and body, and the Authorization and Cookie it
@@ -350,7 +351,7 @@ wherry_status wherry_request_add_mirror(wherry_request *request, const char *url
  * long it is fresh; what is stale is validated, and 304 makes it good again; unsafe methods make what is
  * stored of their target invalid; redirects are stored hop by hop. Policies from PROTOCOL use it, and
  * with OPTION_HTTP_CACHE requests without a policy, and USE, REFRESH and THEN_NETWORK after the timed
- * cache had nothing. The Authorization a request is sent with counts for its key, Cookie only where the
+ * cache had nothing; what it answers then is not kept for duration_ms. The Authorization a request is sent with counts for its key, Cookie only where the
  * answer says Vary. Streamed answers, GET with a body, downloads and anything with INSECURE pass it by.
  *
  * Where the storage folder cannot be had requests go on without: see wherry_client_cache_usage. */
@@ -367,7 +368,8 @@ wherry_status wherry_request_set_cache_partition(wherry_request *request, const 
 /* What was stored under another number is deleted and misses. 0 by default. */
 wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t version);
 /* How long past its end a stored answer of the HTTP cache may serve where the server cannot be reached
- * or answers 500, 502, 503 or 504. 0, the default, leaves it to what the answer said. */
+ * or answers 500, 502, 503 or 504. 0, the default, leaves it to what the answer said. It does not serve
+ * where the answer said no-cache or must-revalidate; ANY_AGE does. */
 wherry_status wherry_request_set_stale_if_error_ms(wherry_request *request, int64_t milliseconds);
 /* The texts of these three are lent until the next call of the same function for this request. */
 const char *wherry_request_method(const wherry_request *request);
@@ -971,7 +973,8 @@ wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_req
     size_t *out_count);
 /* What is stored and good: of one URL as it stands in its requests or in a row (NULL: all), one
  * method (NULL: any). base is the name of their base, NULL for the one without a name; requests that ignore the
- * base are found too. stores are TIMED and HTTP. In the HTTP cache a URL without a query means all
+ * base are found too; in the timed cache a URL counts as it was written, with its own query, which rows
+ * leave out. stores are TIMED and HTTP. In the HTTP cache a URL without a query means all
  * queries, and all is for GET. What is no longer good in the timed cache is deleted. */
 wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, wherry_list **out_list /* rows by wherry_list_entry */);

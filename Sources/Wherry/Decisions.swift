@@ -60,6 +60,15 @@ public struct Decisions: Sendable {
         return decisions
     }
 
+    /// Decides about everything that could be stored.
+    public static func storing(
+        _ store: @escaping @Sendable (Response) async throws -> Storing
+    ) -> Decisions {
+        var decisions = Decisions()
+        decisions.store = store
+        return decisions
+    }
+
     /// What is to be asked.
     var set: DecisionSet {
         var set: DecisionSet = []

@@ -55,6 +55,7 @@ public func wherry_event_answer_store(
         let decision = try question(event, .store).decision
         let names = try optionalText(without_headers, "without_headers")?.split(separator: ",")
         let trimmed = (names ?? []).map { String($0).trimmingFieldSpace }
+        for name in trimmed { try Headers.check(name, nil) }
         try decision.answer(.store(store, without: trimmed))
     }
 }

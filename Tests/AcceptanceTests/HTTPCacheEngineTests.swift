@@ -214,4 +214,62 @@ import WherrySystem
         #expect(again.isFromCache && again.body == plain.body)
         client.close()
     }
+
+    @Test("K12 the first request of a client may be the one that changes what is stored")
+    func firstRequest() async throws {
+        let client = try bench.client()
+        bench.answer("old", method: "GET")
+        _ = try await client.send(cached())
+        client.close()
+        let other = try bench.client()
+        bench.answer("", [:], method: "POST", status: 204)
+        bench.answer("new", method: "GET")
+        _ = try await other.send(cached(.off, method: "POST"))
+        #expect(try await other.send(cached()).text == "new")
+        other.close()
+    }
+
+    @Test("K13 what is cancelled while the program is asked is not stored")
+    func cancelledWhileAsked() async throws {
+        let client = try bench.client()
+        bench.answer("body", times: nil)
+        let asked = AsyncStream<Void>.makeStream()
+        let never = AsyncStream<Void>.makeStream()
+        let decisions = Decisions.storing { _ in
+            asked.continuation.yield()
+            // Nobody answers until the task is cancelled.
+            for await _ in never.stream {}
+            return .store
+        }
+        let task = Task { try await client.send(cached(), decisions: decisions) }
+        for await _ in asked.stream { break }
+        task.cancel()
+        let error = await failure { () throws(WherryError) in
+            do { _ = try await task.value } catch { throw error as? WherryError ?? WherryError(.internal, "\(error)") }
+        }
+        #expect(error?.code == .cancelled)
+        client.close()
+        never.continuation.finish()
+        let other = try bench.client()
+        #expect(try await other.cache.entries().isEmpty)
+        other.close()
+    }
+
+    @Test("K17 a stale answer of one base is none of what another redirects to")
+    func spareEnds() async throws {
+        let client = try bench.client {
+            $0.bases = ["one": "http://one.example/", "two": "http://two.example/"]
+        }
+        bench.answer("body", url: "http://one.example/a")
+        var request = cached(url: "a")
+        request.bases = ["one", "two"]
+        request.staleIfError = .seconds(600)
+        _ = try await client.send(request)
+        stub.advance(by: .seconds(61))
+        try stub.fail("http://one.example/a", reason: "connect")
+        bench.answer("", ["Location": "http://three.example/"], url: "http://two.example/a", status: 302)
+        let error = await failure { [request] () throws(WherryError) in try await client.send(request) }
+        #expect(error?.reason == "connect")
+        client.close()
+    }
 }

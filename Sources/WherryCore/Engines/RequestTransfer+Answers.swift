@@ -35,7 +35,8 @@ extension RequestTransfer {
         switch step(after: head) {
         case .answer: judge(head, result, marks)
         case .fail(let error):
-            let response = response(head, result.body, result, marks)
+            // Of its page no more was read than keeps the connection.
+            let response = response(head, Bytes(), result, marks)
             end(
                 TransferOutcome(
                     response: response,
@@ -118,6 +119,7 @@ extension RequestTransfer {
             state.wire.sent += metrics.sent
             state.wire.received += metrics.received
             state.redirects.append(.init(url: state.url.text, status: head.status))
+            state.spare = nil
             state.url = hop.url
             state.method = hop.method
             state.isCrossOrigin = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0

@@ -161,19 +161,23 @@ extension RequestTransfer {
         guard let http, http.concerns(result) else { return conclude(result, http) }
         client.workers.submit { [self] in
             let outcome = http.outcome(of: result)
-            guard decisions.contains(.store), outcome.storesAnswer, let head = result.head,
-                !isCancelled
-            else { return carryOut(outcome, result, http, exchange) }
+            guard decisions.contains(.store), outcome.storesAnswer, let head = result.head else {
+                return carryOut(outcome, result, http, exchange)
+            }
+            // Once it is cancelled nobody decides, and so nothing is stored.
+            let unstored = outcome.storing(false, without: [])
+            guard !isCancelled else { return carryOut(unstored, result, http, exchange) }
             put(.store(response(head, result.body, result))) { [self] answer in
                 client.workers.submit { [self] in
                     switch answer {
                     case .refuse(let message):
-                        http.apply(outcome.storing(false, without: []))
+                        http.apply(unstored)
                         refuse(message)
                     case .store(let isWanted, let names):
                         carryOut(
                             outcome.storing(isWanted, without: names), result, http, exchange)
-                    case .standard, .adapted, .follow: carryOut(outcome, result, http, exchange)
+                    case .standard, .adapted, .follow:
+                        carryOut(isCancelled ? unstored : outcome, result, http, exchange)
                     }
                 }
             }
@@ -189,6 +193,8 @@ extension RequestTransfer {
         case .network: conclude(result, http)
         case .cached(let answer):
             guard !isCancelled else { return arrive(result) }
+            // It may be that of another base than the last one tried.
+            hops.withLock { $0.url = http.request.target }
             arrive(HTTPCaching.replaced(result, by: answer), answer)
         case .askAgain(let plan):
             guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }

@@ -204,6 +204,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             }
             hops.withLock { state in
                 if isLate { state.isEditedLate = true }
+                state.spare = nil
                 state.edited = edited
                 state.method = method
                 state.url = url

@@ -18,7 +18,6 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         var lengths: [Int: Int64] = [:]
         var sent: [Int: Int64] = [:]
         var speed = SpeedMeter()
-        var isPaused = false
     }
 
     private let work: Lock<Work>
@@ -83,25 +82,31 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
 
     private func encode(_ index: Int) {
         let (outcome, ready) = jobs[index].run(isCancelled: isCancelled)
-        work.withLock { work in
+        let ended = work.withLock { work -> ImageOutcome? in
             work.outcomes[index] = outcome
             work.ready[index] = ready
             work.plan.encoded(index, isSound: ready != nil)
+            guard work.plan.pictures[index] == .over else { return nil }
+            if ready != nil {
+                // Cancelled while it was encoded: it is not sent.
+                work.outcomes[index].error = Self.cancelledError
+                work.ready[index] = nil
+            }
+            return work.outcomes[index]
         }
-        if ready == nil { emit(.image(outcome)) }
+        if let ended { emit(.image(ended)) }
         goOn()
     }
 
     private func send(_ index: Int) {
         do {
             let child = try makeChild(index)
-            let isPaused = work.withLock { work in
+            work.withLock { work in
                 work.running[index] = child
                 work.lengths[index] = child.bodyLength
-                return work.isPaused
             }
             if settings.options[.debug] == 1 { DebugLog.started(child) }
-            if isPaused { child.pause() }
+            align([child])
             child.begin(wake: .now)
             // A cancel that came before the start found nothing to act on.
             if isCancelled { child.cancel() }
@@ -200,7 +205,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         let skips = options[.skipBrokenImages] == 1
         // What was skipped as asked is told of, and is no failure; unless nothing else is left.
         let failed = images.filter { $0.error != nil && !(skips && $0.encodedBytes < 0) }
-        let sent = images.first { $0.error == nil }
+        let sent = images.first { $0.error == nil && $0.response != nil }
         let blamed = failed.first ?? (sent == nil ? images.first : nil)
         if wantsProgress, blamed == nil { emit(.progress(progress)) }
         guard let blamed, var error = blamed.error else {
@@ -239,14 +244,23 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
     }
 
     package override func applyPause() {
-        let isPaused = isPaused
         let running = work.withLock { work in
-            work.isPaused = isPaused
             work.speed.restart()
             return Array(work.running.values)
         }
-        for child in running {
-            if isPaused { child.pause() } else { child.resume() }
+        align(running)
+    }
+
+    /// Brings requests in line with the upload. Of two verbs at once the later one counts: so it is
+    /// looked at again when they have been told.
+    private func align(_ children: [RequestTransfer]) {
+        var isDone = false
+        while !isDone {
+            let isPaused = isPaused
+            for child in children {
+                if isPaused { child.pause() } else { child.resume() }
+            }
+            isDone = isPaused == self.isPaused
         }
     }
 }

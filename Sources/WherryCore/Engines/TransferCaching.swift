@@ -66,7 +66,7 @@ extension Client {
         let caching = request.caching ?? RequestCaching()
         let wantsHTTP = RequestCaching.httpPolicy(caching.policy, isOn: isOn) != nil
         let wantsTimed = caching.reads || caching.writes
-        let changes = caches.hasHTTP && !CacheRequest.isSafe(method)
+        let changes = (isOn || caches.hasHTTP) && !CacheRequest.isSafe(method)
         guard wantsHTTP || wantsTimed || changes else { return nil }
         var failure: WherryError?
         var timed: TimedCaching?

@@ -6,7 +6,7 @@ import WherrySystem
 /// How a request uses a cache. The raw values are those of `wherry_cache_policy`.
 public enum CachePolicy: Int32, Sendable, CaseIterable {
     /// Nothing is read and nothing written. A method that changes its target makes what the HTTP
-    /// cache has of it invalid all the same.
+    /// cache has of it invalid all the same, where this client uses it.
     case off = 0
     /// The timed cache: a stored answer serves while it is good, without the network; else the
     /// network is asked.
@@ -54,7 +54,10 @@ package struct RequestCaching: Sendable {
 
     /// Whether the answer goes into the timed cache.
     package var writes: Bool {
-        duration > 0 && policy != .off && policy != .only
+        switch policy {
+        case nil, .use, .refresh, .thenNetwork: duration > 0
+        case .off, .only, .protocol, .reload, .anyAge, .anyAgeOnly: false
+        }
     }
 
     /// What the request wants of the HTTP cache; `nil` for nothing.

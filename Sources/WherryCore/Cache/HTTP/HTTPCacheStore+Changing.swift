@@ -40,10 +40,13 @@ extension HTTPCacheStore {
         _ outcome: CacheOutcome, key: Key, since beginning: EntryStore.Stamp? = nil, now: Int64
     ) -> Bool {
         let place = place(key)
-        let isCurrent = beginning == nil || beginning == entries.clearings(of: place.folder)
-        for url in outcome.invalidated { removeAll(url: url) }
-        // What this very answer took away is no reason not to store it.
-        let moment = entries.clearings(of: place.folder)
+        var moment = entries.clearings(of: place.folder)
+        let isCurrent = beginning == nil || beginning == moment
+        for url in outcome.invalidated {
+            removeAll(url: url)
+            // What this very answer took away is no reason not to store it.
+            if self.place(Key(url: url)).folder.slot == place.folder.slot { moment = moment.next }
+        }
         var work = Work(
             place: place, key: key, askedAt: outcome.askedAt, now: now,
             before: entries.stamp(place.folder))
@@ -66,6 +69,7 @@ extension HTTPCacheStore {
     /// Puts what was stored into memory, so that the next request need not read it back; unless
     /// somebody else changed the folder meanwhile.
     private func remember(_ work: Work) {
+        guard work.count > 0 else { return }
         guard let stored = work.stored, !stored.isEmpty else { return memory.remove(work.key) }
         let stamp = entries.stamp(work.place.folder)
         guard stamp.all == work.before.all, stamp.folder == work.before.folder &+ work.count else {

@@ -40,6 +40,9 @@ package final class EntryStore: Sendable {
     package struct Stamp: Hashable, Sendable {
         let folder: Int64
         let all: Int64
+
+        /// After one more change of the folder.
+        var next: Stamp { Stamp(folder: folder &+ 1, all: all) }
     }
 
     let root: Directory

@@ -121,7 +121,9 @@ extension DownloadMachine {
                 position: start, wantedFrom: share.lowerBound, end: share.upperBound, since: now)
             return []
         case .whole(_, .changed?), .restart(.changed), .restart(.rangeNotSatisfiable):
-            // What the others bring is of another file than this one.
+            // What the others bring is of another file than this one. Perhaps it always will be, of
+            // servers that do not agree: then one of them has to bring all of it.
+            if index != nil { growth.stayAlone() }
             return [.stop] + restart(.changed)
         case .whole, .restart(.noValidator), .restart(.encoding), .complete:
             // One answer with the whole is of use, pieces are not (DR6).

@@ -255,8 +255,8 @@ cache | not stored | seconds for which the answer serves later requests; 0 store
 cache_policy | "use" with cache=, "protocol" with the client's cache=True | "off", or of the timed \
 cache "use", "only", "refresh", "then_network", or of the HTTP cache "protocol", "reload", "any_age", \
 "any_age_only"
-stale_if_error | 0 | seconds past its end for which a stored answer serves where the server fails
-on_cached | none | called with the stored answer before the network is asked
+stale_if_error | 0 | seconds past its end for which an answer of the HTTP cache serves where the server fails; not one that must be validated (no-cache)
+on_cached | none | means cache_policy="then_network"; a plain function, called with the stored answer before the network is asked
 store | all | called with an answer before it is stored: True, False, or header names to leave out, now and after each 304
 progress | none | called with a Progress while bytes move
 """
