@@ -1,6 +1,7 @@
 // Wherry: what a client's requests have in common, as a snapshot.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherrySystem
 import WherryTransport
 
 /// Every setting of a client at one moment; never changes. A live setter makes a new one, so a
@@ -28,6 +29,8 @@ package final class ClientSettings: Sendable {
     package let fields: [Headers.Field]
     package let headerList: HeaderList
     package let userAgent: String
+    /// The fields of the last request that had none of its own, and which codings it asked for.
+    private let plainFields = Lock<(decoding: ContentDecoding, fields: SentFields)?>(nil)
 
     package init(_ values: Values) throws(WherryError) {
         self.values = values
@@ -45,6 +48,17 @@ package final class ClientSettings: Sendable {
     }
 
     package var options: OptionTable { values.options }
+
+    /// The fields of a request as they go out. Most have none of their own, and so the same.
+    package func sentFields(of asked: borrowing ExchangeRequest) -> SentFields {
+        guard asked.headers === headerList else { return SentFields(asked) }
+        if let known = plainFields.withLock({ $0 }), known.decoding == asked.decoding {
+            return known.fields
+        }
+        let fields = SentFields(asked)
+        plainFields.withLock { $0 = (asked.decoding, fields) }
+        return fields
+    }
 
     /// The base of that name; `nil` takes the one without a name.
     package func base(named name: String?) throws(WherryError) -> HTTPURL? {

@@ -49,7 +49,7 @@ extension ResponseCache {
             method: method, url: url, headers: headers, body: hasBody ? .bytes(Bytes()) : .none,
             settings: settings, options: options, deadline: .never)
         return HTTPCaching(
-            asked, isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
+            asked, sent: settings.sentFields(of: asked), isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
             policy: policy, store: store, clock: client.transport.clock)
     }
 

@@ -37,7 +37,7 @@ package final class TransferCaching: Sendable {
     ///   - request: as decisions have made it.
     ///   - asked: the hop, complete.
     func http(
-        for request: Request, _ asked: ExchangeRequest, _ settings: ClientSettings,
+        for request: Request, _ asked: borrowing ExchangeRequest, _ settings: ClientSettings,
         _ clock: any Clock
     ) -> HTTPCaching? {
         let isOn = settings.options[.httpCache] == 1
@@ -45,7 +45,7 @@ package final class TransferCaching: Sendable {
         // What is not for the cache may yet change what it has.
         guard let http, policy != nil || !CacheRequest.isSafe(asked.method) else { return nil }
         return HTTPCaching(
-            asked, isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
+            asked, sent: settings.sentFields(of: asked), isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
             policy: policy, store: http, clock: clock)
     }
 

@@ -31,25 +31,26 @@ package final class HTTPCaching: @unchecked Sendable {
 
     /// - Parameters:
     ///   - asked: the hop, complete.
+    ///   - sent: its fields.
     ///   - isGathered: the answer's body is collected, and not handed over in pieces.
     ///   - policy: `nil` for a request that has no part in the cache, and may change what it has.
     package init(
-        _ asked: ExchangeRequest, isGathered: Bool, caching: RequestCaching,
+        _ asked: borrowing ExchangeRequest, sent: SentFields, isGathered: Bool, caching: RequestCaching,
         policy: HTTPCachePolicy?, store: HTTPCacheStore, clock: any Clock
     ) {
         self.store = store
         self.clock = clock
         options = HTTPCacheOptions(policy: policy ?? .reload, staleIfError: caching.staleIfError)
-        let all = Headers(asSentWith: asked)
         request = CacheRequest(
-            method: asked.method, target: asked.url, headers: all, ignored: caching.ignored,
+            method: asked.method, target: asked.url, headers: sent.headers, control: sent.control,
+            ignored: caching.ignored,
             decodes: asked.decoding != .identity)
         let hasBody = if case .none = asked.body { false } else { true }
         isForCache = policy != nil
         // What GET is given with a body only the origin knows (RFC 9110, section 9.3.1).
         takesPart = isForCache && isGathered && !(request.isServable && hasBody)
         key = HTTPCacheStore.Key(
-            url: request.url, partition: Self.partition(all, caching, store.secret))
+            url: request.url, partition: Self.partition(sent.headers, caching, store.secret))
     }
 
     /// Digits that tell identities apart (SEC-C2); "" for the usual one.
@@ -60,6 +61,9 @@ package final class HTTPCaching: @unchecked Sendable {
     private static func partition(
         _ headers: Headers, _ caching: RequestCaching, _ secret: VarySecret
     ) -> String {
+        if caching.fields.isEmpty, caching.partition.isEmpty, !headers.contains("authorization") {
+            return ""
+        }
         var counted: [(name: String, values: [String])] = []
         for name in ["authorization"] + caching.fields.map({ $0.asciiLowercased }) {
             let values = headers.values(name)
@@ -220,21 +224,27 @@ package final class HTTPCaching: @unchecked Sendable {
     }
 }
 
-extension Headers {
+/// The fields of a request as they go out, and what they say to caches.
+package struct SentFields: Sendable {
+    package let headers: Headers
+    package let control: RequestCacheControl
+
     /// All fields that go out with a request, those that the transport writes too.
-    init(asSentWith asked: ExchangeRequest) {
-        self.init()
+    package init(_ asked: borrowing ExchangeRequest) {
+        var headers = Headers()
         var suppressed = Headers()
         for field in asked.headers.fields {
             if let value = field.value {
-                append(field.name, value)
+                headers.append(field.name, value)
             } else {
                 suppressed.append(field.name, "")
             }
         }
-        for field in asked.ownFields where !contains(field.name) {
-            if !suppressed.contains(field.name) { append(field.name, field.value) }
+        for field in asked.ownFields where !headers.contains(field.name) {
+            if !suppressed.contains(field.name) { headers.append(field.name, field.value) }
         }
+        self.headers = headers
+        control = RequestCacheControl(headers)
     }
 }
 

@@ -113,12 +113,17 @@ package struct CacheLookup: Sendable {
     /// The stored answer that fits the request; of several the newest (section 4.1). One whose body
     /// has a coding that the transport would have undone is none.
     package func select(_ stored: [StoredResponse]) -> StoredResponse? {
-        stored.filter {
-            $0.matches(request, secret: secret) && !(request.decodes && $0.isCoded)
-        }.max {
-            ($0.freshness.date, $0.freshness.responseTime)
-                < ($1.freshness.date, $1.freshness.responseTime)
+        var newest: StoredResponse?
+        for answer in stored
+        where answer.matches(request, secret: secret) && !(request.decodes && answer.isCoded) {
+            guard let known = newest?.freshness else {
+                newest = answer
+                continue
+            }
+            let own = answer.freshness
+            if (known.date, known.responseTime) <= (own.date, own.responseTime) { newest = answer }
         }
+        return newest
     }
 
     /// The network, unless the request may not use it.

@@ -22,15 +22,25 @@ package final class CacheRequest: Sendable {
     /// - Parameters:
     ///   - ignored: names of pairs in the query that do not count (K19).
     ///   - decodes: whether the transport undoes the content coding of the answer.
-    package init(
+    package convenience init(
         method: String, target: HTTPURL, headers: Headers, ignored: Set<String> = [],
         decodes: Bool = false
+    ) {
+        self.init(
+            method: method, target: target, headers: headers,
+            control: RequestCacheControl(headers), ignored: ignored, decodes: decodes)
+    }
+
+    /// - Parameter control: what the fields say to caches.
+    package init(
+        method: String, target: HTTPURL, headers: Headers, control: RequestCacheControl,
+        ignored: Set<String>, decodes: Bool
     ) {
         self.method = method
         self.target = target
         url = target.cacheText(without: ignored)
         self.headers = headers
-        control = RequestCacheControl(headers)
+        self.control = control
         self.ignored = ignored
         self.decodes = decodes
     }

@@ -19,6 +19,8 @@ package struct StoredResponse: Sendable, Equatable {
         var isDecoded: Bool
         var leftOut: [String]
         var body: Bytes
+        /// Worked out beforehand, since every look asks for it.
+        var isCoded = false
     }
 
     /// A hit hands the answer on a few times: so it is counted once each time, not field by field.
@@ -36,7 +38,10 @@ package struct StoredResponse: Sendable, Equatable {
     /// The stored fields: `name: value\n` for each, without Age.
     package var block: Bytes {
         get { content.value.block }
-        _modify { yield &content.value.block }
+        set {
+            content.value.block = newValue
+            noteCoding()
+        }
     }
     package var selecting: SelectingFields {
         get { content.value.selecting }
@@ -67,7 +72,10 @@ package struct StoredResponse: Sendable, Equatable {
     /// The body is stored without its content coding.
     package var isDecoded: Bool {
         get { content.value.isDecoded }
-        _modify { yield &content.value.isDecoded }
+        set {
+            content.value.isDecoded = newValue
+            noteCoding()
+        }
     }
     /// Names of fields, in lower case, that are not stored and that no 304 brings back.
     package var leftOut: [String] {
@@ -89,6 +97,7 @@ package struct StoredResponse: Sendable, Equatable {
                 status: status, httpVersion: httpVersion, block: block, selecting: selecting,
                 freshness: freshness, control: control, etag: etag, lastModified: lastModified,
                 part: part, isDecoded: isDecoded, leftOut: leftOut, body: body))
+        noteCoding()
     }
 
     package static func == (a: StoredResponse, b: StoredResponse) -> Bool {
@@ -112,8 +121,12 @@ package struct StoredResponse: Sendable, Equatable {
     package var isComplete: Bool { part == nil }
 
     /// Whether the body is stored in a content coding.
-    package var isCoded: Bool {
-        !isDecoded && (head["content-encoding"].map { $0.asciiLowercased != "identity" } ?? false)
+    package var isCoded: Bool { content.value.isCoded }
+
+    private mutating func noteCoding() {
+        content.value.isCoded =
+            !isDecoded
+            && (head["content-encoding"].map { $0.asciiLowercased != "identity" } ?? false)
     }
 
     /// Whether a request would be served by this answer as far as Vary goes (section 4.1).
