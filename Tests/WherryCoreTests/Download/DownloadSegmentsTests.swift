@@ -202,6 +202,9 @@ private struct Lanes {
         #expect(lanes.log.last?.isSend == true)
         #expect(lanes.out.count == 1)
         #expect(lanes.machine.completed == 0)
+        // Servers behind one name that never agree: then one of them brings all of it.
+        lanes.whole()
+        #expect(lanes.out.count == 1 && lanes.log.restarts == [.changed])
     }
 
     @Test("DC-D07 a piece of another place is fetched again")
