@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "Wherry", targets: ["Wherry"]),
         .library(name: "wherry-c", type: .dynamic, targets: ["WherryDylib"]),
         .executable(name: "wherry-cli", targets: ["wherry-cli"]),
+        .executable(name: "wherry-agent", targets: ["WherryAgent"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
@@ -44,6 +45,11 @@ let package = Package(
         .target(name: "Wherry", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(name: "WherryABI", dependencies: ["CWherry", "WherryCore"]),
         .target(name: "WherryDylib", dependencies: ["WherryABI"]),
+        // Carries background jobs out when the program that gave them is gone.
+        // Its module is not wherry_agent: in tests the entry of that would be wherry_agent_main, which is
+        // a function of the C interface.
+        .executableTarget(
+            name: "WherryAgent", dependencies: ["WherryCore"], path: "Sources/wherry-agent"),
 
         .executableTarget(
             name: "wherry-cli",
@@ -70,10 +76,15 @@ let package = Package(
         .executableTarget(
             name: "DownloadChild", dependencies: ["Wherry"], path: "Tests/DownloadChild"),
         .executableTarget(
+            name: "BackgroundChild", dependencies: ["Wherry"], path: "Tests/BackgroundChild"),
+        .executableTarget(
             name: "CacheChild", dependencies: ["WherryCore", "WherrySystem", "WherryTransport"],
             path: "Tests/CacheChild"),
         .testTarget(
-            name: "AcceptanceTests", dependencies: ["Wherry", "TestServer", "DownloadChild"]),
+            name: "AcceptanceTests",
+            dependencies: [
+                "Wherry", "TestServer", "DownloadChild", "BackgroundChild", "WherryAgent",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -18,7 +18,7 @@
  *            its events. A handle that is a return value is lent and never freed.
  *  LENDING   Pointers to bytes and text that a getter returns live as long as the object asked
  *            (events: until wherry_event_free), not longer: those are plain memory, unchecked.
- *            client, queue, transfer and stub lend nothing; they copy out.
+ *            client, queue, transfer, stub and reachability lend nothing; they copy out.
  *  INPUTS    Everything you pass in is copied before the call returns, so it may be freed at once.
  *            Text, paths too, is NUL-terminated UTF-8 (else `bad_text`); bytes are a pointer and a
  *            count (NULL only with 0).
@@ -120,7 +120,18 @@ typedef enum wherry_option {
   WHERRY_OPTION_DECISION_TIMEOUT_MS = 5,    /* BLR 30000; then the default is taken; 0: at once */
   WHERRY_OPTION_MAX_REDIRECTS = 10,         /* BLR 10; 0: a redirect is the answer */
   WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS = 11, /* BLR 0 */
-  WHERRY_OPTION_MAX_RETRIES = 12,           /* BLR 5; of downloads, after a broken connection */
+  /* BLR -1: 5 for downloads, none for requests. How often one that failed goes again by itself after a
+   * broken connection, a time limit, or 408, 429, 500, 502, 503, 504. Requests wait up to 0.5, 1, 2...
+   * 30 s before (a random part of that), or what Retry-After says. All requests of a client together
+   * have a hundred, and one more for every five that succeed. */
+  WHERRY_OPTION_MAX_RETRIES = 12,
+  /* BLR 0: only GET, HEAD, PUT, DELETE, OPTIONS and TRACE go again by themselves; 1: all, so that the
+   * server may do it twice */
+  WHERRY_OPTION_RETRY_UNSAFE_METHODS = 13,
+  /* BLR -1: 0 for requests, 60000 for downloads. How long a request waits where there is no way to its
+   * host, as WAITING with `offline`, which it fails with after that; a download does so after every
+   * broken connection, with its usual attempts after that. 0: they do not */
+  WHERRY_OPTION_WAIT_FOR_NETWORK_MS = 15,
   WHERRY_OPTION_HTTP_VERSION = 16,          /* BLR 0 by itself, else 11 or 20 */
   WHERRY_OPTION_ACCEPT_STATUS_MIN = 17,     /* BLR 200; wherry_request_accept_status adds more */
   WHERRY_OPTION_ACCEPT_STATUS_MAX = 18,     /* BLR 299 */
@@ -134,6 +145,13 @@ typedef enum wherry_option {
   WHERRY_OPTION_IGNORE_BASE = 26,           /* R 0; also makes the identifier's host (null) */
   WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1: an answer that cannot be JSON is an error */
   WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]= */
+  WHERRY_OPTION_PRIORITY = 30,              /* R 0; -100...100; downloads: higher gets its turn first */
+  /* BLR 1: cookies go into the client's jar, and out of it with each hop. A field Cookie of the request
+   * goes before the jar's. */
+  WHERRY_OPTION_COOKIES = 29,
+  /* R 0; 1: whoever writes a streamed body can begin again, where a redirect or a 401 wants the bytes
+   * once more: see wherry_transfer_wants_rewind. Without it that ends the transfer. */
+  WHERRY_OPTION_REWINDABLE_BODY = 31,
   WHERRY_OPTION_WANT_HEAD = 32,             /* R 0; 1: a HEAD event */
   WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: uploads of parts and downloads; 0; 1 */
   WHERRY_OPTION_SKIP_BROKEN_IMAGES = 34,    /* BLR 0: a broken picture fails the form; 1: goes without */
@@ -145,14 +163,44 @@ typedef enum wherry_option {
   /* BLR 0; with SEPARATE_IMAGES how often a picture is sent again whose failure may pass, after 0.5,
    * 1, 2... s or what the server asks for. The server may have it twice. */
   WHERRY_OPTION_IMAGE_RETRIES = 36,
+  /* BLR 0; 1: file names that are not ASCII are sent a second time, as filename* (RFC 8187), for servers
+   * that read it. RFC 7578 advises against it. */
+  WHERRY_OPTION_EXTENDED_NAMES = 37,
+  /* BLR 0; a wherry_digest: MD5 sends the body's Content-MD5, SHA256 and SHA512 its Content-Digest (RFC
+   * 9530), unless the request has such a field. The body is read for it first, on a worker; one that is
+   * written while it is sent is E_ARGUMENT `bad_option`. */
+  WHERRY_OPTION_BODY_DIGEST = 38,
+  WHERRY_OPTION_PART_DIGESTS = 39,          /* BLR 0; the same in the head of each file and picture */
   WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 connections */
   WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 */
+  /* BL 0: no limit; how many downloads run at once. The others are QUEUED, in the order of their
+   * PRIORITY and their start; one that is paused gives its turn up and keeps its place. Counts at
+   * once, but those that run go on. TOTAL_TIMEOUT_MS covers the wait. */
+  WHERRY_OPTION_MAX_DOWNLOADS = 42,
+  /* BLR 0; 1: no connection is made over a mobile network: E_NETWORK `metered`. What looks names up is
+   * not held back */
+  WHERRY_OPTION_DENY_METERED = 47,
   WHERRY_OPTION_HTTP_CACHE = 50,            /* BL 0; 1: requests use the HTTP cache unasked */
   WHERRY_OPTION_CACHE_MAX_BYTES = 51,       /* BL 268435456 on disk, for each of the two caches;
                                              * longest unused goes first */
   WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,    /* BL 16777216, the same; 0 holds nothing in memory */
+  /* B 0; a sum of addresses that are not connected to, wherever a name or a redirect leads: 1 loopback,
+   * 2 private, 4 link-local, 8 where clouds tell secrets, 16 multicast. No proxy is used then. */
+  WHERRY_OPTION_DENY_ADDRESSES = 59,
   WHERRY_OPTION_INSECURE = 60,              /* B 0; 1 trusts anybody; stderr is told once */
+  WHERRY_OPTION_HTTPS_ONLY = 61,            /* B 0; 1: a request without https is `https_only` */
   WHERRY_OPTION_IGNORE_PROXY_ENVIRONMENT = 62, /* B 0 */
+  WHERRY_OPTION_REQUIRE_TLS_1_3 = 63,       /* B 0; 1: not TLS 1.2, the oldest that is ever spoken */
+  WHERRY_OPTION_REQUIRE_STAPLE = 64,        /* B 0; 1: the server must staple a good OCSP answer */
+  /* B 0; 1: pins alone vouch for the hosts that have some. Issuer and, with pins of keys, dates do not
+   * count. Stderr is told once. */
+  WHERRY_OPTION_ALLOW_INVALID = 65,
+  WHERRY_OPTION_CHECK_NAME = 66,            /* B 1; 0: a certificate of any name; stderr is told */
+  /* B 0: certificates among the pins stand for their keys; 1: for anchors, one of which the chain must
+   * lead to. A proxy over TLS does not go with 1. */
+  WHERRY_OPTION_PIN_MODE = 67,
+  WHERRY_OPTION_REQUIRE_PINS = 68,          /* B 0; 1: a host without pins is refused */
+  WHERRY_OPTION_REPORT_PINS = 69,           /* B 0; 1: what pins refuse goes on, and stderr is told */
   WHERRY_OPTION_RESUME = 70,                /* R 1; 0 starts a download at byte 0 */
   WHERRY_OPTION_TARGET_EXISTS = 71,         /* BLR 0 error `exists`, 1 replace, 2 name (1) */
   WHERRY_OPTION_TARGET_IS_DIRECTORY = 72,   /* R 0; 1: the name comes from the answer */
@@ -170,8 +218,13 @@ typedef enum wherry_option {
   /* R: which partials a download goes on with, beside those of its own URL. 0: none; 1: of the same URL
    * but for its query, which a new signature changes; 2: of any URL. The validator decides, as ever. */
   WHERRY_OPTION_PARTIAL_OF = 78,
-  WHERRY_OPTION_MAX_RETRY_AFTER_MS = 79,    /* BLR 60000; a longer Retry-After is `retry_later` */
-  WHERRY_OPTION_DEBUG = 80                  /* BL 0; 1 writes what happens to stderr */
+  /* BLR 60000; a download that is asked to wait longer ends with `retry_later`, a request with what it
+   * was answered */
+  WHERRY_OPTION_MAX_RETRY_AFTER_MS = 79,
+  WHERRY_OPTION_DEBUG = 80,                 /* BL 0; 1 writes what happens to stderr; counts at once */
+  WHERRY_OPTION_AUTOSTART = 81,             /* B 1: background jobs go on after their agent died */
+  WHERRY_OPTION_AGENT_IDLE_MS = 82,         /* B 5000; so long an agent stays with nothing to do */
+  WHERRY_OPTION_KEEP_SERVER_TIME = 90       /* BLR 0; 1: a downloaded file's time is Last-Modified */
 } wherry_option;
 
 typedef enum wherry_text_option {
@@ -181,11 +234,15 @@ typedef enum wherry_text_option {
   WHERRY_TEXT_STORAGE_NAME = 4,   /* B the program's name; $XDG_CACHE_HOME/wherry/<name> */
   WHERRY_TEXT_STORAGE_DIRECTORY = 5, /* B: an absolute path instead of a name */
   WHERRY_TEXT_PROXY = 7,          /* B: URL; "" is no proxy; NULL is the environment */
-  WHERRY_TEXT_CA_FILE = 10,       /* B: the system's */
+  WHERRY_TEXT_CA_FILE = 10,       /* B: PEM to trust instead of the system's */
+  WHERRY_TEXT_CA_DIRECTORY = 11,  /* B: the same in folders that `openssl rehash` made; ':' between */
+  WHERRY_TEXT_CRL_FILE = 12,      /* B: PEM; a list of every CA of a chain: without one it is refused */
   WHERRY_TEXT_BEARER_TOKEN = 14,  /* BLR */
   WHERRY_TEXT_TAG = 15,           /* R: your name for a group of transfers */
   WHERRY_TEXT_IMAGE_NAMES = 16,   /* BLR "index": name0, name1; or "repeat" or "brackets" */
-  WHERRY_TEXT_JPEG_TYPE = 17      /* BLR "image/jpeg"; old servers want "image/jpg" */
+  WHERRY_TEXT_JPEG_TYPE = 17,     /* BLR "image/jpeg"; old servers want "image/jpg" */
+  WHERRY_TEXT_AGENT_PATH = 18,    /* B: $WHERRY_AGENT, else beside the library or in its libexec */
+  WHERRY_TEXT_STATE_DIRECTORY = 19 /* B: absolute, of one session; section 18 */
 } wherry_text_option;
 
 /* ---- 4. Config: gathers settings; of no further use once its client exists ------------------- */
@@ -205,12 +262,43 @@ wherry_status wherry_config_set_parameter(wherry_config *config, const char *nam
 /* A further base URL, which requests take by its name; a NULL url removes it. */
 wherry_status wherry_config_set_base(wherry_config *config, const char *name, const char *url);
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);
+/* Whom the client trusts. By default who has a certificate that a CA of the system vouches for, of the
+ * name that is asked for, over TLS 1.2 or newer; no variable of the environment changes that. Files are
+ * read, and what cannot be is an error, when the client is made.
+ *
+ * A pin of "example.org", of "*.example.org" (every host below, at any depth) or of "*"; the most
+ * specific name counts. pin is "sha256/" and base64 of the SHA-256 of a public key
+ * (SubjectPublicKeyInfo), or the path of a certificate or public key (PEM or DER), or of a folder of
+ * *.pem, *.crt, *.cer and *.der. The server's own key must be one of the pins of its host, beside all
+ * else that is checked, on each connection; nothing is sent before. A pinned host is not spoken to
+ * without TLS. A malformed pin and a base URL of http are `bad_pin` when the client is made. */
+wherry_status wherry_config_add_pin(wherry_config *config, const char *host, const char *pin);
+/* The same of a certificate or public key in memory. */
+wherry_status wherry_config_add_pin_certificate(wherry_config *config, const char *host,
+    const void *bytes, size_t count);
+/* The pins of this host count until then, in seconds since 1970; -1: for ever. */
+wherry_status wherry_config_set_pin_expiry(wherry_config *config, const char *host,
+    int64_t expires_at);
+/* PEM certificates to trust instead of the system's, and of CA_FILE; count 0: none. */
+wherry_status wherry_config_set_ca_certificates(wherry_config *config, const void *bytes,
+    size_t count);
+/* Shown to the server of this origin, "https://example.org", and to no other; NULL: the base URL's.
+ * certificate is a file: PEM, or PKCS #12 with its key. NULL key: it stands in the same file. NULL
+ * password: none; nobody is asked for it. A NULL certificate removes it. */
+wherry_status wherry_config_set_client_certificate(wherry_config *config, const char *origin,
+    const char *certificate, const char *key, const char *password);
 
 /* ---- 5. Client: connections and live settings ------------------------------------------- */
 
 typedef struct wherry_client wherry_client;
 typedef struct wherry_queue wherry_queue;
 typedef struct wherry_json wherry_json;
+
+typedef enum wherry_auth {
+  WHERRY_AUTH_ANY = 0,   /* as the server asks: a digest before Basic; the first request goes without */
+  WHERRY_AUTH_BASIC = 1, /* with every request, unasked: whoever reads the connection has the password */
+  WHERRY_AUTH_DIGEST = 2 /* once the server has asked; the password stays here */
+} wherry_auth;
 
 /* NULL config: every default. The network thread starts with the first send. */
 wherry_status wherry_client_new(const wherry_config *config, wherry_client **out_client);
@@ -241,6 +329,27 @@ wherry_status wherry_client_set_base(wherry_client *client, const char *name, co
  * directory. Copies like copy_header. E_FILE where something else has its place. */
 wherry_status wherry_client_copy_storage(const wherry_client *client, char *buffer, size_t capacity,
     size_t *out_count);
+/* For later requests to one origin: "https://host:port", or any URL there. NULL: whichever origin a
+ * request names. Credentials go to their own origin and to no other, also after a redirect; the
+ * field Authorization and a bearer token of a request go before them. A NULL user removes. A digest
+ * (RFC 7616) is MD5 or SHA-256, quality auth. E_ARGUMENT `bad_value` for control bytes, and for a
+ * colon in a user name that may be sent as Basic. */
+wherry_status wherry_client_set_credentials(wherry_client *client, const char *origin,
+    wherry_auth auth, const char *user, const char *password);
+/* The jar of a client (RFC 6265): in memory, by domain, path and TLS, public suffixes by libpsl; none
+ * for hosts with a dot at their end; 50 a domain and 3000 in all. set_cookie is the text of such a
+ * field, "a=1; Path=/; Max-Age=60", as if the server of the URL had sent it: what it may not set is
+ * E_ARGUMENT `bad_value`. */
+wherry_status wherry_client_set_cookie(wherry_client *client, const char *url,
+    const char *set_cookie);
+/* Those that would go to the URL; NULL: all. */
+wherry_status wherry_client_clear_cookies(wherry_client *client, const char *url);
+wherry_status wherry_client_list_cookies(const wherry_client *client,
+    wherry_list **out_list /* rows by wherry_list_cookie */);
+/* A file of Netscape's form, as curl's and wget's: 0600, in the old one's place when it is whole.
+ * sessions: also those without an end. Loading adds, and passes over lines that make no sense. */
+wherry_status wherry_client_save_cookies(wherry_client *client, const char *path, bool sessions);
+wherry_status wherry_client_load_cookies(wherry_client *client, const char *path);
 /* Questions this client asks; see section 9. Needs a reader: perform is E_STATE with any on. */
 wherry_status wherry_client_set_decisions(wherry_client *client, uint32_t decisions);
 
@@ -282,6 +391,9 @@ wherry_status wherry_request_set_option(wherry_request *request, wherry_option o
     int64_t value);
 wherry_status wherry_request_set_text(wherry_request *request, wherry_text_option option,
     const char *value);
+/* In place of the client's; a NULL user sends the client's. */
+wherry_status wherry_request_set_credentials(wherry_request *request, wherry_auth auth,
+    const char *user, const char *password);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
 /* Names of the client's further base URLs: "api", or "api,api2", where the next one is tried when no
  * connection can be made to the one before (a download keeps to the first). NULL: the base without
@@ -321,6 +433,15 @@ wherry_status wherry_request_add_part(wherry_request *request, const char *name,
     size_t count, const char *file_name, const char *content_type);
 wherry_status wherry_request_add_part_file(wherry_request *request, const char *name,
     const char *path, const char *file_name, const char *content_type);
+/* So many bytes that are written while the form is sent, as WANT_BODY asks for them; those of the first
+ * such part come first, and wherry_transfer_write may go from one to the next. Needs a queue, cannot be
+ * sent again after a redirect, and does not go with SEPARATE_IMAGES (`bad_argument`). */
+wherry_status wherry_request_add_part_stream(wherry_request *request, const char *name,
+    int64_t count, const char *file_name, const char *content_type);
+/* A further field in the head of the part or picture that was added last; NULL takes it out.
+ * Content-Disposition and Content-Type are `bad_header`; without a part E_STATE `wrong_state`. */
+wherry_status wherry_request_set_part_header(wherry_request *request, const char *name,
+    const char *value);
 /* Compressed at send time on a worker. One IMAGE event each, numbered from 0 in the order added.
  * A NULL compression is the default: quality 1. Shares the image's bytes, copies nothing. */
 wherry_status wherry_request_add_image(wherry_request *request, const char *name,
@@ -341,8 +462,8 @@ wherry_status wherry_request_add_mirror(wherry_request *request, const char *url
 /* There are two caches, each with its own store.
  *
  * The timed cache. A success is stored for duration_ms, whatever its header says (<= 0: never), under
- * base, URL, method, the request's own parameters, query and body, and the Authorization and Cookie it
- * is sent with. No other header field counts unless it is named below, nor do the client's default
+ * base, URL, method, the request's own parameters, query and body, and the Authorization and Cookie field it
+ * is sent with (cookies of the jar do not count). No other header field counts unless it is named below, nor do the client's default
  * parameters, its CA file and its proxy. Streamed, multipart and file bodies, requests with Range and
  * downloads are not stored, nor are 206 and 304, nor anything with INSECURE. With decisions the edited
  * request is what counts; once a decision has edited it again, after a redirect, nothing is stored.
@@ -387,7 +508,7 @@ typedef struct wherry_record wherry_record; /* section 8 */
 
 typedef enum wherry_state {
   WHERRY_STATE_NONE = 0,
-  WHERRY_STATE_QUEUED = 1,
+  WHERRY_STATE_QUEUED = 1,  /* told where it has to wait for its turn: MAX_DOWNLOADS */
   WHERRY_STATE_RUNNING = 2,
   WHERRY_STATE_WAITING = 3, /* for a retry, or an answer to a question */
   WHERRY_STATE_PAUSED = 4,
@@ -395,7 +516,8 @@ typedef enum wherry_state {
   WHERRY_STATE_VERIFYING = 6,
   WHERRY_STATE_DONE = 7,
   WHERRY_STATE_FAILED = 8,
-  WHERRY_STATE_CANCELLED = 9
+  WHERRY_STATE_CANCELLED = 9,
+  WHERRY_STATE_INTERRUPTED = 10 /* a background job whose agent is gone */
 } wherry_state;
 
 typedef struct wherry_progress {
@@ -466,6 +588,14 @@ wherry_status wherry_transfer_discard(wherry_transfer *transfer);
  * E_STATE for a transfer of another kind; after the end OK. */
 wherry_status wherry_transfer_set_max_bytes_per_second(wherry_transfer *transfer,
     int64_t bytes_per_second);
+/* Downloads of a client with MAX_DOWNLOADS; E_STATE for a transfer of another kind, OK and without
+ * effect for one that runs or has ended. A new priority, -100...100, puts it behind those that have
+ * it. A place is its number among those that have no turn, paused ones too: 0 is the next, and beyond
+ * the last is the last; the priority becomes one that the place may have. */
+wherry_status wherry_transfer_set_priority(wherry_transfer *transfer, int32_t priority);
+wherry_status wherry_transfer_move(wherry_transfer *transfer, size_t place);
+/* -1 while it runs, after its end, and for what is no download. */
+int64_t wherry_transfer_place(const wherry_transfer *transfer);
 wherry_status wherry_transfer_progress(const wherry_transfer *transfer,
     wherry_progress *out_progress);
 /* The pictures of an upload in the order of adding, rows of wherry_list_image, as they stand now;
@@ -475,6 +605,11 @@ wherry_status wherry_transfer_list_images(const wherry_transfer *transfer, wherr
  * rest. Full is E_BUSY with nothing taken. */
 wherry_status wherry_transfer_write(wherry_transfer *transfer, const void *bytes, size_t count,
     size_t *out_taken);
+/* Streamed uploads with REWINDABLE_BODY, at each WANT_BODY: whether the body is wanted from its first
+ * byte again. Until wherry_transfer_rewind says that this comes now, writing is E_BUSY and finishing
+ * does nothing. Also after a finish: keep reading until DONE. */
+bool wherry_transfer_wants_rewind(const wherry_transfer *transfer);
+wherry_status wherry_transfer_rewind(wherry_transfer *transfer);
 /* No more bytes. Fewer than the count that was announced fails the transfer: `truncated`. After the
  * end E_STATE, but OK where all that was announced was written: the answer may come first. */
 wherry_status wherry_transfer_finish(wherry_transfer *transfer);
@@ -493,7 +628,9 @@ typedef enum wherry_event_kind {
   WHERRY_EVENT_IMAGE = 6,        /* picture number detail is encoded (separate: sent), or failed */
   WHERRY_EVENT_CACHED = 7,       /* a stored answer, before the network is asked */
   WHERRY_EVENT_DECISION = 8,     /* detail is a wherry_decision; section 9 */
-  WHERRY_EVENT_DONE = 9          /* exactly one per transfer, and the last one */
+  WHERRY_EVENT_DONE = 9,         /* exactly one per transfer, and the last one */
+  WHERRY_EVENT_REACHABILITY = 10, /* detail is a wherry_reach; of no transfer; section 19 */
+  WHERRY_EVENT_LOG = 11          /* detail is a wherry_log_level, the text what happened; section 20 */
 } wherry_event_kind;
 
 typedef enum wherry_record_flag {
@@ -510,19 +647,21 @@ struct wherry_record {
   size_t size;          /* the stride: set records[0].size; the library writes it to each */
   wherry_event *event;  /* yours; NULL it to keep it from wherry_queue_release */
   void *user_data;
-  uint64_t transfer_id; /* 0 for NONE */
+  uint64_t transfer_id; /* 0 for NONE and REACHABILITY */
   int32_t kind;         /* wherry_event_kind */
   int32_t status;       /* DONE, IMAGE, STATE: wherry_status */
   int64_t detail;       /* see the kinds */
   int32_t http_code;    /* or 0 */
   uint32_t flags;       /* DONE, HEAD, CACHED: wherry_record_flag, or'ed together */
-  const uint8_t *body;  /* BODY, DONE, CACHED: lent by the event */
+  const uint8_t *body;  /* BODY, DONE, CACHED: lent by the event. LOG: the text */
   size_t body_count;
   const char *head;     /* HEAD, DONE, CACHED: "name: value\n" lines of the answer, as they came */
   size_t head_count;
   int64_t done_bytes;   /* PROGRESS, WANT_BODY, BODY: the offset; IMAGE: the encoded size */
-  int64_t expected_bytes; /* PROGRESS; or -1. IMAGE: the original size */
-  const char *reason;   /* static word where status or state has one, else NULL */
+  int64_t expected_bytes; /* PROGRESS; or -1. IMAGE: the original size. REACHABILITY: the
+                           * wherry_reach before */
+  const char *reason;   /* static word where status or state has one, else NULL. REACHABILITY: what
+                         * wherry_reachability_interface says */
 };
 
 wherry_status wherry_queue_new(wherry_queue **out_queue);
@@ -558,15 +697,17 @@ uint64_t wherry_event_transfer_id(const wherry_event *event);
 /* A handle of your own to the transfer, also after its end. E_STATE where there is none. */
 wherry_status wherry_event_open_transfer(const wherry_event *event, wherry_transfer **out_transfer);
 int64_t wherry_event_detail(const wherry_event *event);
-/* OK, or why it ended so: DONE, IMAGE, and STATE where a reason stands behind it. */
+/* OK, or why it ended so: DONE, IMAGE, RETRY, and STATE where a reason stands behind it. */
 wherry_status wherry_event_status(const wherry_event *event);
 const wherry_error *wherry_event_error(const wherry_event *event); /* NULL on success */
 /* HEAD, CACHED, DECISION, DONE; NULL if no answer came. Lent: dies with the event. */
 const wherry_response *wherry_event_response(const wherry_event *event);
 const uint8_t *wherry_event_body(const wherry_event *event, size_t *out_count);
-/* IMAGE: the picture's file name. DONE of a download: the final path. DECISION: see there. Else
- * NULL. */
+/* IMAGE: the picture's file name. DONE of a download: the final path. LOG: the text. REACHABILITY: the
+ * target, NULL for any network. DECISION: see there. Else NULL. */
 const char *wherry_event_text(const wherry_event *event);
+/* The job's id for events of a background session, else NULL. */
+const char *wherry_event_job_id(const wherry_event *event);
 /* DONE of a download: that digest of the whole file in lowercase hexadecimal, where it was
  * expected, announced by the server, or asked for. Else NULL. */
 const char *wherry_event_digest(const wherry_event *event, wherry_digest digest);
@@ -581,7 +722,16 @@ typedef enum wherry_decision {
   WHERRY_DECISION_NONE = 0,
   WHERRY_DECISION_ADAPT = 1,        /* before every attempt; default: send as it is */
   WHERRY_DECISION_REDIRECT = 2,     /* text: the target; default: the rules */
-  WHERRY_DECISION_STORE = 32        /* an answer may go into a cache, once for each; default: store */
+  WHERRY_DECISION_CREDENTIALS = 4,  /* a 401; text: the realm; default: the 401 is the answer */
+  /* error: the failure, response: its answer; default: MAX_RETRIES. Not asked of what could not be sent
+   * again: a body that is written as it goes, a stream of which pieces have been told. Refused answers
+   * are not streamed but collected, and HEAD comes only of the one that stands. */
+  WHERRY_DECISION_RETRY = 8,
+  WHERRY_DECISION_STORE = 32,       /* an answer may go into a cache, once for each; default: store */
+  /* response: a 401 to the client's bearer token, or to none. Asked once for all requests that met it,
+   * of the first one; the others wait. At most two tokens for one request, and five questions in half
+   * a minute. Not asked of requests with an Authorization of their own. Default: the 401 stands. */
+  WHERRY_DECISION_TOKEN = 64
 } wherry_decision;
 
 /* ADAPT: the request about to go out. Edit it with wherry_request_set_*, then
@@ -591,6 +741,14 @@ wherry_request *wherry_event_request(const wherry_event *event);
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
 /* false makes the redirect itself the answer. */
 wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
+/* For this transfer and its origin, as the server asks (WHERRY_AUTH_ANY); asked again where they are
+ * refused, eight times at most. A NULL user: the 401 is the answer. */
+wherry_status wherry_event_answer_credentials(wherry_event *event, const char *user,
+    const char *password);
+/* delay_ms: how long to wait before; -1: as MAX_RETRIES would. Any method, and as often as you say. */
+wherry_status wherry_event_answer_retry(wherry_event *event, bool again, int64_t delay_ms);
+/* Becomes the client's bearer token, and all that wait for it go again; NULL: their 401 stands. */
+wherry_status wherry_event_answer_token(wherry_event *event, const char *token);
 /* without_headers: names kept out of the store, "Set-Cookie, X-Trace"; may be NULL. In the HTTP cache no
  * later 304 brings them back, and an answer without a field that its reuse needs (Age, Cache-Control,
  * Content-*, Date, ETag, Expires, Last-Modified, Location, Vary) is not stored at all. What a new answer
@@ -633,8 +791,11 @@ size_t wherry_client_count(const wherry_client *client, wherry_match match, cons
 /* Returns when their DONE events are in their queues; E_TIMEOUT. Reads none of them. */
 wherry_status wherry_client_wait(wherry_client *client, wherry_match match, const char *key,
     int64_t timeout_ms);
-/* Summed up over those that have not ended, so it goes down when one ends; expected_bytes is -1 if
- * that of one is unknown. */
+/* Summed up over those that have not ended; expected_bytes is -1 if that of one is unknown. With
+ * MATCH_TAG those that have ended stay in it, so that it never goes back when one ends: the group of a
+ * tag begins with the first transfer that starts while none is under way, and is remembered until then
+ * or until 256 others have ended. What a failed one lacks stays missing, unless a download of the same
+ * path takes its place. */
 wherry_status wherry_client_progress(const wherry_client *client, wherry_match match,
     const char *key, wherry_progress *out_progress);
 /* A handle to a running transfer known by its number; E_ARGUMENT `not_found` once it is done. */
@@ -676,6 +837,13 @@ typedef struct wherry_partial_row {
   double ratio; /* 0.00...1.00; -1 if the whole is unknown */
 } wherry_partial_row;
 
+typedef struct wherry_cookie_row {
+  size_t size;
+  const char *name, *value, *domain, *path; /* the domain without a dot before it */
+  int64_t expires_s;                        /* since 1970; -1: goes with its client */
+  int32_t host_only, secure, http_only;     /* 0 or 1 */
+} wherry_cookie_row;
+
 typedef struct wherry_entry_row {
   size_t size;
   const char *entry_id;   /* for wherry_client_read_cache_entry */
@@ -689,6 +857,20 @@ typedef struct wherry_entry_row {
   int32_t store; /* wherry_cache_store */
 } wherry_entry_row;
 
+typedef struct wherry_job_row {
+  size_t size;
+  const char *job_id, *url, *path, *tag; /* path and tag may be NULL; a query of the URL is "?..." */
+  const char *reason;     /* why it failed, began again, or waits; static word or NULL */
+  const char *message;    /* of a failed one, or NULL */
+  int64_t done_bytes, expected_bytes;
+  int64_t started_at_ms;  /* since 1970 */
+  int64_t retry_at_ms;    /* since 1970; -1 unless it waits for that */
+  int32_t kind;           /* wherry_transfer_kind */
+  int32_t state;          /* wherry_state */
+  int32_t status;         /* wherry_status of a failed one */
+  int32_t http_code;      /* of the answer that ended it, or 0 */
+} wherry_job_row;
+
 wherry_status wherry_list_free(wherry_list *list);
 size_t wherry_list_count(const wherry_list *list);
 /* Another kind of list, or an index beyond the count: E_ARGUMENT. Set out_row->size first. */
@@ -700,7 +882,10 @@ wherry_status wherry_list_image(const wherry_list *list, size_t index, wherry_im
 const wherry_response *wherry_list_response(const wherry_list *list, size_t index);
 wherry_status wherry_list_partial(const wherry_list *list, size_t index,
     wherry_partial_row *out_row);
+wherry_status wherry_list_cookie(const wherry_list *list, size_t index,
+    wherry_cookie_row *out_row);
 wherry_status wherry_list_entry(const wherry_list *list, size_t index, wherry_entry_row *out_row);
+wherry_status wherry_list_job(const wherry_list *list, size_t index, wherry_job_row *out_row);
 
 /* ---- 12. Responses --------------------------------------------------------------------------- */
 
@@ -897,6 +1082,8 @@ wherry_json_type wherry_json_get_type(const wherry_json *json, const char *path)
 size_t wherry_json_count(const wherry_json *json, const char *path);
 bool wherry_json_get_bool(const wherry_json *json, const char *path, bool otherwise);
 int64_t wherry_json_get_integer(const wherry_json *json, const char *path, int64_t otherwise);
+/* The same for what is not negative, up to UINT64_MAX. */
+uint64_t wherry_json_get_unsigned(const wherry_json *json, const char *path, uint64_t otherwise);
 double wherry_json_get_number(const wherry_json *json, const char *path, double otherwise);
 /* Lent by json until it is changed. out_count matters for text with NULs inside; may be NULL. */
 const char *wherry_json_get_text(const wherry_json *json, const char *path, const char *otherwise,
@@ -989,6 +1176,375 @@ wherry_status wherry_client_clear_cache(wherry_client *client, uint32_t stores, 
 wherry_status wherry_client_cache_usage(wherry_client *client, wherry_cache_usage *out_usage);
 /* "1023.9990 KB" or "1.2385 MB". Copies like copy_header; 32 bytes suffice. */
 wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, size_t *out_count);
+
+/* ---- 18. Background sessions: downloads and uploads that outlive the process ------------------ */
+
+/* A process of its own, wherry-agent, carries the jobs of a session out, starts with the first of them
+ * and leaves when there is none left. Every program of the same user that opens a session of that name
+ * has the same jobs. Their records lie in $XDG_STATE_HOME/wherry/<name>, 0700, with the headers that
+ * they are sent with until they are over. These calls wait for the disk and the agent. */
+typedef struct wherry_session wherry_session;
+
+/* Opens the session of that name, or makes it: a file name of at most 100 bytes without spaces that
+ * does not begin with a dot. Starts no agent. Config NULL: defaults; its B and BLR options count for the
+ * jobs, but for caches and decisions; one with credentials, pins or client certificates is `bad_option`,
+ * since jobs keep no secrets. E_FILE `unsafe_state_dir` where its folder is a link, another user's or
+ * open to others. */
+wherry_status wherry_session_new(const wherry_config *config, const char *name,
+    wherry_session **out_session);
+/* Jobs go on. Stops following. */
+wherry_status wherry_session_free(wherry_session *session);
+#define WHERRY_JOB_ID_SIZE 33 /* 32 hexadecimal digits and NUL */
+
+/* Returns when the agent has the job on disk. What wherry_client_download would answer at once is
+ * answered; E_FILE `no_agent` where there is no agent to start. The same path and URL again is the same
+ * job: OK, also while it is done and not acknowledged; one that is paused, interrupted or over begins
+ * again with this request. E_BUSY `busy` while another URL is downloaded to that path. out_id has
+ * WHERRY_JOB_ID_SIZE bytes or is NULL. path must be absolute. */
+wherry_status wherry_session_download(wherry_session *session, const wherry_request *request,
+    const char *path, char *out_id);
+/* The same for a request with a body, which is copied before this returns: pictures are encoded, files
+ * read. Not for a streamed body, nor SEPARATE_IMAGES. Each call is a job of its own; one that is
+ * interrupted is sent again from its start, so that the server may get it twice. */
+wherry_status wherry_session_upload(wherry_session *session, const wherry_request *request,
+    char *out_id);
+/* Every job, those too that are over and not acknowledged, oldest first. Where an agent died at some,
+ * a new one is started and they go on (OPTION_AUTOSTART); else they are INTERRUPTED. */
+wherry_status wherry_session_list(wherry_session *session,
+    wherry_list **out_list /* rows by wherry_list_job */);
+/* STATE, PROGRESS and DONE of one job (job_id NULL: of all, later ones too) come to the queue, first how
+ * it stands; a job that is over gives its DONE at once. Where the agent cannot be had, STATE INTERRUPTED
+ * says why, and it is tried again. DONE is told to everybody who follows, and again to whoever follows
+ * later, until one acknowledges; who follows and missed it is told `not_found` then. Freeing session or
+ * queue stops it, wherry_queue_cancel does not. Following twice is E_BUSY `already_running`. An agent
+ * stays while somebody follows. */
+wherry_status wherry_session_follow(wherry_session *session, const char *job_id,
+    wherry_queue *queue, void *user_data);
+/* Each may be repeated, and changes nothing of a job that is over. E_ARGUMENT `not_found` where there
+ * is none. What a paused job has is kept, and safe on disk when this returns. */
+wherry_status wherry_session_pause(wherry_session *session, const char *job_id);
+wherry_status wherry_session_resume(wherry_session *session, const char *job_id);
+/* Deletes what it had brought. The record stays until it is acknowledged. */
+wherry_status wherry_session_cancel(wherry_session *session, const char *job_id);
+/* Claims a job that is over: OK for exactly one caller in all processes, and its record goes. The others
+ * get E_ARGUMENT `not_found`. So act on DONE after this is OK. E_STATE for one that is not over. What
+ * nobody claims for 7 days goes too. */
+wherry_status wherry_session_acknowledge(wherry_session *session, const char *job_id);
+/* The whole of the program wherry-agent, for one of your own that is to be it. Returns its exit
+ * status when it has nothing left to do. */
+int wherry_agent_main(int count, const char *const *arguments);
+
+/* ---- 19. Reachability: whether there is a way out, as the kernel tells --------------------------- */
+
+/* By links, addresses and routes, IPv4 and IPv6; nothing is polled, and nothing sent but by a probe.
+ * One thread looks after all monitors, and only while one of them runs or is waited for. */
+typedef struct wherry_reachability wherry_reachability;
+
+typedef enum wherry_reach {
+  WHERRY_REACH_UNKNOWN = -1, /* not looked yet */
+  WHERRY_REACH_NONE = 0,
+  WHERRY_REACH_WWAN = 1,     /* a mobile network */
+  WHERRY_REACH_WIFI = 2      /* anything else: cables and tunnels too */
+} wherry_reach;
+
+typedef enum wherry_reach_option {
+  WHERRY_REACH_RAW = 1,               /* 0; 1: an event for every look, also without a change */
+  WHERRY_REACH_INITIAL_SYNC = 2,      /* 0; 1: start looks before it returns; it may wait for DNS */
+  WHERRY_REACH_PROBE_INTERVAL_MS = 3, /* 30000; at least 10 */
+  WHERRY_REACH_PROBE_TIMEOUT_MS = 4   /* 5000; at least 1 */
+} wherry_reach_option;
+
+/* target NULL: any network; else a host name or an address. A name is looked up at the start and when
+ * the network changes; one without an address is not reachable. E_ARGUMENT `bad_value` for a URL. */
+wherry_status wherry_reachability_new(const char *target, wherry_reachability **out_reachability);
+/* One whose status is what wherry_reachability_report says, for programs that know better and tests. */
+wherry_status wherry_reachability_new_reported(wherry_reachability **out_reachability);
+/* The client's own monitor of any network. Your handle: freeing it stops nothing. */
+wherry_status wherry_client_open_reachability(wherry_client *client,
+    wherry_reachability **out_reachability);
+/* Hears of every monitor in the process until it is freed: after the monitor's own queue, in the same
+ * order. Its status is that of no monitor: UNKNOWN. */
+wherry_status wherry_reachability_observe(wherry_queue *queue, void *user_data,
+    wherry_reachability **out_reachability);
+/* Stops it. No event comes after this; the ones waiting are dropped. */
+wherry_status wherry_reachability_free(wherry_reachability *reachability);
+/* Both before the first start or wait; E_STATE after it. */
+wherry_status wherry_reachability_set_option(wherry_reachability *reachability,
+    wherry_reach_option option, int64_t value);
+/* Where the routes lead out, a server has to answer too: "tcp://host:port" a connection, "http://..."
+ * and "https://..." a GET with 200 to 299, and no redirect. NULL: none. E_ARGUMENT `bad_url`. */
+wherry_status wherry_reachability_set_probe(wherry_reachability *reachability, const char *url);
+/* One REACHABILITY event soon, whatever the status was, and one for each change, none left out; again:
+ * starts over. queue NULL: only asked. E_NETWORK `no_network_state` where the system does not tell. */
+wherry_status wherry_reachability_start(wherry_reachability *reachability, wherry_queue *queue,
+    void *user_data);
+/* The status stays. No event comes after this; the ones waiting are dropped. */
+wherry_status wherry_reachability_stop(wherry_reachability *reachability);
+/* UNKNOWN before it was started or waited for. */
+wherry_reach wherry_reachability_status(const wherry_reachability *reachability);
+/* What the way begins with: "wired", "wifi", "wwan", "vpn", "loopback" or "none". Static text. */
+const char *wherry_reachability_interface(const wherry_reachability *reachability);
+/* The name of that, such as "eth0"; "" for none. Copies like copy_header; 16 bytes suffice. */
+wherry_status wherry_reachability_copy_name(const wherry_reachability *reachability, char *buffer,
+    size_t capacity, size_t *out_count);
+/* Returns once it is WWAN or WIFI; looks for itself, started or not. E_TIMEOUT. Negative: for ever. */
+wherry_status wherry_reachability_wait(wherry_reachability *reachability, int64_t timeout_ms);
+/* The same without blocking: one REACHABILITY event, NONE where the time was over. It does not come
+ * once the monitor was freed. */
+wherry_status wherry_reachability_notify(wherry_reachability *reachability, int64_t timeout_ms,
+    wherry_queue *queue, void *user_data);
+/* E_STATE for a monitor that finds out by itself. */
+wherry_status wherry_reachability_report(wherry_reachability *reachability, wherry_reach status);
+/* REACHABILITY: the status before, the same one for a first event that changes nothing. Else UNKNOWN. */
+wherry_reach wherry_event_reach_before(const wherry_event *event);
+/* "Reachable via WiFi"; language "en" or "zh", "zh_CN.UTF-8" too; else English. Static text. */
+const char *wherry_reach_text(wherry_reach status, const char *language);
+/* Other words for it in this process; text NULL takes them back. */
+wherry_status wherry_reach_set_text(wherry_reach status, const char *language, const char *text);
+/* What interfaces of a name are ("usb0", or "usb*" for all that begin so), in this process: one of the
+ * words of wherry_reachability_interface but "none"; NULL takes back what was said of the pattern. */
+wherry_status wherry_reach_set_interface(const char *pattern, const char *word);
+
+/* ---- 20. Log, descriptions and counters ------------------------------------------------------ */
+
+/* A client is silent unless it is asked: by OPTION_DEBUG, by the calls below, or by its user with
+ * WHERRY_LOG=<level> in the environment, for standard error, and WHERRY_LOG_FILE=<path> for a file
+ * instead; a program with rights that its caller does not have looks at neither. Bodies are never
+ * told, and values of secret names never anywhere: Authorization, Cookie, Set-Cookie, user names and
+ * passwords in URLs, and whatever has token, secret, password, key and the like for a name. */
+typedef enum wherry_log_level {
+  WHERRY_LOG_OFF = 0,
+  WHERRY_LOG_ERROR = 1,   /* what failed */
+  WHERRY_LOG_WARNING = 2, /* what went on all the same */
+  WHERRY_LOG_INFO = 3,    /* beginning, turns and end of each transfer: no queries, fields, parameters */
+  WHERRY_LOG_DEBUG = 4    /* everything but bodies */
+} wherry_log_level;
+
+/* What happened. More may come. */
+typedef enum wherry_log_event {
+  WHERRY_LOG_EVENT_NONE = 0,
+  WHERRY_LOG_EVENT_STARTED = 1,    /* the network is asked for the first time */
+  WHERRY_LOG_EVENT_HEADER = 2,     /* a field of your own goes along */
+  WHERRY_LOG_EVENT_SENT = 3,       /* attempt number count leaves; redirects counted */
+  WHERRY_LOG_EVENT_ANSWERED = 4,   /* status and fields are here */
+  WHERRY_LOG_EVENT_REDIRECTED = 5,
+  WHERRY_LOG_EVENT_RETRIED = 6,    /* an attempt failed, for the reason, and there will be another */
+  WHERRY_LOG_EVENT_SUSPENDED = 7,
+  WHERRY_LOG_EVENT_RESUMED = 8,
+  WHERRY_LOG_EVENT_RESTARTED = 9,  /* a download begins at byte 0 again */
+  WHERRY_LOG_EVENT_PROGRESSED = 10, /* count bytes */
+  WHERRY_LOG_EVENT_ASKED = 11,     /* a DECISION waits */
+  WHERRY_LOG_EVENT_ADAPTED = 12,   /* a DECISION changed the request */
+  WHERRY_LOG_EVENT_IMAGE = 13,     /* picture number count is ready, or failed */
+  WHERRY_LOG_EVENT_HIT = 14,       /* a cache has an answer that serves */
+  WHERRY_LOG_EVENT_MISSED = 15,    /* a cache was asked, and nothing serves */
+  WHERRY_LOG_EVENT_BYPASSED = 16,  /* no cache has to be asked */
+  WHERRY_LOG_EVENT_STORED = 17,
+  WHERRY_LOG_EVENT_UNSTORED = 18,  /* could not be stored */
+  WHERRY_LOG_EVENT_VERIFYING = 19,
+  WHERRY_LOG_EVENT_MOVED = 20,     /* a download got its name, the path */
+  WHERRY_LOG_EVENT_SUCCEEDED = 21, /* the end, with the metrics; as the two that follow */
+  WHERRY_LOG_EVENT_FAILED = 22,
+  WHERRY_LOG_EVENT_CANCELLED = 23,
+  WHERRY_LOG_EVENT_REFUSED = 24,   /* a call that started or changed nothing */
+  WHERRY_LOG_EVENT_CLOSED = 25,    /* the client */
+  WHERRY_LOG_EVENT_LOST = 26,      /* count records are missing here */
+  WHERRY_LOG_EVENT_WARNED = 27
+} wherry_log_event;
+
+typedef struct wherry_log_record {
+  size_t size;
+  int64_t time_ms;      /* since 1970 */
+  uint64_t transfer_id; /* or 0 */
+  const char *text;     /* lines for people, joined by line feeds; control bytes are escaped */
+  const char *method, *url, *reason, *path; /* NULL where there is none; url without its query */
+  int64_t count;        /* see the events */
+  int32_t level;        /* wherry_log_level */
+  int32_t event;        /* wherry_log_event */
+  int32_t http_code;    /* or 0 */
+  int32_t has_metrics;  /* 1: the following are of the whole transfer, as in wherry_metrics */
+  int64_t queued_us, lookup_us, connect_us, tls_us, first_byte_us, total_us;
+  int64_t sent_bytes, received_bytes;
+} wherry_log_record;
+
+typedef struct wherry_counters {
+  size_t size;
+  int64_t started, succeeded, failed, cancelled; /* transfers */
+  int64_t requests;   /* that went out: one for each redirect, attempt and connection of a download */
+  int64_t retried, redirected;
+  int64_t cache_hits; /* transfers answered without asking the server */
+  int64_t sent_bytes, received_bytes; /* on the wire, heads included */
+} wherry_counters;
+
+/* LOG events of this client go to this queue, from now on; OFF or a NULL queue ends it. Those of one
+ * transfer come in order, the end before its DONE. While 1,000 wait in the queue further ones are only
+ * counted, and LOST says how many. */
+wherry_status wherry_client_set_log(wherry_client *client, wherry_log_level level,
+    wherry_queue *queue, void *user_data);
+/* Lines are appended, as JSON objects if asked; the file is made 0600 and at max_bytes (0: never)
+ * gets the name PATH.1 and begins anew. A worker writes. OFF or a NULL path ends it: then all is
+ * written on return, as it is after wherry_client_free. */
+wherry_status wherry_client_set_log_file(wherry_client *client, wherry_log_level level,
+    const char *path, bool json, int64_t max_bytes);
+/* One more header field, parameter or JSON member whose value is secret; case, - and _ do not count. */
+wherry_status wherry_client_add_secret_name(wherry_client *client, const char *name);
+/* What a LOG event says; E_STATE for every other kind. Texts are lent by the event. */
+wherry_status wherry_event_log(const wherry_event *event, wherry_log_record *out_record);
+/* "<Request: 12>", or in_full several lines: kind, method, URL, parameters, cache or pictures or path,
+ * identifier, state. Copies like copy_header. */
+wherry_status wherry_transfer_copy_description(const wherry_transfer *transfer, bool in_full,
+    char *buffer, size_t capacity, size_t *out_count);
+/* The command line of curl that sends the same request. Secrets are *** unless with_secrets, and so is
+ * a body that is neither form nor JSON. Pictures stand as they came. Nothing is sent, no file opened;
+ * fails as the send would at once. Copies like copy_header. */
+wherry_status wherry_client_copy_curl_command(const wherry_client *client,
+    const wherry_request *request, bool with_secrets, char *buffer, size_t capacity,
+    size_t *out_count);
+wherry_status wherry_transfer_copy_curl_command(const wherry_transfer *transfer, bool with_secrets,
+    char *buffer, size_t capacity, size_t *out_count);
+/* Since the client was made; host NULL: all together, else "example.org", whatever the port. Transfers
+ * count for the host they were started for, requests and bytes for the one that was asked. */
+wherry_status wherry_client_counters(const wherry_client *client, const char *host,
+    wherry_counters *out_counters);
+
+/* ---- 21. Models and pages -------------------------------------------------------------------- */
+
+typedef struct wherry_mapping wherry_mapping;   /* where the fields of an item stand in JSON */
+typedef struct wherry_endpoint wherry_endpoint; /* one interface: a new access cancels the last */
+typedef struct wherry_pager wherry_pager;       /* a list that comes in pages */
+
+/* What a field is. Numbers and texts become each other where nothing is lost: "12" is the integer
+ * 12, "12 apples" is none; integers are exact to 64 bits. Other values do not fit. */
+typedef enum wherry_field_type {
+  WHERRY_FIELD_VALUE = 0,   /* anything but null, as it is */
+  WHERRY_FIELD_TEXT = 1,    /* text, or a number as digits */
+  WHERRY_FIELD_INTEGER = 2, /* a number without fraction, or text that spells one */
+  WHERRY_FIELD_NUMBER = 3,  /* a number, or text that spells one */
+  WHERRY_FIELD_BOOL = 4,    /* a bool; a number unless it is 0; text with y Y t T 1 in front is true */
+  WHERRY_FIELD_ITEM = 5     /* an object with a mapping of its own; "" and [] count as missing */
+} wherry_field_type;
+
+wherry_status wherry_mapping_new(wherry_mapping **out_mapping);
+wherry_status wherry_mapping_free(wherry_mapping *mapping);
+/* A field `name` of the item, found at `path` (NULL: at its name). arrays: 0, or how many arrays lie
+ * around values of the type, up to 16; one element that does not fit drops a whole array. item: for
+ * FIELD_ITEM, copied as it is now, at most 16 deep in each other; else NULL. */
+wherry_status wherry_mapping_add(wherry_mapping *mapping, const char *name, const char *path,
+    wherry_field_type type, int32_t arrays, const wherry_mapping *item);
+/* Sets the fields that are found in the value at `path` of `json` as members of `record`; what is
+ * missing, null or does not fit leaves the member as it was. A record of null becomes an object. */
+wherry_status wherry_mapping_apply(const wherry_mapping *mapping, const wherry_json *json,
+    const char *path, wherry_json *record);
+/* The strict view: an array of {"path": "people/0/name", "kind": "missing"} with all that apply
+ * leaves out; the others are "null" and "wrong_type". Empty if every field is there. */
+wherry_status wherry_mapping_check(const wherry_mapping *mapping, const wherry_json *json,
+    const char *path, wherry_json **out_problems);
+
+/* The request's URL from a server as people write it, "example.org", "https://example.org/", and the
+ * path of one interface. Without a scheme it is http. E_ARGUMENT `bad_url`. */
+wherry_status wherry_request_set_server(wherry_request *request, const char *server,
+    const char *path);
+
+typedef struct wherry_timing {
+  size_t size;
+  int64_t started_us;                                /* on the monotonic clock of the system */
+  int64_t queued_us, lookup_us, connect_us, tls_us;  /* each its own length */
+  int64_t first_byte_us, network_us;                 /* from the start of the exchange */
+  int64_t total_us;                                  /* of the access, reading not counted */
+  int64_t parse_us;                                  /* of wherry_endpoint_json; 0 before */
+} wherry_timing;
+
+/* `request` is the pattern of every access, with its parts. Each is an ordinary transfer, whose
+ * events come to the queue with this user data. */
+wherry_status wherry_endpoint_new(wherry_client *client, const wherry_request *request,
+    wherry_queue *queue, void *user_data, wherry_endpoint **out_endpoint);
+wherry_status wherry_endpoint_free(wherry_endpoint *endpoint); /* cancels */
+/* parameters: an object in place of the last ones; NULL repeats the last access, or the pattern. An
+ * access that is on its way ends in DONE E_CANCELLED `replaced`, before any event of this one. */
+wherry_status wherry_endpoint_access(wherry_endpoint *endpoint, const wherry_json *parameters,
+    wherry_transfer **out_transfer);
+/* For a value that is loaded once at a time: the same with NULL, but while an access is on its way
+ * nothing starts, and *out_transfer is NULL. */
+wherry_status wherry_endpoint_load(wherry_endpoint *endpoint, wherry_transfer **out_transfer);
+wherry_status wherry_endpoint_cancel(wherry_endpoint *endpoint); /* OK also if none is on its way */
+/* NONE before the first access; RUNNING; then DONE, FAILED or CANCELLED. It changes before the
+ * DONE can be read. */
+wherry_state wherry_endpoint_state(const wherry_endpoint *endpoint);
+/* The last answer as JSON. E_STATE without one; E_HTTP `bad_json_body`. */
+wherry_status wherry_endpoint_json(const wherry_endpoint *endpoint, wherry_json **out_json);
+/* Of the last access that ended; set out_timing->size first. E_STATE before. */
+wherry_status wherry_endpoint_timing(const wherry_endpoint *endpoint, wherry_timing *out_timing);
+
+/* How the last page is known. */
+typedef enum wherry_pager_end {
+  WHERRY_PAGER_END_SHORT_PAGE = 0, /* fewer items than set_size says, else than the page before */
+  WHERRY_PAGER_END_LAST_PAGE = 1,  /* path: number of the last page */
+  WHERRY_PAGER_END_HAS_NEXT = 2,   /* path: a bool */
+  WHERRY_PAGER_END_TOTAL = 3,      /* path: number of items in all; a page without any ends too */
+  WHERRY_PAGER_END_CURSOR = 4,     /* path: next token, sent as the parameter; missing: end */
+  WHERRY_PAGER_END_LINK = 5        /* the Link header, rel="next", same origin; path is NULL */
+} wherry_pager_end;
+
+/* items_path: where the array is, as "data/list"; NULL: the answer. Start page 0, parameter
+ * "nextPage", SHORT_PAGE. A request without method and parameters is GET. The setters are E_STATE
+ * once a page was asked for; what does not go together is `bad_value` at the first load. */
+wherry_status wherry_pager_new(wherry_client *client, const wherry_request *request,
+    const char *items_path, wherry_queue *queue, void *user_data, wherry_pager **out_pager);
+wherry_status wherry_pager_free(wherry_pager *pager); /* cancels; drops the items */
+wherry_status wherry_pager_set_parameter(wherry_pager *pager, const char *name, int64_t first_page);
+/* How many items a page has, sent as `parameter` (NULL: not sent). by_items: the page's parameter is
+ * an offset, how many items come before the page. */
+wherry_status wherry_pager_set_size(wherry_pager *pager, int64_t size, const char *parameter,
+    bool by_items);
+wherry_status wherry_pager_set_end(wherry_pager *pager, wherry_pager_end end, const char *path);
+/* Items with an equal value at key_path appear once, "" being the item itself; NULL: all do. Of
+ * equal ones the first stays, or with newest_wins the last at the place of the first. */
+wherry_status wherry_pager_set_key(wherry_pager *pager, const char *key_path, bool newest_wins);
+/* So many pages are kept in memory to be shown again without a request; 0, the default, keeps none. */
+wherry_status wherry_pager_set_kept_pages(wherry_pager *pager, int32_t count);
+/* One load at a time: E_BUSY. The page moves on success only, before the DONE can be read; an answer
+ * without the items is DONE E_HTTP `bad_json_body`. *out_transfer is NULL where a kept page is there
+ * at once and no event follows. load_next is E_STATE `last_page` at the end; load_previous on the
+ * first page is a refresh; refresh starts over, past the cache, and replaces the items when it
+ * succeeds. */
+wherry_status wherry_pager_load_next(wherry_pager *pager, wherry_transfer **out_transfer);
+wherry_status wherry_pager_load_previous(wherry_pager *pager, wherry_transfer **out_transfer);
+wherry_status wherry_pager_refresh(wherry_pager *pager, wherry_transfer **out_transfer);
+/* Any page: a neighbour of those in the list joins them, another one begins a new list. `bad_value`
+ * before the first, and with tokens and links for one that no page led to yet. */
+wherry_status wherry_pager_load_page(wherry_pager *pager, int64_t page,
+    wherry_transfer **out_transfer);
+wherry_status wherry_pager_cancel(wherry_pager *pager); /* OK also if nothing is on its way */
+bool wherry_pager_is_loading(const wherry_pager *pager);
+bool wherry_pager_has_next(const wherry_pager *pager); /* as far as is known; true before the first */
+bool wherry_pager_has_previous(const wherry_pager *pager);
+int64_t wherry_pager_page(const wherry_pager *pager, int64_t otherwise); /* loaded last, or otherwise */
+size_t wherry_pager_count(const wherry_pager *pager);
+/* An array of your own with the items from `first` on, at most `count`, of all pages in the list. */
+wherry_status wherry_pager_copy_items(const wherry_pager *pager, size_t first, size_t count,
+    wherry_json **out_items);
+
+/* ---- 22. Server-sent events ------------------------------------------------------------------ */
+
+/* Finds the events in a body of the type text/event-stream, however its bytes are cut. */
+typedef struct wherry_sse wherry_sse;
+
+/* An event longer than max_event_bytes (0: 1 MiB) is E_LIMIT `too_large`. One thread at a time. */
+wherry_status wherry_sse_new(size_t max_event_bytes, wherry_sse **out_sse);
+wherry_status wherry_sse_free(wherry_sse *sse);
+/* Takes in the bytes of a BODY event, or of any other source. After an error it takes no more:
+ * E_STATE. */
+wherry_status wherry_sse_feed(wherry_sse *sse, const void *bytes, size_t count);
+/* Goes to the next event that is whole; false if there is none yet. The text of the one before is
+ * gone then. */
+bool wherry_sse_next(wherry_sse *sse);
+/* Of the event that wherry_sse_next went to; NULL without one. The name is "message" where the
+ * server gave none, the id the last one of the stream so far, or "". */
+const char *wherry_sse_name(const wherry_sse *sse);
+const char *wherry_sse_data(const wherry_sse *sse, size_t *out_count); /* lines joined by LF */
+const char *wherry_sse_id(const wherry_sse *sse);
+/* How long the server asked to wait before the stream is asked for again; or -1. */
+int64_t wherry_sse_retry_ms(const wherry_sse *sse);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

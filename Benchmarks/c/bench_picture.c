@@ -1,7 +1,7 @@
 /* Wherry: a picture compressed from file to file through wherry.h
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: bench_picture IN OUT QUALITY TIMES [WIDTH [jpeg]]
+ * usage: bench_picture IN OUT QUALITY TIMES [WIDTH [jpeg [OPTIMIZE]]]
  *
  * Prints one line: CPU milliseconds of one time (the least of all), peak RSS in KiB and what it was
  * before the first, bytes. */
@@ -24,13 +24,14 @@ static double cpu_ms(void) {
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static size_t once(const char *from, const char *to, double quality, long width, int as_jpeg) {
+static size_t once(const char *from, const char *to, double quality, long width, int as_jpeg,
+                   int optimize) {
   wherry_image *image = NULL, *made = NULL;
   wherry_compression *compression = NULL;
   check(wherry_image_new_file(from, &image));
   check(wherry_compression_new(quality, &compression));
   check(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_WIDTH, width));
-  check(wherry_compression_set_option(compression, WHERRY_IMAGE_OPTIMIZE, 0));
+  check(wherry_compression_set_option(compression, WHERRY_IMAGE_OPTIMIZE, optimize));
   if (as_jpeg) check(wherry_compression_set_option(compression, WHERRY_IMAGE_FORMAT, WHERRY_IMAGE_JPEG));
   check(wherry_image_compress(image, compression, &made));
   size_t count;
@@ -57,7 +58,7 @@ int main(int count, char **arguments) {
   size_t bytes = 0;
   for (int i = 0; i < atoi(arguments[4]); i++) {
     double start = cpu_ms();
-    bytes = once(arguments[1], arguments[2], quality, width, count > 6);
+    bytes = once(arguments[1], arguments[2], quality, width, count > 6, count > 7 ? atoi(arguments[7]) : 0);
     double spent = cpu_ms() - start;
     if (spent < best) best = spent;
   }

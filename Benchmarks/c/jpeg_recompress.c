@@ -1,9 +1,10 @@
 /* Wherry: a JPEG coded anew with libjpeg, rows streamed from file to file, as a C programmer does
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: jpeg_recompress IN.jpg OUT.jpg QUALITY [TIMES [WIDTH]]
+ * usage: jpeg_recompress IN.jpg OUT.jpg QUALITY [TIMES [WIDTH [OPTIMIZE]]]
  *
  * To a width: the decoder's scaling to the N/8 just above it, then a triangle over what is left.
+ * OPTIMIZE 1 makes Huffman tables for the picture.
  *
  * Prints one line: CPU milliseconds of one time (the least of all), peak RSS in KiB and what it was
  * before the first, bytes. */
@@ -97,7 +98,7 @@ static int scaler_pull(scaler *s, JSAMPLE *row) {
   return 1;
 }
 
-static long recompress(const char *from, const char *to, int quality, int width) {
+static long recompress(const char *from, const char *to, int quality, int width, int optimize) {
   FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
   if (in == NULL) fail("cannot open", from);
   if (out == NULL) fail("cannot write", to);
@@ -124,6 +125,7 @@ static long recompress(const char *from, const char *to, int quality, int width)
   encoder.in_color_space = decoder.out_color_space;
   jpeg_set_defaults(&encoder);
   jpeg_set_quality(&encoder, quality, TRUE);
+  encoder.optimize_coding = optimize ? TRUE : FALSE;
   jpeg_start_compress(&encoder, TRUE);
 
   size_t row = (size_t)decoder.output_width * (size_t)decoder.output_components;
@@ -170,13 +172,14 @@ static double cpu_ms(void) {
 }
 
 int main(int count, char **arguments) {
-  if (count < 4) fail("usage", "jpeg_recompress IN.jpg OUT.jpg QUALITY [TIMES [WIDTH]]");
+  if (count < 4) fail("usage", "jpeg_recompress IN.jpg OUT.jpg QUALITY [TIMES [WIDTH [OPTIMIZE]]]");
   int times = count > 4 ? atoi(arguments[4]) : 1;
   double best = 1e12;
   long bytes = 0, before = bench_peak_kib();
   for (int i = 0; i < times; i++) {
     double start = cpu_ms();
-    bytes = recompress(arguments[1], arguments[2], atoi(arguments[3]), count > 5 ? atoi(arguments[5]) : 0);
+    bytes = recompress(arguments[1], arguments[2], atoi(arguments[3]),
+                       count > 5 ? atoi(arguments[5]) : 0, count > 6 ? atoi(arguments[6]) : 0);
     double spent = cpu_ms() - start;
     if (spent < best) best = spent;
   }

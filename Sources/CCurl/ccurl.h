@@ -37,6 +37,13 @@ static inline CURLcode ccurl_set_blob(CURL *easy, CURLoption option, const void 
   return curl_easy_setopt(easy, option, &blob);
 }
 
+/* The bytes must outlive the handle. */
+static inline CURLcode ccurl_set_lent_blob(CURL *easy, CURLoption option, const void *bytes,
+                                           size_t count) {
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_NOCOPY};
+  return curl_easy_setopt(easy, option, &blob);
+}
+
 typedef size_t (*ccurl_data_function)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*ccurl_seek_function)(void *context, curl_off_t offset, int origin);
 typedef int (*ccurl_close_function)(void *context, curl_socket_t socket);
@@ -67,6 +74,12 @@ static inline CURLcode ccurl_set_sockopt(CURL *easy, curl_sockopt_callback funct
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
 }
 
+static inline CURLcode ccurl_set_open_socket(CURL *easy, curl_opensocket_callback function,
+                                             void *context) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
+  return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
+}
+
 static inline CURLcode ccurl_set_close(CURL *easy, ccurl_close_function function, void *context) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, context);
@@ -75,6 +88,12 @@ static inline CURLcode ccurl_set_close(CURL *easy, ccurl_close_function function
 static inline CURLcode ccurl_set_prereq(CURL *easy, curl_prereq_callback function, void *context) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+}
+
+static inline CURLcode ccurl_set_ssl_context(CURL *easy, curl_ssl_ctx_callback function,
+                                             void *context) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, function);
+  return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, context);
 }
 
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {

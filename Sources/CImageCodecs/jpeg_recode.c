@@ -1,5 +1,7 @@
 /* Wherry: JPEG to JPEG without pixels. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "jpeg_internal.h"
 
 enum { PLANES = 3, MOST_ROWS = 2 * DCTSIZE };
@@ -203,15 +205,17 @@ static void copy_turned(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
   finish_coefficients(recoder, decoder, turned, options);
 }
 
-/* Without branches, so that the compiler makes vectors of it. */
+/* Without comparing floats, so that every compiler makes vectors of it: GCC takes such a comparison
+ * for one that may trap. The product fits into 31 bits: 16 of the table, 15 of the coefficient. */
 static void round_block(JCOEF *restrict block, const float *restrict scale) {
   for (int i = 0; i < DCTSIZE2; i++) {
     float value = (float)block[i] * scale[i];
+    int rounded = (int)(value + copysignf(0.5f, value));
     /* What 8 bit can hold: -1024 only at the first place, and there it makes no other pixel. The
      * standard Huffman tables have no code for it elsewhere, and libjpeg would not say so. */
-    value = value < -1023 ? -1023 : value;
-    value = value > 1023 ? 1023 : value;
-    block[i] = (JCOEF)(int)(value + (value < 0 ? -0.5f : 0.5f));
+    rounded = rounded < -1023 ? -1023 : rounded;
+    rounded = rounded > 1023 ? 1023 : rounded;
+    block[i] = (JCOEF)rounded;
   }
 }
 

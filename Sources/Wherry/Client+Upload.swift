@@ -1,6 +1,8 @@
 // Wherry: uploading pictures and forms, and bytes that come while they are sent.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherrySystem
+
 /// An upload on its way.
 public typealias Upload = TransferHandle<Response>
 
@@ -43,18 +45,57 @@ extension Client {
     public func send<Body: AsyncSequence & Sendable>(
         _ request: Request, body: Body, length: Int64? = nil, contentType: String? = nil
     ) async throws -> Response where Body.Element: Sequence<UInt8> {
-        if Task.isCancelled { throw Transfer.cancelledError }
         var request = request
         request.body = .stream(length: length, contentType: contentType)
+        return try await send(request, writing: body)
+    }
+
+    /// Sends a form whose parts of `Part.stream` come from a sequence while it is sent: those of the
+    /// first such part, then those of the next. The sequence has exactly as many bytes as they say.
+    ///
+    /// - Parameter pieces: as the body of ``send(_:body:length:contentType:)``.
+    /// - Throws: `truncated` for too few bytes, `wrong_state` for too many.
+    public func send<Pieces: AsyncSequence & Sendable>(
+        _ request: Request, writing pieces: Pieces
+    ) async throws -> Response where Pieces.Element: Sequence<UInt8> {
+        let once = Once(pieces)
+        return try await send(request, pieces: { once.take() })
+    }
+
+    /// Sends a request with a body that a sequence brings, which is made anew where the server wants
+    /// the bytes once more: after a 401 that credentials answer, and after a redirect with 307 or 308.
+    ///
+    /// - Parameters:
+    ///   - length: of the whole body; `nil` sends it chunked. More or less than this is an error.
+    ///   - body: makes the sequence from its first piece on. What it throws cancels the transfer, and
+    ///     is thrown.
+    public func send<Body: AsyncSequence & Sendable>(
+        _ request: Request, length: Int64? = nil, contentType: String? = nil,
+        rewindableBody body: @escaping @Sendable () async throws -> Body
+    ) async throws -> Response where Body.Element: Sequence<UInt8> {
+        var request = request
+        request.body = .stream(length: length, contentType: contentType)
+        request.set(.rewindableBody, 1)
+        return try await send(request, pieces: body)
+    }
+
+    private func send<Body: AsyncSequence & Sendable>(
+        _ request: Request, pieces body: @escaping @Sendable () async throws -> Body?
+    ) async throws -> Response where Body.Element: Sequence<UInt8> {
+        if Task.isCancelled { throw Transfer.cancelledError }
+        var request = request
         let writer = BodyWriter(self.decisions(nil, for: &request))
         let transfer = try send(request, observer: writer)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 do {
-                    for try await piece in body {
-                        try await writer.write(Bytes(piece), to: transfer)
-                    }
-                    try writer.finish(transfer)
+                    repeat {
+                        guard let pieces = try await body() else { return }
+                        for try await piece in pieces {
+                            guard try await writer.write(Bytes(piece), to: transfer) else { break }
+                        }
+                        if !transfer.wantsRewind { try writer.finish(transfer) }
+                    } while try await writer.rewinds(transfer)
                 } catch {
                     transfer.cancel()
                     throw error
@@ -73,6 +114,18 @@ extension Client {
                 // The transfer's end says why nobody wanted the rest.
             }
             return try outcome.response()
+        }
+    }
+}
+
+/// A value that is given away once.
+private final class Once<Value: Sendable>: Sendable {
+    private let value: Lock<Value?>
+    init(_ value: Value) { self.value = Lock(value) }
+    func take() -> Value? {
+        value.withLock { value in
+            defer { value = nil }
+            return value
         }
     }
 }
@@ -101,7 +154,9 @@ final class BodyWriter: TransferObserver {
     }
 
     /// Returns when all of the piece was taken; throws if the transfer has ended.
-    func write(_ piece: Bytes, to transfer: Transfer) async throws(WherryError) {
+    ///
+    /// - Returns: `false` where the body is wanted from its first byte again.
+    func write(_ piece: Bytes, to transfer: Transfer) async throws(WherryError) -> Bool {
         var position = 0
         while position < piece.count {
             let room = monitor.withLock { $0.room }
@@ -111,12 +166,28 @@ final class BodyWriter: TransferObserver {
                     unsafe try transfer.write(UnsafeRawBufferPointer(rebasing: bytes[start...]))
                 }
             } catch  where error.code == .busy {
+                if transfer.wantsRewind { return false }
                 let isRoom = await monitor.wait { state in
                     state.room != room || state.outcome != nil ? true : nil
                 }
                 if isRoom == nil { throw Transfer.cancelledError }
             }
         }
+        return !transfer.wantsRewind
+    }
+
+    /// Waits until the body is wanted once more. `false` at the end of the transfer.
+    func rewinds(_ transfer: Transfer) async throws(WherryError) -> Bool {
+        let isWanted = await monitor.wait { state -> Bool? in
+            if state.outcome != nil { return false }
+            return transfer.wantsRewind ? true : nil
+        }
+        guard isWanted == true else { return false }
+        do { try transfer.rewindWriting() } catch {
+            guard transfer.state.isFinal else { throw error }
+            return false
+        }
+        return true
     }
 
     /// Says that there are no more pieces, unless the transfer has ended already.

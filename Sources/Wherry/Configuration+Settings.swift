@@ -64,12 +64,53 @@ extension Client.Configuration {
         set { values.options[.decisionTimeout] = newValue.settingMilliseconds }
     }
 
+    /// How long a transfer waits where there is no way to its host, as `waiting` with `offline`: a
+    /// request before it is sent, a download after each connection that broke. `nil`, the default, is
+    /// not at all for requests and 60 s for downloads; zero is not at all for both.
+    public var waitForNetwork: Duration? {
+        get {
+            let value = values.options[.waitForNetwork]
+            return value < 0 ? nil : .milliseconds(value)
+        }
+        set { values.options[.waitForNetwork] = newValue?.settingMilliseconds ?? -1 }
+    }
+    /// Makes no connection over a mobile network: such a request fails as `metered`. Off. What looks
+    /// names up is not held back.
+    public var deniesMetered: Bool {
+        get { values.options[.denyMetered] == 1 }
+        set { values.options[.denyMetered] = newValue ? 1 : 0 }
+    }
+
     // MARK: Downloads
 
-    /// How often a download begins again after a failure that may pass: 5.
-    public var maxRetries: Int {
-        get { Int(values.options[.maxRetries]) }
-        set { values.options[.maxRetries] = Int64(newValue) }
+    /// How often what failed goes again by itself after a failure that may pass; `nil`, the default:
+    /// downloads 5 times, requests not (R29).
+    ///
+    /// Such failures are broken connections, time limits, and 408, 429, 500, 502, 503 and 504. A
+    /// request waits up to 0.5, 1, 2... 30 s before (a random part of that), or what `Retry-After`
+    /// says. All requests of a client together have a hundred attempts again, and one more for every
+    /// five that succeed.
+    public var maxRetries: Int? {
+        get { values.options[.maxRetries] < 0 ? nil : Int(values.options[.maxRetries]) }
+        set { values.options[.maxRetries] = newValue.map { Int64(max(0, $0)) } ?? -1 }
+    }
+    /// Whether requests go again by themselves whose method has another effect the second time, such
+    /// as POST: `false`.
+    public var retriesUnsafeMethods: Bool {
+        get { values.options[.retryUnsafeMethods] == 1 }
+        set { values.options[.retryUnsafeMethods] = newValue ? 1 : 0 }
+    }
+    /// How many downloads run at once. The others wait for their turn, in the order of their
+    /// ``Request/priority`` and their start; a paused one gives its turn up. 0, the default, is no limit.
+    public var maxDownloads: Int {
+        get { Int(values.options[.maxDownloads]) }
+        set { values.options[.maxDownloads] = Int64(newValue) }
+    }
+    /// Downloaded files get the time that the server says they were changed at. Off: that of their
+    /// last byte.
+    public var keepsServerTime: Bool {
+        get { values.options[.keepServerTime] == 1 }
+        set { values.options[.keepServerTime] = newValue ? 1 : 0 }
     }
     /// How many connections bring the file of a download: 1 to 16; 0, the default, for as many as
     /// help.
@@ -82,7 +123,8 @@ extension Client.Configuration {
         get { .milliseconds(values.options[.stallTimeout]) }
         set { values.options[.stallTimeout] = newValue.settingMilliseconds }
     }
-    /// The longest wait that a server may ask a download for: 60 s. A longer one is `retry_later`.
+    /// The longest wait that a server may ask for: 60 s. A download that is asked for more ends with
+    /// `retry_later`, a request with what it was answered.
     public var maxRetryAfter: Duration {
         get { .milliseconds(values.options[.maxRetryAfter]) }
         set { values.options[.maxRetryAfter] = newValue.settingMilliseconds }
@@ -101,6 +143,25 @@ extension Client.Configuration {
     public var makesDirectories: Bool {
         get { values.options[.makeDirectories] == 1 }
         set { values.options[.makeDirectories] = newValue ? 1 : 0 }
+    }
+
+    // MARK: Uploads
+
+    /// Whether names of files that are not ASCII are sent a second time as `filename*`. Off: RFC 7578
+    /// advises against it, and few servers need it.
+    public var sendsExtendedNames: Bool {
+        get { values.options[.extendedNames] == 1 }
+        set { values.options[.extendedNames] = newValue ? 1 : 0 }
+    }
+    /// The digest of the whole body that is sent with requests. None. A body is then read twice.
+    public var bodyDigest: ContentDigest {
+        get { ContentDigest(rawValue: values.options[.bodyDigest]) ?? .none }
+        set { values.options[.bodyDigest] = newValue.rawValue }
+    }
+    /// The digest that stands in the head of each part that is a picture or a file. None.
+    public var partDigests: ContentDigest {
+        get { ContentDigest(rawValue: values.options[.partDigests]) ?? .none }
+        set { values.options[.partDigests] = newValue.rawValue }
     }
 
     // MARK: Pictures

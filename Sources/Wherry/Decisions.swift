@@ -18,11 +18,54 @@ public struct Decisions: Sendable {
     /// target. `false` makes that answer the result; throwing ends the transfer with `refused`.
     public var redirect: (@Sendable (Response, String) async throws -> Bool)?
 
+    /// Asked where a server answers 401 and no credentials are known, or those that are were refused:
+    /// returns others, for this request and this origin alone. `nil` makes the 401 the result; throwing
+    /// ends the transfer with `refused`. At most eight times for one request.
+    public var credentials: (@Sendable (CredentialsQuestion) async throws -> Credentials?)?
+
+    /// What a server that wants credentials says.
+    public struct CredentialsQuestion: Sendable {
+        /// The 401.
+        public let response: Response
+        /// What the server calls the place that it guards, to be shown to a person; "" for nothing.
+        public let realm: String
+        /// How they will be sent: `basic` is the password itself.
+        public let scheme: Credentials.Scheme
+        /// How often this request has asked before, its answers having been refused.
+        public let previousFailures: Int
+    }
+
     /// Asked before an answer of the network goes into a cache, of each that would have it: whether
     /// it does, and with which header fields left out (K13). Throwing ends the transfer with
     /// `refused`. A 304 and an answer to HEAD, which only freshen what is stored, are not asked about.
     /// What is stale is then never validated in the background: the request waits for it.
     public var store: (@Sendable (Response) async throws -> Storing)?
+
+    /// Asked after every failure that another attempt could follow, with the error, its answer in
+    /// `error.response`, and how many attempts failed before (R31). Throwing ends the transfer with
+    /// `refused`. Not asked of what could not be sent again: a body that is written as it goes, a
+    /// stream of which pieces have been told.
+    public var retry: (@Sendable (WherryError, Int) async throws -> Retrying)?
+
+    /// Asked when the client's bearer token, or its want of one, is answered with 401: the token from
+    /// now on, or `nil` to let the 401 stand (R32).
+    ///
+    /// Asked once for all requests that met it, of the first one, while the others wait; then all go
+    /// again. At most two tokens for one request, and five questions in half a minute. Requests with
+    /// an Authorization of their own do not take part.
+    public var token: (@Sendable (Response) async throws -> String?)?
+
+    /// What follows a failure.
+    public enum Retrying: Sendable, Hashable {
+        /// What `Client.Configuration.maxRetries` and its rules say.
+        case standard
+        /// Another attempt after the usual wait, whatever the method.
+        case again
+        /// Another attempt after this time.
+        case after(Duration)
+        /// None: the failure stands.
+        case giveUp
+    }
 
     /// What becomes of an answer that could be stored. What it would have taken the place of is gone
     /// in any case.
@@ -60,6 +103,15 @@ public struct Decisions: Sendable {
         return decisions
     }
 
+    /// Gives credentials to servers that ask for them.
+    public static func authenticating(
+        _ credentials: @escaping @Sendable (CredentialsQuestion) async throws -> Credentials?
+    ) -> Decisions {
+        var decisions = Decisions()
+        decisions.credentials = credentials
+        return decisions
+    }
+
     /// Decides about everything that could be stored.
     public static func storing(
         _ store: @escaping @Sendable (Response) async throws -> Storing
@@ -69,12 +121,33 @@ public struct Decisions: Sendable {
         return decisions
     }
 
+    /// Decides about every failure.
+    public static func retrying(
+        _ retry: @escaping @Sendable (WherryError, Int) async throws -> Retrying
+    ) -> Decisions {
+        var decisions = Decisions()
+        decisions.retry = retry
+        return decisions
+    }
+
+    /// Gets a new bearer token when the old one is refused.
+    public static func refreshingToken(
+        _ token: @escaping @Sendable (Response) async throws -> String?
+    ) -> Decisions {
+        var decisions = Decisions()
+        decisions.token = token
+        return decisions
+    }
+
     /// What is to be asked.
     var set: DecisionSet {
         var set: DecisionSet = []
         if adapt != nil { set.insert(.adapt) }
         if redirect != nil { set.insert(.redirect) }
+        if retry != nil { set.insert(.retry) }
+        if credentials != nil { set.insert(.credentials) }
         if store != nil { set.insert(.store) }
+        if token != nil { set.insert(.token) }
         return set
     }
 }
@@ -136,6 +209,11 @@ final class DecisionResponder: Sendable {
             case .redirect(let response, let target):
                 guard let redirect = decisions.redirect else { return .standard }
                 return .follow(try await redirect(response, target))
+            case .credentials(let response, let realm, let scheme, let before):
+                guard let credentials = decisions.credentials else { return .standard }
+                let question = Decisions.CredentialsQuestion(
+                    response: response, realm: realm, scheme: scheme, previousFailures: before)
+                return try await credentials(question).map { .credentials($0) } ?? .standard
             case .store(let response):
                 guard let store = decisions.store else { return .standard }
                 switch try await store(response) {
@@ -143,6 +221,18 @@ final class DecisionResponder: Sendable {
                 case .without(let names): return .store(true, without: names)
                 case .skip: return .store(false, without: [])
                 }
+            case .retry(let error, let retries):
+                guard let retry = decisions.retry else { return .standard }
+                switch try await retry(error, retries) {
+                case .standard: return .standard
+                case .again: return .again(true, after: nil)
+                case .after(let wait):
+                    return .again(true, after: .milliseconds(max(0, wait.settingMilliseconds)))
+                case .giveUp: return .again(false, after: nil)
+                }
+            case .token(let response):
+                guard let token = decisions.token else { return .standard }
+                return .token(try await token(response))
             }
         } catch let error as WherryError {
             return .refuse(error.message)

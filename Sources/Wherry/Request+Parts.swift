@@ -70,6 +70,29 @@ extension Request {
     }
 }
 
+extension Request {
+    /// Whether names of files that are not ASCII are sent a second time as `filename*`, for servers
+    /// that read it; `nil` takes the client's, which is off.
+    public var sendsExtendedNames: Bool? {
+        get { value(of: .extendedNames).map { $0 == 1 } }
+        set { set(.extendedNames, newValue.map { $0 ? 1 : 0 }) }
+    }
+
+    /// The digest of the whole body, sent in a field before it; `nil` takes the client's, which is
+    /// none. The body is read for it first, on a worker. A body that is written while it is sent has
+    /// none: `bad_option`. A field of the request's own wins.
+    public var bodyDigest: ContentDigest? {
+        get { value(of: .bodyDigest).flatMap { ContentDigest(rawValue: $0) } }
+        set { set(.bodyDigest, newValue?.rawValue) }
+    }
+
+    /// The same of each picture and file of a form, in the head of its part.
+    public var partDigests: ContentDigest? {
+        get { value(of: .partDigests).flatMap { ContentDigest(rawValue: $0) } }
+        set { set(.partDigests, newValue?.rawValue) }
+    }
+}
+
 /// Ways to compute a digest.
 public enum DigestKind: Sendable, Hashable, CaseIterable {
     case md5, sha1, sha256, sha512

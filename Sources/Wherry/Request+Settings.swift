@@ -58,17 +58,44 @@ extension Request {
         get { value(of: .decisionTimeout).map { .milliseconds($0) } }
         set { set(.decisionTimeout, newValue?.settingMilliseconds) }
     }
-    /// How often a download begins again after a failure that may pass.
+    /// How long it waits where there is no way to its host; zero: not at all.
+    public var waitForNetwork: Duration? {
+        get { value(of: .waitForNetwork).map { .milliseconds($0) } }
+        set { set(.waitForNetwork, newValue?.settingMilliseconds) }
+    }
+    /// Whether it fails as `metered` rather than make a connection over a mobile network.
+    public var deniesMetered: Bool? {
+        get { value(of: .denyMetered).map { $0 == 1 } }
+        set { set(.denyMetered, newValue.map { $0 ? 1 : 0 }) }
+    }
+    /// How often it goes again by itself after a failure that may pass.
     public var maxRetries: Int? {
         get { value(of: .maxRetries).map { Int($0) } }
         set { set(.maxRetries, newValue.map { Int64($0) }) }
+    }
+    /// Which of the downloads that wait for their turn goes first: -100...100, the highest; 0 where it
+    /// is `nil`. Of no effect without ``Client/Configuration/maxDownloads``.
+    public var priority: Int? {
+        get { value(of: .priority).map { Int($0) } }
+        set { set(.priority, newValue.map { Int64($0) }) }
+    }
+    /// Whether a downloaded file gets the time that the server says it was changed at.
+    public var keepsServerTime: Bool? {
+        get { value(of: .keepServerTime).map { $0 == 1 } }
+        set { set(.keepServerTime, newValue.map { $0 ? 1 : 0 }) }
+    }
+    /// Whether it goes again by itself also with a method that has another effect the second time.
+    public var retriesUnsafeMethods: Bool? {
+        get { value(of: .retryUnsafeMethods).map { $0 == 1 } }
+        set { set(.retryUnsafeMethods, newValue.map { $0 ? 1 : 0 }) }
     }
     /// How many connections bring a download's file: 1 to 16; 0 for as many as help.
     public var segments: Int? {
         get { value(of: .segments).map { Int($0) } }
         set { set(.segments, newValue.map { Int64($0) }) }
     }
-    /// The longest wait that a server may ask a download for; a longer one is `retry_later`.
+    /// The longest wait that a server may ask for; with a longer one a download ends with
+    /// `retry_later`, a request with what it was answered.
     public var maxRetryAfter: Duration? {
         get { value(of: .maxRetryAfter).map { .milliseconds($0) } }
         set { set(.maxRetryAfter, newValue?.settingMilliseconds) }

@@ -39,7 +39,7 @@ extension Response {
         }
     }
 
-    private static func reason(of error: any Error) -> String {
+    static func reason(of error: any Error) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
         let what: String
         let context: DecodingError.Context

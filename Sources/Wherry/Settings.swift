@@ -31,6 +31,18 @@ public enum ArrayStyle: Int64, Sendable, Hashable, CaseIterable {
     case indexed = 2
 }
 
+/// Which digest of a body or part is sent along, for the server to check what came.
+public enum ContentDigest: Int64, Sendable, Hashable, CaseIterable {
+    /// None: the default.
+    case none = 0
+    /// Content-MD5 (RFC 1864), which old storage servers ask for.
+    case md5 = 1
+    /// Content-Digest (RFC 9530) with SHA-256.
+    case sha256 = 3
+    /// Content-Digest (RFC 9530) with SHA-512.
+    case sha512 = 4
+}
+
 /// Which partials a download may go on with. The server's validator decides about each.
 public enum PartialOrigin: Int64, Sendable, Hashable, CaseIterable {
     /// Those of its own URL: the default.

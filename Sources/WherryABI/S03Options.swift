@@ -20,6 +20,20 @@ func option(_ number: wherry_text_option) throws(WherryError) -> TextOption {
     return option
 }
 
+/// A user name and a password; `nil` where no user is named.
+func credentials(
+    _ auth: wherry_auth, _ user: UnsafePointer<CChar>?, _ password: UnsafePointer<CChar>?
+) throws(WherryError) -> Credentials? {
+    guard let scheme = Credentials.Scheme(rawValue: Int64(auth.rawValue)) else {
+        throw WherryError(.badValue, "There is no wherry_auth \(auth.rawValue)")
+    }
+    guard let user = try optionalText(user, "user") else { return nil }
+    let credentials = Credentials(
+        user: user, password: try optionalText(password, "password") ?? "", scheme: scheme)
+    try credentials.check()
+    return credentials
+}
+
 /// The questions behind a sum of bits.
 func decisions(_ bits: UInt32) throws(WherryError) -> DecisionSet {
     let set = DecisionSet(rawValue: bits)

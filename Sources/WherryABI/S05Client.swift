@@ -119,6 +119,18 @@ public func wherry_client_copy_storage(
     }
 }
 
+@_cdecl("wherry_client_set_credentials") @implementation
+public func wherry_client_set_credentials(
+    _ client: OpaquePointer?, _ origin: UnsafePointer<CChar>?, _ auth: wherry_auth,
+    _ user: UnsafePointer<CChar>?, _ password: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let client = try Handles.get(client, Client.self)
+        try client.setCredentials(
+            credentials(auth, user, password), for: optionalText(origin, "origin"))
+    }
+}
+
 @_cdecl("wherry_client_set_decisions") @implementation
 public func wherry_client_set_decisions(
     _ client: OpaquePointer?, _ decisions: UInt32

@@ -114,6 +114,16 @@ public func wherry_request_set_text(
     }
 }
 
+@_cdecl("wherry_request_set_credentials") @implementation
+public func wherry_request_set_credentials(
+    _ request: OpaquePointer?, _ auth: wherry_auth, _ user: UnsafePointer<CChar>?,
+    _ password: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        request.credentials = try credentials(auth, user, password)
+    }
+}
+
 @_cdecl("wherry_request_set_url") @implementation
 public func wherry_request_set_url(
     _ request: OpaquePointer?, _ url: UnsafePointer<CChar>?
@@ -274,6 +284,34 @@ public func wherry_request_add_part_file(
                 try text(name, "name"), path: try text(path, "path"),
                 fileName: try optionalText(file_name, "file name"),
                 contentType: try contentType(content_type)))
+    }
+}
+
+@_cdecl("wherry_request_add_part_stream") @implementation
+public func wherry_request_add_part_stream(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ count: Int64,
+    _ file_name: UnsafePointer<CChar>?, _ content_type: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        guard count >= 0 else {
+            throw WherryError(
+                .badValue, "The size of a part has to be known before it is sent, and is not \(count)")
+        }
+        request.addPart(
+            .stream(
+                try text(name, "name"), length: count,
+                fileName: try optionalText(file_name, "file name"),
+                contentType: try contentType(content_type)))
+    }
+}
+
+@_cdecl("wherry_request_set_part_header") @implementation
+public func wherry_request_set_part_header(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let name = try text(name, "name")
+        try request.setPartHeader(name, optionalText(value, "value"))
     }
 }
 

@@ -16,10 +16,20 @@ struct TransferValue: BoxedValue {
     var wasTaken = false
 }
 
+/// The transfer behind a handle.
+func getTransfer(_ transfer: OpaquePointer?) throws(WherryError) -> Transfer { try get(transfer) }
+
 private func get(_ transfer: OpaquePointer?) throws(WherryError) -> Transfer {
     let found = try Handles.change(transfer, TransferValue.self) { $0.transfer }
     guard let found else { throw .badHandle }
     return found
+}
+
+private func download(_ transfer: OpaquePointer?) throws(WherryError) -> DownloadTransfer {
+    guard let download = try get(transfer) as? DownloadTransfer else {
+        throw WherryError(.wrongState, "Only downloads wait for their turn")
+    }
+    return download
 }
 
 private func apply(_ transfer: OpaquePointer?, _ verb: (Transfer) -> Void) -> wherry_status {
@@ -242,6 +252,28 @@ public func wherry_transfer_set_max_bytes_per_second(
     }
 }
 
+@_cdecl("wherry_transfer_set_priority") @implementation
+public func wherry_transfer_set_priority(_ transfer: OpaquePointer?, _ priority: Int32)
+    -> wherry_status
+{
+    status { () throws(WherryError) in try download(transfer).setPriority(Int64(priority)) }
+}
+
+@_cdecl("wherry_transfer_move") @implementation
+public func wherry_transfer_move(_ transfer: OpaquePointer?, _ place: Int) -> wherry_status {
+    status { () throws(WherryError) in
+        // A place beyond any number is the last one.
+        try download(transfer).move(to: place < 0 ? .max : place)
+    }
+}
+
+@_cdecl("wherry_transfer_place") @implementation
+public func wherry_transfer_place(_ transfer: OpaquePointer?) -> Int64 {
+    value(-1) { () throws(WherryError) in
+        try (get(transfer) as? DownloadTransfer)?.place.map { Int64($0) } ?? -1
+    }
+}
+
 @_cdecl("wherry_transfer_discard") @implementation
 public func wherry_transfer_discard(_ transfer: OpaquePointer?) -> wherry_status {
     apply(transfer) { $0.discard() }
@@ -277,6 +309,16 @@ public func wherry_transfer_write(
         let transfer = try get(transfer)
         out.pointee = try transfer.write(buffer(bytes, count))
     }
+}
+
+@_cdecl("wherry_transfer_wants_rewind") @implementation
+public func wherry_transfer_wants_rewind(_ transfer: OpaquePointer?) -> Bool {
+    value(false) { () throws(WherryError) in try get(transfer).wantsRewind }
+}
+
+@_cdecl("wherry_transfer_rewind") @implementation
+public func wherry_transfer_rewind(_ transfer: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try get(transfer).rewindWriting() }
 }
 
 @_cdecl("wherry_transfer_finish") @implementation

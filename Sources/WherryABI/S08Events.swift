@@ -84,7 +84,10 @@ public func wherry_event_user_data(_ event: OpaquePointer?) -> UnsafeMutableRawP
 
 @_cdecl("wherry_event_transfer_id") @implementation
 public func wherry_event_transfer_id(_ event: OpaquePointer?) -> UInt64 {
-    value(0) { () throws(WherryError) in try getEvent(event).transfer?.id ?? 0 }
+    value(0) { () throws(WherryError) in
+        let event = try getEvent(event)
+        return event.transfer?.id ?? event.log?.record.transferID ?? 0
+    }
 }
 
 @_cdecl("wherry_event_open_transfer") @implementation
@@ -102,7 +105,7 @@ public func wherry_event_open_transfer(
 
 @_cdecl("wherry_event_detail") @implementation
 public func wherry_event_detail(_ event: OpaquePointer?) -> Int64 {
-    value(0) { () throws(WherryError) in try getEvent(event).event?.detail ?? 0 }
+    value(0) { () throws(WherryError) in wherry_record(try getEvent(event)).detail }
 }
 
 @_cdecl("wherry_event_status") @implementation
@@ -147,8 +150,18 @@ public func wherry_event_body(
 public func wherry_event_text(_ event: OpaquePointer?) -> UnsafePointer<CChar>? {
     value(nil) { () throws(WherryError) in
         let event = try getEvent(event)
-        guard let text = event.event?.text else { return nil }
+        let told = event.news?.target ?? event.event?.text ?? event.log?.record.text
+        guard let text = told else { return nil }
         return event.lendings.texts.lend(text)
+    }
+}
+
+@_cdecl("wherry_event_job_id") @implementation
+public func wherry_event_job_id(_ event: OpaquePointer?) -> UnsafePointer<CChar>? {
+    value(nil) { () throws(WherryError) in
+        let event = try getEvent(event)
+        guard let job = event.job else { return nil }
+        return event.lendings.texts.lend(job)
     }
 }
 

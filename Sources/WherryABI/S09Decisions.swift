@@ -47,6 +47,43 @@ public func wherry_event_answer_redirect(
     }
 }
 
+@_cdecl("wherry_event_answer_retry") @implementation
+public func wherry_event_answer_retry(
+    _ event: OpaquePointer?, _ again: Bool, _ delay_ms: Int64
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let decision = try question(event, .retry).decision
+        guard delay_ms >= -1 else {
+            throw WherryError(.badValue, "A wait is 0 ms or more, or -1, not \(delay_ms)")
+        }
+        try decision.answer(
+            .again(again, after: delay_ms < 0 ? nil : Int64.milliseconds(delay_ms)))
+    }
+}
+
+@_cdecl("wherry_event_answer_token") @implementation
+public func wherry_event_answer_token(
+    _ event: OpaquePointer?, _ token: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let decision = try question(event, .token).decision
+        let token = try optionalText(token, "token")
+        try TextOption.bearerToken.check(token, in: .live)
+        try decision.answer(.token(token))
+    }
+}
+
+@_cdecl("wherry_event_answer_credentials") @implementation
+public func wherry_event_answer_credentials(
+    _ event: OpaquePointer?, _ user: UnsafePointer<CChar>?, _ password: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let decision = try question(event, .credentials).decision
+        let credentials = try credentials(WHERRY_AUTH_ANY, user, password)
+        try decision.answer(credentials.map { .credentials($0) } ?? .standard)
+    }
+}
+
 @_cdecl("wherry_event_answer_store") @implementation
 public func wherry_event_answer_store(
     _ event: OpaquePointer?, _ store: Bool, _ without_headers: UnsafePointer<CChar>?

@@ -67,6 +67,30 @@ public func wherry_list_entry(
     }
 }
 
+@_cdecl("wherry_list_job") @implementation
+public func wherry_list_job(
+    _ list: OpaquePointer?, _ index: Int, _ out_row: UnsafeMutablePointer<wherry_job_row>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        guard case .jobs(let rows) = try Handles.get(list, ListBox.self).rows else {
+            throw .otherList
+        }
+        try copy(rows, index, out_row)
+    }
+}
+
+@_cdecl("wherry_list_cookie") @implementation
+public func wherry_list_cookie(
+    _ list: OpaquePointer?, _ index: Int, _ out_row: UnsafeMutablePointer<wherry_cookie_row>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        guard case .cookies(let rows) = try Handles.get(list, ListBox.self).rows else {
+            throw .otherList
+        }
+        try copy(rows, index, out_row)
+    }
+}
+
 extension WherryError {
     fileprivate static let otherList = WherryError(
         .badArgument, "The list has rows of another kind")

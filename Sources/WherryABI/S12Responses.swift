@@ -227,7 +227,8 @@ extension wherry_metrics {
 }
 
 extension Duration {
-    fileprivate var wholeMicroseconds: Int64 {
+    /// Microseconds, cut off; saturates.
+    var wholeMicroseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         return overflow ? .max : product &+ attoseconds / 1_000_000_000_000

@@ -116,6 +116,13 @@ public func wherry_json_get_integer(
     read(json, path, otherwise) { $0.integer(at: $1) }
 }
 
+@_cdecl("wherry_json_get_unsigned") @implementation
+public func wherry_json_get_unsigned(
+    _ json: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ otherwise: UInt64
+) -> UInt64 {
+    read(json, path, otherwise) { $0.unsigned(at: $1) }
+}
+
 @_cdecl("wherry_json_get_number") @implementation
 public func wherry_json_get_number(
     _ json: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ otherwise: Double

@@ -1,6 +1,7 @@
 // Wherry: the process's environment and name.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLinux
 import Glibc
 
 /// Environment variables of the process.
@@ -8,6 +9,13 @@ package enum Environment {
     /// The value of a variable; `nil` if it is not set or empty.
     package static subscript(name: String) -> String? {
         guard let value = getenv(name), value[0] != 0 else { return nil }
+        return String(cString: value)
+    }
+
+    /// The value of a variable that says what is executed, or written where; `nil` in a program that
+    /// has rights its caller does not have (AT_SECURE), if it is not set, or empty (SEC-S4).
+    package static func trusted(_ name: String) -> String? {
+        guard let value = clinux_secure_variable(name), value[0] != 0 else { return nil }
         return String(cString: value)
     }
 }

@@ -15,6 +15,7 @@ extension CurlEasy {
                 .headerTooLarge, "A line in the head of the answer of \(host) is too long",
                 curlCode: Int32(code.rawValue))
         }
+        if let error = trustError(code, detail) { return error }
         let (kind, what) = isBroken(code, detail)
             ? (.reset, "The connection broke with") : classify(code, detail)
         let osCode = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
@@ -45,11 +46,12 @@ extension CurlEasy {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST: return (.resolve, "Could not look up the host of")
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: return (.proxy, "The proxy failed for")
+        case CURLE_COULDNT_CONNECT where isKeptFromMetered:
+            return (.metered, "Only a mobile network, which is not to be used, leads to")
         case CURLE_COULDNT_CONNECT: return (.connect, "Could not connect to")
         case CURLE_OPERATION_TIMEDOUT:
             // Only the connection has a time limit inside libcurl.
             return (.connectTimeout, "Could not connect in time to")
-        case CURLE_PEER_FAILED_VERIFICATION: return (certificateKind(detail), "Could not trust")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
             return (.tls, "No secure connection could be agreed with")
         case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR:
@@ -71,15 +73,5 @@ extension CurlEasy {
             return (.tooLarge, "The answer is too large from")
         default: return (.internal, "libcurl failed with")
         }
-    }
-
-    /// OpenSSL's words for what is wrong with a certificate.
-    private func certificateKind(_ detail: String) -> TransportError.Kind {
-        // First the one whose words have the host's name in them.
-        if detail.contains("does not match") || detail.contains("no alternative certificate") {
-            return .wrongName
-        }
-        if detail.contains("expired") || detail.contains("not yet valid") { return .expired }
-        return .untrusted
     }
 }

@@ -44,12 +44,14 @@ final class CurlEasy {
     /// The owner of the pool this handle is in, or of the exchange it carries.
     unowned(unsafe) let loop: CurlLoop
     /// No option is set that `prepare` would not set again.
-    @exclusivity(unchecked) private var isPlain = true
+    @exclusivity(unchecked) var isPlain = true
     @exclusivity(unchecked) private var settled = Settled()
     /// The URL in parts. Given the text alone, libcurl parses it for each request and puts it
     /// together again, an eighth of all that a small one costs.
     private let url: OpaquePointer
     @exclusivity(unchecked) private var ownFields = OwnFields()
+    /// The host that the options of trust were set for, and whether its pins counted.
+    @exclusivity(unchecked) var heldTo: (host: TrustedHost, pinsCount: Bool)?
     @exclusivity(unchecked) private var lastAddress = ""
     @exclusivity(unchecked) private var run = Run.none
     private let forkGeneration = ForkGuard.current
@@ -78,7 +80,6 @@ final class CurlEasy {
 
     /// What holds for every exchange of the pool.
     private func setUp() {
-        let configuration = loop.configuration
         let context = Unmanaged.passUnretained(self).toOpaque()
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_NOPROGRESS, 1)
@@ -88,7 +89,6 @@ final class CurlEasy {
         set(CURLOPT_TCP_NODELAY, 1)
         // A cancelled lookup is left to its thread: waiting for it would hold up everybody.
         set(CURLOPT_QUICK_EXIT, 1)
-        set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         set(CURLOPT_DNS_CACHE_TIMEOUT, 60)
         ccurl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
         ccurl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
@@ -121,22 +121,7 @@ final class CurlEasy {
                 ? Int32(CCURL_PREREQ_OK) : Int32(CCURL_PREREQ_ABORT)
         }, context)
         ccurl_set_share(handle, loop.share)
-        if configuration.insecure {
-            set(CURLOPT_SSL_VERIFYPEER, 0)
-            set(CURLOPT_SSL_VERIFYHOST, 0)
-        } else {
-            set(CURLOPT_SSL_VERIFYPEER, 1)
-            set(CURLOPT_SSL_VERIFYHOST, 2)
-        }
-        // Debian's libcurl has a file and a directory of roots; with both it reads all 140
-        // certificates anew for each connection (20 ms). One of them alone is 2 ms or less.
-        if let file = configuration.caFile {
-            ccurl_set_text(handle, CURLOPT_CAINFO, file)
-            ccurl_set_text(handle, CURLOPT_CAPATH, nil)
-        } else if loop.systemRoots {
-            ccurl_set_text(handle, CURLOPT_CAINFO, nil)
-            ccurl_set_text(handle, CURLOPT_CAPATH, "/etc/ssl/certs")
-        }
+        setUpTrust()
         if let proxy = loop.proxy { ccurl_set_text(handle, CURLOPT_PROXY, proxy) }
         // Or libcurl asks the environment for each request.
         if !loop.mayHaveProxy { ccurl_set_text(handle, CURLOPT_NOPROXY, "") }
@@ -158,6 +143,7 @@ final class CurlEasy {
         if !isPlain {
             curl_easy_reset(handle)
             settled = Settled()
+            heldTo = nil
             setUp()
             isPlain = true
         }
@@ -167,6 +153,7 @@ final class CurlEasy {
         guard !exchange.request.headers.isIncomplete else {
             return TransportError(.noMemory, "No memory for the fields of the request")
         }
+        if let error = prepareTrust(exchange.request.url.origin) { return error }
         head.start(limit: exchange.request.maxHeaderBytes)
         var code = prepareUsual(exchange.request)
         prepareRare(exchange.request, isFresh: exchange.state.staleCount >= CurlEasy.maxStale)
@@ -281,6 +268,7 @@ final class CurlEasy {
             set(CURLOPT_FRESH_CONNECT, 1)
             set(CURLOPT_FORBID_REUSE, 1)
         }
+        if request.deniesMetered { denyMetered() }
         if request.maxSendSpeed > 0 || request.maxReceiveSpeed > 0 {
             isPlain = false
             ccurl_set_offset(handle, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(request.maxSendSpeed))

@@ -54,6 +54,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
 
     let configuration: TransportConfiguration
     let clock: any Clock
+    let report: @Sendable (String) -> Void
     let proxy: String?
     /// Whether requests may go through a proxy.
     let mayHaveProxy: Bool
@@ -100,12 +101,27 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// Counts the calls in which libcurl looks at the handles it was given.
     @exclusivity(unchecked) var curlCalls = 0
     let inflateBuffer = InflateBuffer()
+    /// What each host is held to, and was found to be. Kept as long as connections may be: OpenSSL
+    /// knows them by address.
+    @exclusivity(unchecked) var hosts: [String: TrustedHost] = [:]
+    /// PEM certificates that handles are lent.
+    let caCertificates: UnsafeMutableRawBufferPointer?
 
-    static let isReady: Bool = ccurl_global_init() == CURLE_OK
+    static let isReady: Bool = {
+        // libcurl writes the secrets of sessions into the file that this names. Who runs a program
+        // with more rights than his own does not get them so (SEC-T11).
+        let isSet = getenv("SSLKEYLOGFILE") != nil
+        if isSet && clinux_secure_variable("SSLKEYLOGFILE") == nil { unsetenv("SSLKEYLOGFILE") }
+        return ccurl_global_init() == CURLE_OK
+    }()
 
-    init(_ configuration: TransportConfiguration, clock: any Clock) throws(SystemError) {
+    init(
+        _ configuration: TransportConfiguration, clock: any Clock,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(SystemError) {
         self.configuration = configuration
         self.clock = clock
+        self.report = report
         let waker = try EventFD()
         self.waker = waker
         wakerDescriptor = waker.descriptor
@@ -119,6 +135,11 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         }
         self.multi = multi
         self.share = share
+        caCertificates = configuration.trust.caCertificates.map { bytes in
+            let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+            memory.copyBytes(from: bytes)
+            return memory
+        }
         now = clock.now()
         queue = ConnectionQueue(
             perHost: configuration.maxPerHost, total: configuration.maxConnections)
@@ -156,6 +177,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     }
 
     deinit {
+        defer { caCertificates?.deallocate() }
         // What a forked child has is its parent's: libcurl would say goodbye on shared connections,
         // and the thread is not there.
         guard ForkGuard.current == forkGeneration else { return }

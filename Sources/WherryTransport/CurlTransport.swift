@@ -9,10 +9,13 @@ import WherrySystem
 package final class CurlTransport: Transport, ExchangeCarrier {
     private let loop: CurlLoop
 
+    /// - Parameter report: hears, on the transport's thread, what pins would refuse and is only
+    ///   told of: once for each host.
     package init(
-        _ configuration: TransportConfiguration, clock: any Clock = SystemClock.shared
+        _ configuration: TransportConfiguration, clock: any Clock = SystemClock.shared,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(SystemError) {
-        loop = try CurlLoop(configuration, clock: clock)
+        loop = try CurlLoop(configuration, clock: clock, report: report)
     }
 
     deinit { loop.close() }

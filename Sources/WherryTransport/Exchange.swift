@@ -75,6 +75,8 @@ package struct ExchangeRequest: Sendable {
     /// A connection of its own that is closed afterwards.
     package var ownConnection = false
     package var admission = Admission.waits
+    /// No connection over a mobile network.
+    package var deniesMetered = false
 
     package init(
         method: String, url: HTTPURL, headers: HeaderList = HeaderList([]),

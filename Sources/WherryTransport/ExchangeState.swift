@@ -62,6 +62,12 @@ struct ExchangeState: ~Copyable {
     var isStale = false
     /// How often that happened.
     var staleCount = 0
+    /// The kinds of an address that was not connected to.
+    var deniedAddress: String?
+    /// Addresses that it was kept from, since they lie behind a mobile network, and those that it
+    /// was not kept from.
+    var meteredAddresses = 0
+    var openedAddresses = 0
     /// Why the exchange was broken off from inside a callback.
     var failure: TransportError?
 }

@@ -173,6 +173,20 @@ package struct HTTPURL: Hashable, Sendable {
 
     // MARK: curl_url
 
+    /// A host's name in ASCII, as it is looked up; `nil` where it has no such form.
+    static func asciiHost(_ host: String) -> String? {
+        if host.utf8.allSatisfy({ $0 < 0x80 }) && !host.hasPrefix("[") { return host }
+        guard let handle = curl_url() else { return nil }
+        defer { curl_url_cleanup(handle) }
+        var value: UnsafeMutablePointer<CChar>?
+        guard curl_url_set(handle, CURLUPART_URL, "https://\(host)/", 0) == CURLUE_OK,
+            curl_url_get(handle, CURLUPART_HOST, &value, UInt32(CURLU_PUNYCODE)) == CURLUE_OK,
+            let value
+        else { return nil }
+        defer { curl_free(value) }
+        return String(cString: value)
+    }
+
     private static func parse(_ text: String, base: HTTPURL?) throws(Invalid) -> HTTPURL {
         for byte in text.utf8 {
             if byte < 0x20 || byte == 0x7F {

@@ -10,6 +10,9 @@ package enum BodySegment: Sendable {
     /// A file, or from `offset` on a part of it. A `nil` length is all there is from the offset on
     /// when the body is made.
     case file(path: String, offset: Int64 = 0, length: Int64? = nil)
+    /// So many bytes of what a caller writes while the body is sent. All such segments of a body
+    /// take from one writer, one after the other.
+    case stream(StreamedBody, length: Int64)
 }
 
 /// A body of known length whose files are never in memory as a whole.
@@ -25,11 +28,12 @@ package final class SegmentedBody: BodySource {
     private enum Part: Sendable {
         case bytes(Bytes)
         case file(File, offset: Int64, length: Int64, size: Int64)
+        case stream(StreamedBody, length: Int64)
 
         var length: Int64 {
             switch self {
             case .bytes(let bytes): Int64(bytes.count)
-            case .file(_, _, let length, _): length
+            case .file(_, _, let length, _), .stream(_, let length): length
             }
         }
     }
@@ -105,6 +109,7 @@ package final class SegmentedBody: BodySource {
             case .file(let path, let offset, let length):
                 part = try Self.open(path, offset, length)
                 largest = max(largest, part.length)
+            case .stream(let stream, let length): part = .stream(stream, length: length)
             }
             guard part.length > 0 else { continue }
             let (sum, overflow) = total.addingReportingOverflow(part.length)
@@ -140,6 +145,32 @@ package final class SegmentedBody: BodySource {
     /// The whole length in bytes, always known.
     package var length: Int64? { total }
 
+    /// Writes the whole body into a file, from its start; blocks for its time. `ESTALE` for a file
+    /// that became shorter.
+    package func write(to target: File) throws(SystemError) {
+        var end: Int64 = 0
+        var buffer = [UInt8](repeating: 0, count: 262_144)
+        for part in parts {
+            switch part {
+            case .bytes(let bytes): try target.write(bytes, 0..<bytes.count, at: end)
+            case .stream: throw SystemError(EINVAL, "keep what is written while it is sent")
+            case .file(let file, let offset, let length, _):
+                var done: Int64 = 0
+                while done < length {
+                    let count = min(
+                        Int64(try file.read(into: &buffer, at: offset + done)), length - done)
+                    guard count > 0 else {
+                        throw SystemError(ESTALE, "send a file that became shorter:", path: file.path)
+                    }
+                    let piece = count == buffer.count ? buffer : Array(buffer[..<Int(count)])
+                    try target.write(piece, at: end + done)
+                    done += count
+                }
+            }
+            end += part.length
+        }
+    }
+
     package func rewind() -> Bool {
         position = Position()
         let block = current
@@ -152,6 +183,40 @@ package final class SegmentedBody: BodySource {
             shared.next = Position()
             shared.failure = nil
             shared.waiting = nil
+        }
+        return parts.allSatisfy { part in
+            if case .stream(let stream, _) = part { stream.rewind() } else { true }
+        }
+    }
+
+    /// Hands over all of the body in pieces, from its beginning, wherever it is being sent from;
+    /// stops where `body` answers `false`. Blocks: for a worker.
+    ///
+    /// - Returns: whether that was all. `false` also where a part is written by a caller.
+    /// - Throws: `ESTALE` where a file is no longer what it was.
+    package func forEachPiece(
+        _ body: (UnsafeRawBufferPointer) -> Bool
+    ) throws(SystemError) -> Bool {
+        for part in parts {
+            switch part {
+            case .bytes(let bytes):
+                guard bytes.withUnsafeBytes(body) else { return false }
+            case .file(let file, let start, let length, _):
+                guard let buffer = Buffer(size) else { throw SystemError(ENOMEM, "read") }
+                var done: Int64 = 0
+                while done < length {
+                    let wanted = Int(min(Int64(size), length - done))
+                    let room = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<wanted])
+                    let count = try file.read(into: room, at: start + done)
+                    guard count > 0 else {
+                        throw SystemError(ESTALE, "read more than there is of", path: file.path)
+                    }
+                    let piece = UnsafeRawBufferPointer(rebasing: room[..<count])
+                    guard body(piece) else { return false }
+                    done += Int64(count)
+                }
+            case .stream: return false
+            }
         }
         return true
     }
@@ -171,6 +236,19 @@ package final class SegmentedBody: BodySource {
                 case .failure(let error): return done > 0 ? .bytes(done) : .failed(error)
                 }
                 if count == 0 { return done > 0 ? .bytes(done) : .wait }
+            case .stream(let stream, let length):
+                // Asked only when nothing else is left to hand over: it remembers who waits.
+                if done > 0 { return .bytes(done) }
+                let left = Int(min(Int64(room.count), length - position.offset))
+                let answer = stream.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: room[..<left]), for: exchange)
+                switch answer {
+                case .bytes(let copied): count = copied
+                case .wait, .failed: return answer
+                case .end:
+                    return .failed(
+                        TransportError(.truncated, "The parts of the form were not written whole"))
+                }
             }
             done += count
             advance(by: count)

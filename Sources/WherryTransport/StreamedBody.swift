@@ -22,6 +22,8 @@ package final class StreamedBody: BodySource {
         /// `onRoom` was called, and nothing was written since.
         var isAsked = false
         var failure: TransportError?
+        /// It begins anew, and the writer has not heard of it: what is written is of before.
+        var wantsRewind = false
         weak var waiting: Exchange?
 
         var count: Int { Int(written - taken) }
@@ -30,9 +32,14 @@ package final class StreamedBody: BodySource {
     /// What was announced; `nil` sends the body chunked.
     package let length: Int64?
     private let state: Lock<State>
+    /// Whether the writer can begin again.
+    private let isRewindable: Bool
 
-    /// - Parameter length: the whole length, if the caller knows it; a negative one is none.
-    package init(length: Int64? = nil) {
+    /// - Parameters:
+    ///   - length: the whole length, if the caller knows it; a negative one is none.
+    ///   - isRewindable: the writer can begin again, and does when it is told.
+    package init(length: Int64? = nil, isRewindable: Bool = false) {
+        self.isRewindable = isRewindable
         self.length = length.flatMap { $0 < 0 ? nil : $0 }
         state = Lock(State())
     }
@@ -65,10 +72,11 @@ package final class StreamedBody: BodySource {
         guard !state.isFinished else {
             throw TransportError(.bodySource, "The request body was finished before this write")
         }
-        if let length, Int64(bytes.count) > length - state.written {
+        if let length, !state.wantsRewind, Int64(bytes.count) > length - state.written {
             throw TransportError(
                 .bodySource, "The request body would be longer than the \(length) bytes announced")
         }
+        guard !state.wantsRewind else { return 0 }
         let count = min(bytes.count, Self.capacity - state.count)
         guard count > 0, let source = bytes.baseAddress else { return 0 }
         if state.ring == nil { state.ring = malloc(Self.capacity) }
@@ -91,7 +99,7 @@ package final class StreamedBody: BodySource {
     /// `truncated`. A second call does nothing.
     package func finish() {
         let waiting = state.withLock { state -> Exchange? in
-            guard !state.isFinished else { return nil }
+            guard !state.isFinished, !state.wantsRewind else { return nil }
             state.isFinished = true
             if let length, state.written < length {
                 state.failure = TransportError(
@@ -144,12 +152,30 @@ package final class StreamedBody: BodySource {
         return waiting
     }
 
-    /// Starts over, which is possible while every byte written so far is still in the buffer.
+    /// Whether the writer is to begin again: until it says so, nothing that it writes is taken.
+    package var wantsRewind: Bool { state.withLock { $0.wantsRewind } }
+
+    /// The writer begins again. `false` where nobody wants it to.
+    package func beginAgain() -> Bool {
+        state.withLock { state in
+            defer { state.wantsRewind = false }
+            return state.wantsRewind
+        }
+    }
+
+    /// Starts over, which is possible while every byte written so far is still in the buffer, and
+    /// where the writer can begin again.
     package func rewind() -> Bool {
         state.withLock { state in
-            guard state.written <= Int64(Self.capacity) else { return false }
-            state.taken = 0
             state.waiting = nil
+            if state.written <= Int64(Self.capacity) {
+                state.taken = 0
+                return true
+            }
+            guard isRewindable else { return false }
+            (state.written, state.taken) = (0, 0)
+            (state.isFinished, state.isAsked, state.wantsRewind) = (false, false, true)
+            state.failure = nil
             return true
         }
     }

@@ -75,6 +75,8 @@ package struct TransportConfiguration: Hashable, Sendable {
     package var caFile: String?
     /// Trusts anybody.
     package var insecure = false
+    /// Everything else about trust.
+    package var trust = TransportTrust()
     /// A proxy's URL; "" is none at all; `nil` is what the environment says.
     package var proxy: String?
     package var maxPerHost = 6

@@ -22,7 +22,16 @@ package struct TransportError: Error, Sendable {
         case untrusted
         case expired = "certificate_expired"
         case wrongName = "wrong_name"
+        /// The key or the chain is none of those that the host is held to.
+        case pin
+        case revoked
+        /// No version of TLS and no cipher that both accept.
+        case tlsProtocol = "tls_protocol"
+        /// The server wants a certificate of ours, or not this one.
+        case clientCertificate = "client_certificate"
         case tls
+        /// The host's address is of a kind that is not connected to.
+        case addressDenied = "address_denied"
         case bodySource = "body_source"
         /// A file changed its size while it was sent.
         case fileChanged = "file_changed"
@@ -34,6 +43,8 @@ package struct TransportError: Error, Sendable {
         case cancelled
         case noMemory = "no_memory"
         case proxy
+        /// Only a mobile network leads there, and it was not to be used.
+        case metered
         case shutDown = "shut_down"
         case forked
         case `internal`

@@ -63,9 +63,20 @@ enum ExitStatus: Int32, CaseIterable {
     }
 }
 
+/// Of several things some went wrong, and each was told.
+struct ToldFailure: Error {
+    /// Of the first of them.
+    var status: Int32
+}
+
 /// Trouble with standard output or a file that the command itself writes or reads.
 struct OutputError: Error {
     var message: String
     /// Who reads our output has gone: nothing is to be said any more.
     var isBrokenPipe = false
+}
+
+/// An answer that is told already, and whose meaning the exit status has.
+struct Verdict: Error {
+    var status: ExitStatus
 }

@@ -27,7 +27,7 @@ struct WherryCommand: ParsableCommand {
         subcommands: [
             GetCommand.self, HeadCommand.self, PostCommand.self, PutCommand.self,
             PatchCommand.self, DeleteCommand.self, UploadCommand.self, ImageCommand.self,
-            DownloadCommand.self, CacheCommand.self,
+            DownloadCommand.self, JobsCommand.self, CacheCommand.self, ReachCommand.self,
         ])
 }
 

@@ -73,6 +73,24 @@ import WherrySystem
         #expect(try bench.scope.requests().last?.header("range") == "bytes=\(claims[4])-")
     }
 
+    @Test("D13 a program that stood still while its connection was cut goes on by itself")
+    func suspended() async throws {
+        let bench = try DownloadBench()
+        let path = bench.folder.file("a.bin")
+        let (child, output) = try Self.start(bench.url("hold=400000&gate=go"), path)
+        try await bench.scope.wait("sent=400000")
+        kill(child.processIdentifier, SIGSTOP)
+        try bench.scope.dropConnections()
+        try bench.scope.open(gate: "go")
+        kill(child.processIdentifier, SIGCONT)
+        child.waitUntilExit()
+        let words = String(
+            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        #expect(words == "done\n")
+        #expect(try bench.contents() == Contents.v1)
+        #expect(try bench.scope.requests().count == 2)
+    }
+
     @Test("D17 a crash before the first checkpoint is gone on from")
     func killedEarly() async throws {
         let bench = try DownloadBench()

@@ -103,7 +103,7 @@ private enum Strace {
 
 @Suite struct DownloadDiskTests {
     @Test(
-        "DC-C09 a disk that fills up in the middle keeps what is durable, and it goes on with space",
+        "D28 DC-C09 a disk that fills up in the middle keeps what is durable, and it goes on with space",
         .enabled(if: SmallDisk.isPossible, "needs root and mount"))
     func full() async throws {
         let bench = try DownloadBench()
@@ -147,7 +147,7 @@ private enum Strace {
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["a.bin"])
     }
 
-    @Test("DC-C09 a limit on the size of files is a full disk, not the end of the program")
+    @Test("D28 DC-C09 a limit on the size of files is a full disk, not the end of the program")
     func sizeLimit() throws {
         let bench = try DownloadBench()
         // A length that is known is judged before the first byte, one that is not at the limit.

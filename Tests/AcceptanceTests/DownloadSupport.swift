@@ -199,19 +199,21 @@ struct DownloadBench {
     }
 }
 
-/// The program that downloads one file, built beside the tests.
+/// The program that downloads one file.
 enum DownloadProgram {
-    static var path: String {
-        get throws {
-            let name = "DownloadChild"
-            let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            let folder = URL(fileURLWithPath: tests).deletingLastPathComponent()
-            let beside = folder.appendingPathComponent(name).path
-            if FileManager.default.fileExists(atPath: beside) { return beside }
-            // The tests run in a helper of the toolchain's, which names them.
-            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
-            return URL(fileURLWithPath: try #require(bundle)).deletingLastPathComponent()
-                .appendingPathComponent(name).path
-        }
+    static var path: String { get throws { try BuiltProgram.path("DownloadChild") } }
+}
+
+/// A program built beside the tests.
+enum BuiltProgram {
+    static func path(_ name: String) throws -> String {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let folder = URL(fileURLWithPath: tests).deletingLastPathComponent()
+        let beside = folder.appendingPathComponent(name).path
+        if FileManager.default.fileExists(atPath: beside) { return beside }
+        // The tests run in a helper of the toolchain's, which names them.
+        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
+        return URL(fileURLWithPath: try #require(bundle)).deletingLastPathComponent()
+            .appendingPathComponent(name).path
     }
 }

@@ -44,4 +44,59 @@ import WherrySystem
         #expect(sent.header("accept-encoding") == "identity")
         #expect(sent.header("range") == nil)
     }
+    // MARK: D18, D21
+
+    @Test("D18 the answer decides the destination, and what goes on from where is told before it")
+    func lateDestination() async throws {
+        let bench = try DownloadBench()
+        let url = bench.url(
+            "cut=400000&times=1&disposition=" + ParameterEncoding.escaped("attachment; filename=x.bin"))
+        func run() async throws -> DownloadEnd {
+            try await bench.client.run(url, to: bench.folder.path) { request in
+                request.savesIntoDirectory = true
+                request.maxRetries = 0
+                request.set(.wantHead, 1)
+            }
+        }
+        #expect(try await run().reason == "truncated")
+
+        let end = try await run()
+
+        #expect(end.path == bench.folder.file("x.bin"))
+        var told: [String] = []
+        for event in end.watcher.events {
+            switch event {
+            case .head(let response):
+                told.append("\(response.status) " + (response.header("content-range") ?? ""))
+            case .progress(let progress) where progress.completed == progress.resumedAt:
+                told.append("\(progress.completed) of \(progress.total ?? -1)")
+            case .done(let outcome): told.append(outcome.path.map { "moved to " + $0 } ?? "failed")
+            default: break
+            }
+        }
+        #expect(
+            told == [
+                "206 bytes 400000-1060920/1060921", "400000 of 1060921",
+                "moved to " + bench.folder.file("x.bin"),
+            ])
+    }
+
+    @Test("D21 where a partial lies is told, and what a download brings is in no cache")
+    func partialAndCaches() async throws {
+        let bench = try DownloadBench { $0.usesHTTPCache = true }
+        let end = try await bench.runUntilCut("cut=400000&times=1&cache=max-age=600")
+        let partial = try #require(end.error?.partialPath)
+        #expect(try bench.client.partial(of: bench.folder.file("a.bin"))?.partialPath == partial)
+        #expect(FileManager.default.fileExists(atPath: partial))
+
+        // As a request it would be answered by the cache, if any of it were there.
+        #expect(try await bench.run(bench.url("cut=400000&times=1&cache=max-age=600")).error == nil)
+        _ = try await bench.client.send(Request(bench.url("cache=max-age=600")))
+        _ = try await bench.client.send(Request(bench.url("cache=max-age=600")))
+        try FileManager.default.removeItem(atPath: bench.folder.file("a.bin"))
+        #expect(try await bench.run(bench.url("cache=max-age=600")).error == nil)
+
+        #expect(try bench.scope.requests().count == 4)
+        #expect(try bench.contents() == Contents.v1)
+    }
 }

@@ -172,6 +172,9 @@ enum Verb: String, CaseIterable, Sendable {
         let outcome = await watcher.end()
         #expect(outcome.error == nil)
         #expect(watcher.restarts == ["no_validator"])
+        // That it ran again was not told, and a restart followed a pause.
+        let states = watcher.states.map(\.state)
+        #expect(states.starts(with: [.paused, .running, .restarted, .running, .waiting]))
         #expect(try bench.contents() == Contents.v1)
     }
 

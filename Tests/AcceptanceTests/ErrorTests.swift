@@ -24,6 +24,18 @@ import WherrySystem
     /// Those that are told as states of a download, or that only another language or another
     /// user of the system can meet; each with the test file that has it.
     static let elsewhere: [ErrorReason: String] = [
+        .bodySpent: "AcceptanceTests/AuthTests.swift",
+        .badPin: "AcceptanceTests/PinTests.swift", .pin: "AcceptanceTests/PinTests.swift",
+        .badCertificate: "AcceptanceTests/TrustTests.swift",
+        .httpsOnly: "AcceptanceTests/TrustTests.swift",
+        .addressDenied: "AcceptanceTests/TrustTests.swift",
+        .revoked: "AcceptanceTests/TrustTests.swift",
+        .tlsProtocol: "AcceptanceTests/TrustTests.swift",
+        .clientCertificate: "AcceptanceTests/TrustTests.swift",
+        .lastPage: "C/test_pages.c", .replaced: "AcceptanceTests/EndpointTests.swift",
+        .offline: "AcceptanceTests/ReachabilityTests.swift",
+        .metered: "AcceptanceTests/ReachabilityTests.swift",
+        .noNetworkState: "WherryCoreTests/Reachability/ReachabilityCenterTests.swift",
         .badHandle: "C/test_handles.c", .badArgument: "C/test_handles.c",
         .badText: "C/test_handles.c", .answered: "C/test_decisions.c",
         .wrongState: "C/test_streams.c", .decisionExpired: "C/test_decisions.c",
@@ -46,6 +58,9 @@ import WherrySystem
         .stale: "AcceptanceTests/TimedCacheTests.swift",
         .appVersion: "AcceptanceTests/TimedCacheTests.swift",
         .cacheVersion: "AcceptanceTests/TimedCacheTests.swift",
+        .unsafeStateDirectory: "AcceptanceTests/BackgroundProcessTests.swift",
+        .noAgent: "AcceptanceTests/BackgroundCrashTests.swift",
+        .interrupted: "WherryCoreTests/Background/AgentMachineTests.swift",
     ]
 
     /// libcurl's codes for a reason, by docs/errors.md.

@@ -153,6 +153,28 @@ private struct BadPicture: Decodable, Sendable, CustomTestStringConvertible {
         #expect(missing?.code == .file)
     }
 
+    @Test("U19 a photograph of 12 megapixels fits into 200 KB, its longest side into 1280")
+    func twelveMegapixels() throws {
+        let (width, height) = (4000, 3000)
+        let noise = [UInt8](unsafeUninitializedCapacity: width * height) { bytes, count in
+            var state: UInt32 = 1
+            for index in bytes.indices {
+                state = state &* 1_664_525 &+ 1_013_904_223
+                bytes[index] = UInt8(truncatingIfNeeded: state >> 26) &+ UInt8(index >> 10 & 127)
+            }
+            count = bytes.count
+        }
+        let photograph = try Image.pixels(noise, .gray8, width: width, height: height)
+            .compressed(Compression(quality: 0.95)).image
+        #expect(try #require(photograph.info().byteCount) > 1_000_000)
+        var compression = Compression()
+        compression.maxWidth = 1280
+        compression.maxHeight = 1280
+        compression.maxBytes = 200_000
+        let made = try photograph.compressed(compression)
+        #expect(made.bytes.count <= 200_000 && made.width == 1280 && made.height == 960)
+    }
+
     @Test("U19 the ways a picture is made smaller are told")
     func ways() throws {
         let jpeg = try compressed(pixels(400, 300), quality: 0.85)

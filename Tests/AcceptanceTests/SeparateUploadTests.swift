@@ -153,6 +153,68 @@ import Wherry
         #expect(client.count() == 0)
     }
 
+    /// A picture that takes long to encode.
+    private func large() throws -> Image {
+        let (width, height) = (3000, 2000)
+        let pixels = [UInt8](unsafeUninitializedCapacity: width * height * 3) { bytes, count in
+            for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: index &* index >> 7) }
+            count = bytes.count
+        }
+        return try .pixels(pixels, .rgb8, width: width, height: height)
+    }
+
+    @Test("U22 a picture that is encoded while all is cancelled is not sent")
+    func cancelWhileEncoding() async throws {
+        let picture = try large()
+        var compression = Compression(quality: 1)
+        compression.format = .png
+        var wasEncoded = false
+        // Whether the cancel comes before the work, in its midst or after it is chance: it is tried
+        // until it came in its midst, and what has to hold holds every time.
+        for _ in 0..<50 where !wasEncoded {
+            let upload = try client.upload(
+                [picture, picture], to: "echo", name: "photo", compression: compression,
+                separately: 1)
+            // Workers take jobs in turn: this one runs when the first picture's has been taken.
+            await withCheckedContinuation { continuation in
+                client.workers.submit { continuation.resume() }
+            }
+            upload.cancel()
+            let error = await failure { () throws(WherryError) in try await upload.value }
+            #expect(error?.code == .cancelled && error?.failedImages.count == 2)
+            #expect(upload.images.allSatisfy { $0.response == nil })
+            wasEncoded = upload.images[0].encodedBytes > 0
+            #expect(upload.images[0].error?.code == .cancelled)
+        }
+        #expect(wasEncoded)
+        #expect(try scope.requests().isEmpty && client.count() == 0)
+    }
+
+    /// What it looks for is an instant, which it seldom meets: a stress and no proof.
+    @Test("U22 of pause and resume at once the later one counts for every request")
+    func pauseAndResumeAtOnce() async throws {
+        for round in 0..<20 {
+            let gate = "go\(round)"
+            let upload = try client.upload(
+                try pictures(4), to: "faulty-echo?gate=\(gate)", name: "photo", separately: 4)
+            try await scope.wait("requests=\(4 * (round + 1))")
+            await withTaskGroup(of: Void.self) { group in
+                for pauses in [true, false, true, false] {
+                    group.addTask {
+                        for _ in 0..<200 {
+                            if pauses { upload.pause() } else { upload.resume() }
+                        }
+                    }
+                }
+            }
+            if upload.state == .paused { upload.resume() }
+            // A request that was left paused, while the upload is not, would never end.
+            try scope.open(gate: gate)
+            let images = try await upload.value.images
+            #expect(images.map { $0.response?.status } == [200, 200, 200, 200])
+        }
+    }
+
     @Test("U22 closing the client ends it")
     func close() async throws {
         let upload = try client.upload(

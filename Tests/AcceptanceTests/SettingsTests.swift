@@ -431,7 +431,7 @@ import WherrySystem
         #expect(configuration.acceptedStatusRange == 200...299)
         #expect(configuration.contentCodings == .gzip && configuration.httpVersion == .automatic)
         #expect(configuration.arrayStyle == .brackets && configuration.durability == .checkpoints)
-        #expect(configuration.decisionTimeout == .seconds(30) && configuration.maxRetries == 5)
+        #expect(configuration.decisionTimeout == .seconds(30) && configuration.maxRetries == nil)
         #expect(configuration.maxHeaderBytes == 300 << 10 && configuration.imageNaming == .index)
         #expect(configuration.maxSendBytesPerSecond == 0)
         #expect(configuration.maxReceiveBytesPerSecond == 0)

@@ -142,6 +142,25 @@ import Wherry
         }
     }
 
+    @Test("R36 events come as they arrive, however the bytes are cut")
+    func serverEvents() async throws {
+        try scope.script(
+            "events",
+            #"""
+            [{"raw": [["send", "HTTP/1.1 200 OK\r\nContent-Length: 52\r\n\r\ndata: one\n\nev"], ["gate", "g"],
+             ["send", "ent: tick\nid: 1\ndata: two\ndata: three\n\n"], ["keep"]]}]
+            """#)
+        let stream = try await client.stream(Request("s/events"))
+        var events = stream.body.serverEvents.makeAsyncIterator()
+        #expect(try await events.next(isolation: nil) == ServerEvent(data: "one"))
+        try scope.open(gate: "g")
+        #expect(
+            try await events.next(isolation: nil)
+                == ServerEvent(name: "tick", data: "two\nthree", id: "1"))
+        #expect(try await events.next(isolation: nil) == nil)
+        #expect(events.retry == nil)
+    }
+
     @Test("R36 lines come as they arrive, and one without end is an error")
     func lineByLine() async throws {
         try scope.script(

@@ -39,6 +39,7 @@ struct Echo: Decodable {
         let size: Int
         let sha256: String
         let text: String?
+        let headers: [[String]]?
     }
     let method: String
     let target: String

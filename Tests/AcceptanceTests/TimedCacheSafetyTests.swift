@@ -86,6 +86,17 @@ import WherrySystem
         for client in clients { client.close() }
     }
 
+    @Test("K19 what one user's credentials got is for no other user of the same client")
+    func clientCredentials() async throws {
+        let client = try client()
+        for user in ["anna", "berta"] {
+            try client.setCredentials(.basic(user, "secret"))
+            let first = try await client.send(asking("cache", for: Self.day))
+            let second = try await client.send(asking("cache", for: Self.day))
+            #expect(!first.isFromCache && second.isFromCache && second.body == first.body)
+        }
+    }
+
     @Test("K19 of a field that is sent several times every value counts, in its order")
     func repeated() async throws {
         let client = try client()

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "pictures.h"
 #include "server.h"
 
 /* The table, read by the library's own functions; freed when the test ends. */
@@ -275,6 +276,46 @@ TEST("SEC-R8 SEC-R9 pictures that cannot be read are refused, each for its reaso
     CHECK_STATUS(wherry_image_compress(image, compression, &made), WHERRY_E_IMAGE);
     CHECK_TEXT(wherry_error_reason(wherry_last_error()), text_of(json, i, "reason"));
     CHECK(made == NULL);
+    CHECK_OK(wherry_image_free(image));
+    CHECK_OK(wherry_compression_free(compression));
+  }
+}
+
+TEST("U8 SEC-R10 every kind of picture has the colours that another program sees") {
+  wherry_json *json = table("picture-colours.json");
+  for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
+    size_t count;
+    const char *file = decoded_base64(text_of(json, i, "file"), &count);
+    wherry_image *image = NULL, *made = NULL;
+    wherry_compression *compression = NULL;
+    REQUIRE_OK(wherry_image_new_bytes(file, count, &image));
+    REQUIRE_OK(wherry_compression_new(1, &compression));
+    REQUIRE_OK(wherry_compression_set_type(compression, text_of(json, i, "format")));
+    REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_SUBSAMPLING, 444));
+    int64_t ground = wherry_json_get_integer(json, check_format("cases/%zu/background", i), -1);
+    if (ground >= 0)
+      REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_BACKGROUND_RGB, ground));
+    REQUIRE_OK(wherry_image_compress(image, compression, &made));
+
+    wherry_image_info info = {.size = sizeof info};
+    CHECK_OK(wherry_image_inspect(made, &info));
+    CHECK_INT(info.components,
+              wherry_json_get_integer(json, check_format("cases/%zu/components", i), 0));
+    int width, height, worst = 0;
+    size_t size, wanted_count;
+    const uint8_t *bytes = wherry_image_bytes(made, &size);
+    const uint8_t *ours = picture_decode_rgba(bytes, size, &width, &height);
+    const uint8_t *wanted =
+        (const uint8_t *)decoded_base64(text_of(json, i, "rgba"), &wanted_count);
+    REQUIRE(ours != NULL);
+    REQUIRE_INT((int64_t)wanted_count, (int64_t)width * height * 4);
+    for (size_t at = 0; at < wanted_count; at++) {
+      int off = abs((int)ours[at] - (int)wanted[at]);
+      if (off > worst) worst = off;
+    }
+    int64_t tolerance = wherry_json_get_integer(json, check_format("cases/%zu/tolerance", i), 0);
+    if (!CHECK(worst <= tolerance)) printf("  %s: %d\n", text_of(json, i, "name"), worst);
+    CHECK_OK(wherry_image_free(made));
     CHECK_OK(wherry_image_free(image));
     CHECK_OK(wherry_compression_free(compression));
   }

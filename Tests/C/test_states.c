@@ -20,13 +20,15 @@ static const unsigned after_of_requests[] = {
                             BIT(CANCELLED),
     [WHERRY_STATE_CANCELLED] = 0};
 static const unsigned after_of_downloads[] = {
-    [WHERRY_STATE_QUEUED] = BIT(RUNNING) | BIT(PAUSED) | BIT(WAITING) | BIT(VERIFYING) |
+    /* It begins as QUEUED; told is that where others stand before it. */
+    [WHERRY_STATE_QUEUED] = BIT(QUEUED) | BIT(RUNNING) | BIT(PAUSED) | BIT(WAITING) | BIT(VERIFYING) |
                             BIT(RESTARTED) | BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_RUNNING] = BIT(PAUSED) | BIT(WAITING) | BIT(VERIFYING) | BIT(RESTARTED) |
                              BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_WAITING] = BIT(RUNNING) | BIT(PAUSED) | BIT(FAILED) | BIT(CANCELLED),
-    [WHERRY_STATE_PAUSED] = BIT(RUNNING) | BIT(WAITING) | BIT(VERIFYING) | BIT(FAILED) |
-                            BIT(CANCELLED),
+    /* A resumed one may have to wait for its turn. */
+    [WHERRY_STATE_PAUSED] = BIT(QUEUED) | BIT(RUNNING) | BIT(WAITING) | BIT(VERIFYING) |
+                            BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_RESTARTED] = BIT(RUNNING),
     /* Then it gets its name, or is fetched again. */
     [WHERRY_STATE_VERIFYING] = BIT(RUNNING) | BIT(FAILED) | BIT(CANCELLED),

@@ -201,3 +201,69 @@ def test_progress_as_json_comes_ten_times_a_second_at_most(server: Scope, tmp_pa
     records = [json.loads(line) for line in result.err.splitlines()]
     assert 2 <= len(records) <= 10 * seconds + 2
     assert records[-1]["completed"] == 6_000_000
+
+
+def test_D25_several_files_come_some_at_a_time_each_with_its_lines(server: Scope, tmp_path: pathlib.Path) -> None:
+    urls = [server.url(f"/bytes/{1000 + number}?seed={number + 1}&rate=4000") for number in range(6)]
+
+    result = wherry("download", *urls, "-d", tmp_path, "--max-active", "2", "-R")
+
+    assert result.status == 0 and result.out == b""
+    assert names(tmp_path) == [str(1000 + number) for number in range(6)]
+    for number in range(6):
+        file = tmp_path / str(1000 + number)
+        assert file.read_bytes() == pattern(number + 1, 1000 + number)
+        assert file.stat().st_mtime == 1_704_067_200  # D28: 2024-01-01, as the server says
+        assert f"{1000 + number}: " in result.err
+    assert server.steer("/_stats")["peak_requests"] == 2
+
+
+def test_of_several_files_one_that_fails_keeps_no_other_back(server: Scope, tmp_path: pathlib.Path) -> None:
+    urls = [server.url("/bytes/10"), server.url("/status/404"), server.url("/bytes/20?cut=5"), server.url("/bytes/30")]
+
+    result = wherry("download", *urls, "-d", tmp_path, "--retries", "0", "--json-output", "--progress", "none")
+
+    told = [json.loads(line) for line in result.text.splitlines()]
+    assert result.status == 3  # of the first that failed, as they stand in the command
+    assert sorted(each["file"] for each in told if each["ok"]) == [str(tmp_path / name) for name in ("10", "30")]
+    assert {each["url"]: (each["exit"], each["error"]["reason"]) for each in told if not each["ok"]} == {
+        urls[1]: (3, "http_status"), urls[2]: (4, "truncated")}
+    assert (tmp_path / "30").stat().st_size == 30
+    plain = wherry("download", *urls[:2], "-d", tmp_path)
+    assert plain.status == 7 and "10: exists: " in plain.err and "404: http_status: " in plain.err
+
+
+def test_DC_C03_ctrl_c_keeps_what_came_of_several_files(server: Scope, tmp_path: pathlib.Path) -> None:
+    urls = [server.url(f"/bytes/{size}?hold=300000&gate=go") for size in (1000001, 1000002, 1000003)]
+    command = start("download", *urls, "-d", tmp_path, "--max-active", "2", "--progress", "json",
+                    stderr=subprocess.PIPE)
+    assert command.stderr
+    came = set()
+    said = ""
+    for line in command.stderr:
+        said += line.decode()
+        record = json.loads(line)
+        if record["event"] == "progress" and record["completed"] > 0:
+            came.add(record["name"])
+        if len(came) == 2:
+            break
+
+    command.send_signal(signal.SIGINT)
+    said += command.communicate(timeout=GUARD)[1].decode()
+
+    assert command.returncode == 130
+    assert said.count(".part is kept") == 2 and said.endswith("wherry: interrupted\n")
+    assert len(server.requests()) == 2
+    server.steer("/_signal?gate=go")
+    result = wherry("download", *urls, "-d", tmp_path)
+    assert result.status == 0 and names(tmp_path) == ["1000001", "1000002", "1000003"]
+    assert (tmp_path / "1000002").read_bytes() == pattern(1, 1_000_002)
+    assert sum(field(told, "Range") is not None for told in server.requests()) == 2
+
+
+def test_several_urls_and_options_of_one_file_are_refused(server: Scope, tmp_path: pathlib.Path) -> None:
+    urls = [server.url("/bytes/10"), server.url("/bytes/20")]
+    for options in (["-o", tmp_path / "a"], ["--sha256", "ab" * 32], ["--max-active", "0"]):
+        refused = wherry("download", *urls, *options)
+        assert refused.status == 2 and refused.err != "", options
+    assert server.requests() == []

@@ -47,7 +47,9 @@ def test_manual_page_and_guide_say_what_the_command_says() -> None:
 def test_every_option_of_a_command_is_in_its_table_or_a_common_one() -> None:
     guide = (ROOT / "docs/cli.md").read_text()
     sections = dict(re.findall(r"^### (.+?)\n(.*?)(?=^### )", guide, re.MULTILINE | re.DOTALL))
-    common = "".join(text for title, text in sections.items() if title.endswith("options of all commands"))
+    common = "".join(
+        text for title, text in sections.items()
+        if title.endswith("options of all commands") or title.startswith("Options of jobs"))
     for name in ("--timeout", "--bearer", "--insecure", "--quiet", "--debug"):
         assert f"{name}" in common
     for command in ("upload", "download"):

@@ -83,7 +83,27 @@ def test_what_cannot_be_used_leaves_what_was_there(tmp_path: pathlib.Path) -> No
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.jpg", "text.jpg"]
 
 
+def test_subsampling_and_limits_are_as_asked(picture: pathlib.Path) -> None:
+    layers = {"420": (2, 2), "422": (2, 1), "444": (1, 1)}
+    for kind, sampling in layers.items():
+        source, out = picture.parent / "fine.jpg", picture.parent / "out.jpg"
+        with Image.open(picture) as plain:
+            plain.save(source, "JPEG", quality=95, subsampling=0)
+        assert wherry("image", source, out, "--quality", "0.5", "--subsampling", kind).status == 0
+        with Image.open(out) as made:
+            assert made.layer[0][1:3] == sampling  # type: ignore[attr-defined]
+
+    for limit in (["--max-pixels", "307199"], ["--max-memory", "1000", "--progressive"]):
+        refused = wherry("image", picture, picture.parent / "no.jpg", "--quality", "0.5", *limit)
+        assert refused.status == 8 and "image_too_large" in refused.err
+    assert not (picture.parent / "no.jpg").exists()
+    allowed = ["--max-pixels", "307200", "--max-memory", "99999999", "--deadline", "0", "--progressive"]
+    assert wherry("image", picture, picture.parent / "yes.jpg", "--quality", "0.5", *allowed).status == 0
+
+
 @pytest.mark.parametrize("arguments", [
+    ["a.jpg", "b.jpg", "--subsampling", "411"], ["a.jpg", "b.jpg", "--max-pixels", "0"],
+    ["a.jpg", "b.jpg", "--max-memory", "-1"], ["a.jpg", "b.jpg", "--deadline", "x"],
     [], ["a.jpg"], ["a.jpg", "b.jpg", "--info"], ["a.jpg", "b.jpg", "--quality", "50"],
     ["a.jpg", "b.jpg", "--max-bytes", "0"], ["a.jpg", "b.jpg", "--background", "red"],
     ["a.jpg", "b.jpg", "--metadata", "some"]])

@@ -115,3 +115,22 @@ def test_control_characters_of_a_header_do_not_reach_the_terminal(server: Scope)
     _, text = on_terminal("head", server.url("/bytes/1?header=X-Odd:a%C2%9Bb"), TERM="dumb")
 
     assert "X-Odd: a\\x9bb" in text
+
+
+def test_several_downloads_have_a_bar_each(server: Scope, tmp_path: pathlib.Path) -> None:
+    def look(text: str) -> None:
+        if has_both(text):
+            server.steer("/_signal?gate=fast")
+
+    def has_both(text: str) -> bool:
+        """Whether two bars stood below each other."""
+        screens = re.split(r"\r\x1b\[\d+A\x1b\[J|\r\x1b\[2K", text)
+        return any("4000001" in s and "4000002" in s and s.count("%") == 2 for s in screens)
+
+    urls = [server.url(f"/bytes/{size}?rate=100000&hold_at=3999999&gate=fast") for size in (4000001, 4000002)]
+    status, text = on_terminal("download", *urls, "-d", tmp_path, columns=90, look=look)
+
+    assert status == 0 and has_both(text)
+    plain = re.sub(r"\x1b\[[0-9;]*[mKAJ]", "", text).splitlines()
+    assert [line for line in plain if line.startswith("\u2713")] or "\u2713 " in text
+    assert text.endswith("\n") and text.count("\u2713") == 2

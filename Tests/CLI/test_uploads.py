@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import pathlib
 from typing import Any
@@ -25,8 +27,6 @@ def pictures(tmp_path: pathlib.Path) -> list[pathlib.Path]:
 
 def saved(server: Scope, file: dict[str, Any]) -> Image.Image:
     """The picture as the server has it, found by its digest."""
-    import hashlib
-
     for path in pathlib.Path(server.facts["saved"]).rglob("*"):
         if path.is_file():
             data = path.read_bytes()
@@ -125,3 +125,32 @@ def test_pictures_go_one_by_one_and_fail_alone(
     assert skipped.status == 0
     assert [picture.get("error") for picture in skipped.json["pictures"]].count("bad_image") == 1
     assert len(skipped.json["json"]["files"]) == 1
+
+
+def test_U12_U24_part_headers_names_and_digests_are_sent_as_asked(
+    server: Scope, pictures: list[pathlib.Path]
+) -> None:
+    named = pictures[0].rename(pictures[0].with_name('a"b 天.jpg'))
+
+    result = wherry(
+        "upload", server.url("/echo"), named, "--part-header", "X-Album: Ferien", "--extended-names",
+        "--part-digests", "sha256", "--body-digest", "md5")
+
+    told = result.json
+    (part,) = told["parts"]
+    fields = dict(part["headers"])
+    digest = base64.b64encode(bytes.fromhex(part["sha256"])).decode()
+    assert fields["X-Album"] == "Ferien" and fields["Content-Digest"] == f"sha-256=:{digest}:"
+    assert "filename*=UTF-8''a%22b%20%E5%A4%A9.jpg" in fields["Content-Disposition"]
+    body = base64.b64decode(told["body"])
+    assert dict(told["headers"])["Content-MD5"] == base64.b64encode(hashlib.md5(body).digest()).decode()
+
+    sent = wherry("post", server.url("/echo"), "--data", "@" + str(named), "--body-digest", "sha512").json
+    whole = base64.b64encode(hashlib.sha512(named.read_bytes()).digest()).decode()
+    assert dict(sent["headers"])["Content-Digest"] == f"sha-512=:{whole}:"
+
+
+def test_limits_of_pictures_hold_for_uploads_too(server: Scope, pictures: list[pathlib.Path]) -> None:
+    result = wherry("upload", server.url("/upload-photo"), pictures[0], "--max-pixels", "1000")
+
+    assert result.status == 8 and "image_too_large" in result.err and server.requests() == []

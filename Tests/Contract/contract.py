@@ -174,7 +174,10 @@ class Contract:
         for name, value in vars(codes).items():
             if re.fullmatch(r"[A-Z][A-Z0-9_]*", name) and isinstance(value, int):
                 self.equal(f"_codes.{name}", constants.get(f"WHERRY_{name}"), value)
-        for table, prefix in ((codes.STATES, "WHERRY_STATE_"), (codes.KINDS, "WHERRY_TRANSFER_")):
+        for table, prefix in (
+            (codes.STATES, "WHERRY_STATE_"), (codes.KINDS, "WHERRY_TRANSFER_"),
+            (codes.LOG_EVENTS, "WHERRY_LOG_EVENT_"),
+        ):
             known = {n[len(prefix):].lower(): v for n, v in constants.items() if n.startswith(prefix)}
             self.equal(prefix, known, {word: number for number, word in table.items()})
 

@@ -11,6 +11,7 @@ import http.client
 import json
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import unittest
@@ -235,6 +236,43 @@ class Basics(ServerCase):
 
         self.assertEqual((first.status, wrong.status, offset), (204, 409, "5"))
         self.assertEqual(self.json(where)["sha256"], hashlib.sha256(b"0123456789").hexdigest())
+
+
+class AuthorityCase(unittest.TestCase):
+    """What Python's own TLS thinks of the certificates, where it has a mind of its own."""
+
+    def test_the_name_tells_the_certificate_and_failed_handshakes_an_alert(self) -> None:
+        command = [sys.executable, "-m", "wherry_testserver.authority"]
+        process = subprocess.Popen(
+            command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert process.stdin is not None and process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        ca = os.path.join(told["folder"], "ca.pem")
+
+        def fault(host: str, port: str = "tls_port") -> str:
+            context = ssl.create_default_context(cafile=ca)
+            try:
+                with socket.create_connection(("127.0.0.1", told[port]), 60) as plain:
+                    with context.wrap_socket(plain, server_hostname=f"{host}.localhost") as secure:
+                        secure.sendall(b"GET /echo HTTP/1.0\r\n\r\n")
+                        return secure.recv(12).decode()
+            except ssl.SSLError as error:
+                return str(error)
+
+        for host, words in (
+            ("good", "HTTP/1.1 200"), ("chained", "HTTP/1.1 200"), ("renewed", "HTTP/1.1 200"),
+            ("expired", "expired"), ("not-yet", "not yet valid"), ("wrong-name", "mismatch"),
+            ("self-signed", "self-signed"), ("missing-intermediate", "unable to get local issuer"),
+            ("narrow", "permitted subtree"), ("wrong-usage", "purpose"),
+        ):  # fmt: skip
+            self.assertIn(words, fault(host), host)
+        self.assertIn("alert protocol version", fault("good", "tls11_port"))
+        self.assertIn("certificate required", fault("good", "client_port"))
+        process.stdin.close()
+        self.assertEqual(process.wait(60), 0)
+        self.assertFalse(os.path.exists(told["folder"]))
+        process.stdout.close()
 
 
 def _hex(text: str) -> str:

@@ -35,3 +35,7 @@ class LibraryHook(BuildHookInterface[Any]):
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"  # ctypes: every Python 3 can use it
         build_data["force_include"][os.path.realpath(library)] = "wherry/_lib/libwherry.so.0"
+        # What carries background jobs out; it looks for the library beside itself.
+        agent = os.path.join(os.path.dirname(os.path.abspath(library)), "wherry-agent")
+        if os.path.isfile(agent):
+            build_data["force_include"][agent] = "wherry/_lib/wherry-agent"

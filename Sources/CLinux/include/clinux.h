@@ -69,4 +69,120 @@ int clinux_file_system(int descriptor, uint64_t *out_magic);
  * a symbolic link or "..". The descriptor, or -1 and errno. */
 int clinux_open_below(int directory, const char *path);
 
+/* Processes and local sockets. */
+
+/* Starts a program in a session of its own and in "/", with every signal at its default and none
+ * blocked. Standard input, output and error are /dev/null; `ready`, unless it is -1, becomes
+ * descriptor 3; no other descriptor is handed on. 0 or the errno. */
+int clinux_spawn_detached(const char *path, char *const *arguments, char *const *environment,
+    int ready, int32_t *out_process);
+
+/* Waits until a child of ours is gone, unless somebody else did. */
+void clinux_wait_child(int32_t process);
+
+/* A pipe, close-on-exec. 0 or the errno. */
+int clinux_pipe(int *out_read, int *out_write);
+
+/* A stream socket of the file system, close-on-exec and non-blocking: listening under a new name of
+ * mode 0600, or connected to one. The descriptor, or -1 and errno. */
+int clinux_listen(const char *path);
+int clinux_connect(const char *path);
+int clinux_accept(int descriptor);
+
+/* The user whose process made the other end. 0 or the errno. */
+int clinux_peer_user(int descriptor, uint32_t *out_user);
+
+/* As send(2) without SIGPIPE, and recv(2); an interrupted call is repeated. */
+int64_t clinux_send(int descriptor, const void *bytes, uint64_t count);
+int64_t clinux_receive(int descriptor, void *bytes, uint64_t count);
+
+/* Blocks SIGTERM, SIGINT and SIGHUP in the calling thread, and ignores SIGPIPE and SIGXFSZ in the
+ * process; the descriptor is readable when one of the former came. -1 and errno. */
+int clinux_end_signals(void);
+
+/* Makes standard error the open file. 0 or the errno. */
+int clinux_redirect_error(int descriptor);
+
+/* The file that this code was loaded from. 0 or the errno. */
+int clinux_own_file(char *buffer, uint64_t capacity);
+
+/* A variable of the environment, NULL in a program that runs with rights of its own. */
+const char *clinux_secure_variable(const char *name);
+
+/* TLS. libcurl tells little of a certificate that it refuses, and knows no anchors beside its own:
+ * these look over OpenSSL's shoulder. */
+
+enum { CLINUX_PEER_NAME = 512, CLINUX_PEER_LEAF = 16384 };
+
+/* What was found of a peer's chain. Lives for the call that tells it. */
+typedef struct clinux_peer {
+  int error;        /* X509_V_ERR_*; 0 where the chain is good */
+  int is_unpinned;  /* the chain ends at none of the watch's anchors */
+  const char *text; /* OpenSSL's words for the error */
+  /* Of the certificate to blame, the peer's own where none is: "/CN=localhost", escaped. */
+  char subject[CLINUX_PEER_NAME], issuer[CLINUX_PEER_NAME];
+  char leaf_subject[CLINUX_PEER_NAME];
+  const uint8_t *leaf; /* DER of the peer's own certificate; NULL where it is larger than LEAF */
+  uint64_t leaf_bytes;
+} clinux_peer;
+
+typedef struct clinux_peer_watch {
+  void (*told)(void *context, const clinux_peer *peer);
+  void *context;
+  const uint8_t *anchors; /* DER certificates, one of which the chain must lead to; or NULL */
+  uint64_t anchor_bytes;
+  int only_anchors; /* nothing but that counts: neither the system's roots nor a CA file */
+  int only_reports; /* a chain that does not is told of, and goes on */
+} clinux_peer_watch;
+
+/* Whether libcurl speaks TLS by an OpenSSL whose functions can be found. */
+int clinux_peer_is_available(void);
+
+/* Has OpenSSL tell of the chain, given libcurl's SSL_CTX; weak keys and digests are refused from
+ * then on, whatever the system's settings. The watch must outlive every connection of the context.
+ * 0, and nothing has changed, where it is not available. */
+int clinux_peer_watch_start(void *context, const clinux_peer_watch *watch);
+
+/* Networks, as the kernel tells of them over netlink sockets. */
+
+/* A socket that is readable when links, addresses, routes or rules of routing have changed, IPv4 and
+ * IPv6; close-on-exec, non-blocking; -1 and errno. */
+int clinux_network_watch(void);
+/* Reads away what waits there. 1: something has changed; 0: nothing; -1 and errno. */
+int clinux_network_drain(int socket);
+
+enum {
+  CLINUX_LINK_UP = 1,      /* switched on */
+  CLINUX_LINK_CARRIER = 2, /* and something is at its other end */
+  CLINUX_LINK_LOOPBACK = 4
+};
+
+typedef struct clinux_link {
+  int32_t index;
+  uint32_t flags;    /* CLINUX_LINK_* */
+  uint32_t hardware; /* ARPHRD_* */
+  char name[16];
+  char driver[16]; /* "tun", "wireguard"; "" where the kernel names none */
+} clinux_link;
+
+/* The link with that index: 0 or an errno. */
+int clinux_link_at(int32_t index, clinux_link *out);
+/* Every link: fills the first `capacity`. How many there are, or -1 and errno. */
+int clinux_links(clinux_link *links, int capacity);
+
+enum {
+  CLINUX_ROUTE_LOCAL = 1,  /* the address is one of this machine */
+  CLINUX_ROUTE_DOWN = 2,   /* nothing is at the other end of the link */
+  CLINUX_ROUTE_SOURCE = 4 /* there is an address to send from */
+};
+
+typedef struct clinux_route {
+  int32_t link; /* its index */
+  uint32_t flags; /* CLINUX_ROUTE_* */
+} clinux_route;
+
+/* Which way packets to an address of 4 or 16 bytes in network order would go. `scope` is the index
+ * of the link that a link-local address means, or 0. 0 or an errno, ENETUNREACH for no way. */
+int clinux_route_to(const uint8_t *address, int32_t size, int32_t scope, clinux_route *out);
+
 #endif

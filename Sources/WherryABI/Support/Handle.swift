@@ -9,6 +9,10 @@ enum HandleKind: UInt {
     case config = 1
     case client, queue, request, transfer, response, event, error, list, image
     case compression, json, stub
+    case mapping, endpoint, pager
+    case session
+    case reachability = 20
+    case sse = 21
 }
 
 /// An object that C may hold.

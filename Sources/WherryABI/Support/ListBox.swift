@@ -13,6 +13,8 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
         case images([wherry_image_row])
         case partials([wherry_partial_row])
         case entries([wherry_entry_row])
+        case cookies([wherry_cookie_row])
+        case jobs([wherry_job_row])
     }
 
     let rows: Rows
@@ -45,9 +47,21 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
         responses = []
     }
 
+    init(cookies: [Cookie]) {
+        let texts = texts
+        rows = .cookies(cookies.map { wherry_cookie_row($0, texts) })
+        responses = []
+    }
+
     init(entries: [ResponseCache.Entry]) {
         let texts = texts
         rows = .entries(entries.map { wherry_entry_row($0, texts) })
+        responses = []
+    }
+
+    init(jobs: [BackgroundJob]) {
+        let texts = texts
+        rows = .jobs(jobs.map { wherry_job_row($0, texts) })
         responses = []
     }
 
@@ -57,6 +71,8 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
         case .images(let rows): rows.count
         case .partials(let rows): rows.count
         case .entries(let rows): rows.count
+        case .cookies(let rows): rows.count
+        case .jobs(let rows): rows.count
         }
     }
 }
@@ -105,6 +121,42 @@ extension wherry_entry_row {
         body_bytes = entry.bodyBytes
         http_code = Int32(truncatingIfNeeded: entry.status)
         store = Int32(bitPattern: entry.store.rawValue)
+    }
+}
+
+extension wherry_job_row {
+    init(_ job: BackgroundJob, _ texts: TextStore) {
+        self.init()
+        job_id = texts.lend(job.id)
+        url = texts.lend(job.url)
+        path = texts.lend(job.path)
+        tag = texts.lend(job.tag)
+        done_bytes = job.progress.completed
+        expected_bytes = job.progress.total ?? -1
+        started_at_ms = Int64(job.startedAt * 1000)
+        retry_at_ms = job.retryAt.map { Int64($0 * 1000) } ?? -1
+        kind = job.kind.rawValue
+        state = job.state.rawValue
+        reason = job.reason.flatMap { ErrorReason(rawValue: $0) }.flatMap { ReasonText.of($0) }
+        http_code = Int32(clamping: job.response?.status ?? job.error?.httpStatus ?? 0)
+        if let error = job.error {
+            status = error.code.rawValue
+            message = texts.lend(error.message)
+        }
+    }
+}
+
+extension wherry_cookie_row {
+    init(_ cookie: Cookie, _ texts: TextStore) {
+        self.init()
+        name = texts.lend(cookie.name)
+        value = texts.lend(cookie.value)
+        domain = texts.lend(cookie.domain)
+        path = texts.lend(cookie.path)
+        expires_s = cookie.expires ?? -1
+        host_only = cookie.isHostOnly ? 1 : 0
+        secure = cookie.isSecure ? 1 : 0
+        http_only = cookie.isHTTPOnly ? 1 : 0
     }
 }
 

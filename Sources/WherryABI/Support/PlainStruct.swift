@@ -19,7 +19,12 @@ extension wherry_image_row: PlainStruct {}
 extension wherry_image_info: PlainStruct {}
 extension wherry_partial_row: PlainStruct {}
 extension wherry_entry_row: PlainStruct {}
+extension wherry_cookie_row: PlainStruct {}
+extension wherry_job_row: PlainStruct {}
 extension wherry_cache_usage: PlainStruct {}
+extension wherry_timing: PlainStruct {}
+extension wherry_log_record: PlainStruct {}
+extension wherry_counters: PlainStruct {}
 
 /// The size of a caller's struct, checked: it may be smaller or larger than ours, but not absurd.
 func checkedSize(_ size: Int, atLeast least: Int = MemoryLayout<Int>.size) throws(WherryError)

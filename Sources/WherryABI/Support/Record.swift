@@ -71,6 +71,15 @@ extension wherry_record {
         transfer_id = event.transfer?.id ?? 0
         kind = event.kind
         expected_bytes = -1
+        if let log = event.log {
+            set(log.record, log.text)
+            return
+        }
+        if let news = event.news {
+            detail = Int64(news.status.rawValue)
+            expected_bytes = Int64(news.old.rawValue)
+            reason = ReachWords.pointer(news.interface)
+        }
         guard let content = event.event else { return }
         if case .done(let outcome) = content {
             set(outcome)
@@ -99,6 +108,14 @@ extension wherry_record {
             expected_bytes = image.originalBytes
         case .state, .decision, .done: break
         }
+    }
+
+    private mutating func set(_ record: LogRecord, _ text: Bytes) {
+        transfer_id = record.transferID
+        detail = Int64(record.level.rawValue)
+        http_code = Int32(truncatingIfNeeded: record.status)
+        reason = ReasonText.of(record.error?.reasonWord)
+        set(body: text)
     }
 
     /// The most frequent one, looked at once.
@@ -136,7 +153,8 @@ extension wherry_record {
 extension QueueEvent {
     /// wherry_event_kind.
     var kind: Int32 {
-        guard let event else { return 0 }
+        if log != nil { return 11 }
+        guard let event else { return news == nil ? 0 : 10 }
         return switch event {
         case .progress: 1
         case .head: 2
@@ -177,7 +195,10 @@ extension TransferEvent {
         case .done(let outcome): outcome.response
         case .decision(let decision):
             switch decision.kind {
-            case .redirect(let response, _), .store(let response): response
+            case .redirect(let response, _), .store(let response), .token(let response),
+                .credentials(let response, _, _, _):
+                response
+            case .retry(let error, _): error.response
             case .adapt: nil
             }
         default: nil
@@ -189,6 +210,8 @@ extension TransferEvent {
         switch self {
         case .done(let outcome): outcome.error
         case .image(let image): image.error
+        case .decision(let decision):
+            if case .retry(let error, _) = decision.kind { error } else { nil }
         case .state(let state, let reason?):
             WherryError(reason, "The transfer is \(state) now: \(reason.rawValue)")
         default: nil
@@ -200,7 +223,11 @@ extension TransferEvent {
         case .image(let image): image.fileName
         case .done(let outcome): outcome.path
         case .decision(let decision):
-            if case .redirect(_, let target) = decision.kind { target } else { nil }
+            switch decision.kind {
+            case .redirect(_, let target): target
+            case .credentials(_, let realm, _, _): realm
+            case .adapt, .retry, .store, .token: nil
+            }
         default: nil
         }
     }

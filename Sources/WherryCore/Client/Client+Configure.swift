@@ -21,6 +21,9 @@ extension Client {
         guard changed.stub == nil else {
             throw WherryError(.badOption, "Only a new client can be given a stub server")
         }
+        guard after.trustLists == before.trustLists else {
+            throw WherryError(.badOption, "Only a new client can have another policy of trust")
+        }
         let options = Option.allCases.filter { after.options[$0] != before.options[$0] }
         for option in options { try option.check(after.options[option], in: .live) }
         let texts = TextOption.allCases.filter { after.texts[$0] != before.texts[$0] }
@@ -31,7 +34,9 @@ extension Client {
             for option in texts { values.texts[option] = after.texts[option] }
             if after.bases != before.bases { values.bases = after.bases }
             if after.headers != before.headers { values.headers = after.headers }
+            if after.secretNames != before.secretNames { values.secretNames = after.secretNames }
             if after.parameters != before.parameters { values.parameters = after.parameters }
+            if after.credentials != before.credentials { values.credentials = after.credentials }
         }
         takeOver(options)
     }

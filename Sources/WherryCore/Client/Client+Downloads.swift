@@ -20,6 +20,19 @@ extension Client {
         _ request: Request, to path: String, observer: any TransferObserver, userData: UInt = 0,
         willBegin: (Transfer) -> Void = { _ in }
     ) throws(WherryError) -> Transfer {
+        do {
+            return try beginDownload(
+                request, to: path, observer: observer, userData: userData, willBegin: willBegin)
+        } catch {
+            noteRefused(error, request)
+            throw error
+        }
+    }
+
+    private func beginDownload(
+        _ request: Request, to path: String, observer: any TransferObserver, userData: UInt,
+        willBegin: (Transfer) -> Void
+    ) throws(WherryError) -> Transfer {
         let settings = settings
         for value in request.overrides { try value.option.check(value.value, in: .request) }
         try request.checkFields()
@@ -62,7 +75,8 @@ extension Client {
         return transfer
     }
 
-    private static func target(
+    /// Looks at the place of the file to be, without any traffic.
+    static func target(
         _ path: String, url: HTTPURL, options: OptionTable, policy: DownloadPolicy
     ) throws(WherryError) -> DownloadTarget {
         let existing: DownloadTarget.Existing =
@@ -166,7 +180,7 @@ extension DownloadPolicy {
     init(_ request: Request, _ options: OptionTable) {
         self.init()
         isResumable = options[.resume] == 1
-        retries = Int(options[.maxRetries])
+        retries = options[.maxRetries] < 0 ? 5 : Int(options[.maxRetries])
         segments = Int(options[.segments])
         // Others want to ask that host something too.
         mostSegments = Int(max(1, min(mostSegments, Int(clamping: options[.maxPerHost]) - 1)))
@@ -179,8 +193,10 @@ extension DownloadPolicy {
             case 2: .full
             default: .checkpoint
             }
+        keepsServerTime = options[.keepServerTime] == 1
         mirrors = request.mirrors.count
         expected = request.expectedDigest.flatMap(DownloadDigest.init)
         computed = request.computedDigest
+        creationMask = request.creationMask
     }
 }

@@ -14,6 +14,7 @@ public final class Client: Sendable {
     package let workers: WorkerPool
     package let pool = TransferPool()
     package let downloads = DownloadRegistry()
+    package let queue: DownloadQueue
     /// What all downloads together may receive.
     let downloadLimit: SpeedLimit
     private let current: Lock<ClientSettings>
@@ -21,7 +22,21 @@ public final class Client: Sendable {
     private let known = Lock<HTTPURL?>(nil)
     private let storage: StorageFolder
     package let caches: ClientCaches
-    private let debugging = Atomic(false)
+    let retryBudget = Lock(RetryBudget())
+    let tokens = TokenRefresh()
+    /// What servers have asked this client to send back, on every hop of every request.
+    public let cookies: CookieJar
+    /// What servers said about Digest.
+    package let auth = AuthMemory()
+    /// Where the client tells what happens.
+    package let log = ClientLog()
+    package let counters = CounterTable()
+    private let isOver = Atomic(false)
+    /// Watches any network for this client and for its program; it runs once it is started or waited
+    /// for. One for as long as the client lives.
+    public let reachability = Reachability.anywhere()
+    /// Tells of the networks; `nil` with a stub, which needs none.
+    let networks: ReachabilityCenter?
     /// What the face of a language keeps with its clients.
     package let extras = Lock<(any Sendable)?>(nil)
 
@@ -39,26 +54,30 @@ public final class Client: Sendable {
     public init(_ configuration: Configuration) throws(WherryError) {
         try configuration.check()
         let settings = try ClientSettings(configuration.values)
+        networks = configuration.stub == nil ? configuration.networks ?? .shared : nil
         if let stub = configuration.stub {
             transport = StubTransport(sharing: stub)
         } else {
-            do {
-                if let file = configuration.caFile { try File.checkReadable(file) }
+            let options = try configuration.transport(base: settings.base)
+            do throws(SystemError) {
                 transport = try CurlTransport(
-                    configuration.transport, clock: configuration.clock)
+                    options, clock: configuration.clock, report: ClientLog.reportPins)
             } catch {
                 throw WherryError(error)
             }
         }
+        cookies = CookieJar(clock: transport.clock)
         downloadLimit = SpeedLimit(rate: settings.options[.maxDownloadSpeed])
+        queue = DownloadQueue(limit: settings.options[.maxDownloads])
         workers = WorkerPool()
         current = Lock(settings)
         storage = StorageFolder(
             name: configuration.storageName, directory: configuration.storageDirectory)
         caches = ClientCaches(
             folder: storage, workers: workers, clock: transport.clock, options: settings.options)
-        debugging.store(configuration.isDebugging, ordering: .relaxed)
-        if configuration.isInsecure { DebugLog.warnInsecure() }
+        log.followEnvironment(workers)
+        log.setDebugging(configuration.isDebugging)
+        ClientLog.warn(of: configuration.trust)
     }
 
     deinit { close() }
@@ -66,8 +85,10 @@ public final class Client: Sendable {
     // MARK: Settings
 
     package var settings: ClientSettings { current.withLock { $0 } }
-    /// Looked at by every transfer as it ends, so that the switch counts at once (C7).
-    package var isDebugging: Bool { debugging.load(ordering: .relaxed) }
+    /// Whether somebody is told everything, from this moment on (C7).
+    package var isDebugging: Bool { log.isOn(.debug) }
+    /// Whether what happens on the way is to be told or counted.
+    var isWatched: Bool { log.isOn(.error) }
 
     /// Changes settings for transfers started afterwards; those under way keep theirs.
     package func update(
@@ -90,7 +111,7 @@ public final class Client: Sendable {
     func takeOver(_ changed: [Option]) {
         let options = settings.options
         if changed.contains(.debug) {
-            debugging.store(options[.debug] == 1, ordering: .relaxed)
+            log.setDebugging(options[.debug] == 1)
         }
         if changed.contains(.maxPerHost) || changed.contains(.maxConnections) {
             transport.setConnectionLimits(
@@ -101,6 +122,7 @@ public final class Client: Sendable {
             // Those that are held look again.
             transport.schedule(at: transport.clock.now()) {}
         }
+        if changed.contains(.maxDownloads) { queue.setLimit(options[.maxDownloads]) }
         if changed.contains(.cacheMaxBytes) || changed.contains(.cacheMemoryBytes) {
             caches.setLimits(options)
         }
@@ -146,6 +168,15 @@ public final class Client: Sendable {
     public func setBearerToken(_ token: String?) throws(WherryError) {
         try set(.bearerToken, token)
     }
+    /// The user name and password of later requests to one origin; `nil` sends none.
+    ///
+    /// - Parameter origin: "https://host:port", or any URL there; `nil`, the default, is whichever
+    ///   origin a request names, and never one that a redirect leads to.
+    public func setCredentials(
+        _ credentials: Credentials?, for origin: String? = nil
+    ) throws(WherryError) {
+        try update { values throws(WherryError) in values.credentials[origin ?? ""] = credentials }
+    }
     /// Whether what happens is written to standard error, from now on.
     public func setDebugging(_ on: Bool) throws(WherryError) { try set(.debug, on ? 1 : 0) }
     /// The longest silence of later transfers; zero is no limit.
@@ -159,6 +190,11 @@ public final class Client: Sendable {
     /// What all downloads together receive at most in a second; 0 is no limit. It counts at once.
     public func setMaxDownloadBytesPerSecond(_ limit: Int64) throws(WherryError) {
         try set(.maxDownloadSpeed, limit)
+    }
+    /// How many downloads run at once; the others wait for their turn. 0 is no limit. It counts at
+    /// once, but those that run go on.
+    public func setMaxDownloads(_ count: Int) throws(WherryError) {
+        try set(.maxDownloads, Int64(count))
     }
     /// Connections to one origin, at least 1, from now on.
     public func setMaxPerHost(_ count: Int) throws(WherryError) {
@@ -190,10 +226,15 @@ public final class Client: Sendable {
         _ request: Request, observer: any TransferObserver, userData: UInt = 0,
         willBegin: (Transfer) -> Void = { _ in }
     ) throws(WherryError) -> Transfer {
-        let transfer: Transfer = try makeTransfer(
-            request, settings: settings, observer: observer, userData: userData)
-        try start(transfer, willBegin: willBegin)
-        return transfer
+        do {
+            let transfer: Transfer = try makeTransfer(
+                request, settings: settings, observer: observer, userData: userData)
+            try start(transfer, willBegin: willBegin)
+            return transfer
+        } catch {
+            noteRefused(error, request)
+            throw error
+        }
     }
 
     /// Enters a transfer into the pool and sets it going.
@@ -208,7 +249,7 @@ public final class Client: Sendable {
             throw error
         }
         willBegin(transfer)
-        if transfer.settings.options[.debug] == 1 { DebugLog.started(transfer) }
+        counters.count(transfer.origin) { $0.started += 1 }
         transfer.begin(wake: transfer.observer.wake)
     }
 
@@ -224,6 +265,11 @@ public final class Client: Sendable {
         guard !request.isStreamed else {
             throw WherryError(
                 .badArgument, "The answers to several requests cannot be streamed as one")
+        }
+        guard !request.isWritten else {
+            throw WherryError(
+                .badArgument,
+                "A part that is written while it is sent can go with one request only, and these are several")
         }
         return SeparateUpload(
             request, parts, client: self, settings: settings, options: made.options,
@@ -255,18 +301,22 @@ public final class Client: Sendable {
         var kind = Transfer.Kind.request
         switch request.body {
         case .stream(let length, let type):
-            let streamed = StreamedBody(length: length)
+            let isRewindable = options[.rewindableBody] == 1
+            let streamed = StreamedBody(length: length, isRewindable: isRewindable)
             stream = streamed
-            body = PreparedBody(.source(streamed), contentType: type, isReplayable: false)
-        case .multipart:
+            body = PreparedBody(
+                .source(streamed), contentType: type, isReplayable: isRewindable)
+        case .multipart(let parts):
             kind = .upload
+            stream = try UploadEngine.stream(for: parts)
             if !request.hasImages { fallthrough }
             try UploadEngine.check(request)
         default:
             body = try UploadEngine.body(
                 of: request, method: method, settings: settings, options: options,
-                workers: workers)
+                workers: workers, stream: stream)
         }
+        try BodyDigest.check(request, options)
         let transfer = RequestTransfer(
             kind, request, method: method, url: url, body: body, stream: stream,
             caching: try transferCaching(request, method: method, settings: settings),
@@ -303,7 +353,7 @@ public final class Client: Sendable {
             throw WherryError(
                 .needsQueue, "A streamed body or a decision needs somebody to read its events")
         }
-        if case .stream = request.body {
+        if request.isWritten {
             throw WherryError(
                 .needsQueue, "A body that is handed over while it is sent needs a reader of events")
         }
@@ -334,13 +384,19 @@ public final class Client: Sendable {
 
     /// Cancels those that match now. Returns how many.
     @discardableResult
-    public func cancel(_ match: TransferMatch = .all) -> Int { apply(match) { $0.cancel() } }
+    public func cancel(_ match: TransferMatch = .all) -> Int {
+        apply(match, "cancel") { $0.cancel() }
+    }
     /// Pauses those that match now. Returns how many.
     @discardableResult
-    public func pause(_ match: TransferMatch = .all) -> Int { apply(match) { $0.pause() } }
+    public func pause(_ match: TransferMatch = .all) -> Int {
+        apply(match, "suspend") { $0.pause() }
+    }
     /// Resumes those that match now. Returns how many.
     @discardableResult
-    public func resume(_ match: TransferMatch = .all) -> Int { apply(match) { $0.resume() } }
+    public func resume(_ match: TransferMatch = .all) -> Int {
+        apply(match, "resume") { $0.resume() }
+    }
     /// Cancels, and deletes the partial files of downloads; by path and URL also those that no
     /// transfer is at.
     @discardableResult
@@ -348,13 +404,16 @@ public final class Client: Sendable {
         let found = transfers(match)
         // First, while what they are at is held by them; afterwards it may just have been let go.
         let idle = discardPartials(match, apartFrom: Set(found.compactMap(\.path)))
-        for transfer in found { transfer.discard() }
+        queue.holding { for transfer in found { transfer.discard() } }
         return found.count + idle
     }
 
-    private func apply(_ match: TransferMatch, _ verb: (Transfer) -> Void) -> Int {
+    private func apply(
+        _ match: TransferMatch, _ name: String, _ verb: (Transfer) -> Void
+    ) -> Int {
         let found = transfers(match)
-        for transfer in found { verb(transfer) }
+        if found.isEmpty { noteNothing(to: name, match) }
+        queue.holding { for transfer in found { verb(transfer) } }
         return found.count
     }
 
@@ -367,9 +426,16 @@ public final class Client: Sendable {
         return pool.wait(timeout: nanoseconds, predicate(match))
     }
 
-    /// The sum over those that match and have not ended, so it goes down when one ends; the total
-    /// is unknown if one of them is.
+    /// The sum over those that match and have not ended; the total is unknown if one of them is.
+    ///
+    /// Of a tag, those that have ended stay in it, so that it never goes back when one ends: the
+    /// group of a tag begins with the first transfer that starts while none is under way, and is
+    /// remembered until then, or until 256 others have ended. What a failed or cancelled one lacks
+    /// stays missing, unless a download of the same path takes its place.
+    ///
+    /// - Returns: the sum, and how many it is of.
     public func progress(_ match: TransferMatch = .all) -> (progress: Progress, count: Int) {
+        if case .tag(let tag) = match { return pool.progress(ofGroup: tag) }
         let found = transfers(match)
         return (Progress(sumOf: found.map(\.progress)), found.count)
     }
@@ -409,11 +475,17 @@ public final class Client: Sendable {
     /// is left, when it returns.
     public func close() {
         pool.close()
-        cancel()
+        queue.close()
+        queue.holding { for transfer in transfers() { transfer.cancel() } }
+        reachability.stop()
         let mayWait = transport.close()
         caches.close()
         workers.close()
         // What other threads are just starting, and what one carries out for a download just now.
         if mayWait { _ = pool.wait(timeout: nil) { _ in true } }
+        if !isOver.exchange(true, ordering: .relaxed) {
+            note(.info, .closed, [.everybody("Client closed")])
+        }
+        log.flush()
     }
 }

@@ -15,7 +15,13 @@ package final class ClientSettings: Sendable {
         package var bases: [String: String] = [:]
         package var headers = Headers()
         package var parameters = JSONObject()
+        /// By origin; under "" those for whichever origin a request names.
+        package var credentials: [String: Credentials] = [:]
         package var decisions: DecisionSet = []
+        /// The lists of the policy of trust; the rest of it is among options and texts.
+        package var trustLists = TrustPolicy()
+        /// Names that are secret in logs beside those that always are.
+        package var secretNames: Set<String> = []
 
         package init() {}
     }
@@ -24,27 +30,57 @@ package final class ClientSettings: Sendable {
     /// The base, with the slash that the joining rule adds; `nil` where there is none.
     package let base: HTTPURL?
     private let bases: [String: HTTPURL]
+    /// By origin, as ``WherryTransport/Origin`` writes it.
+    private let credentials: [String: Credentials]
     /// The fields of every request that does not override one. Accept, User-Agent and
     /// Accept-Encoding are not among them: the transport writes those.
     package let fields: [Headers.Field]
     package let headerList: HeaderList
     package let userAgent: String
+    /// What logs leave out.
+    package let secrets: Secrets
     /// The fields of the last request that had none of its own, and which codings it asked for.
     private let plainFields = Lock<(decoding: ContentDecoding, fields: SentFields)?>(nil)
 
     package init(_ values: Values) throws(WherryError) {
         self.values = values
+        secrets = Secrets(values.secretNames)
         userAgent = values.texts[.userAgent] ?? Self.defaultUserAgent
         base = try values.texts[.baseURL].map(Self.parseBase)
         var bases: [String: HTTPURL] = [:]
         for (name, text) in values.bases { bases[name] = try Self.parseBase(text) }
         self.bases = bases
+        try Self.checkTrust(values, base, bases)
+        var credentials: [String: Credentials] = [:]
+        for (origin, known) in values.credentials {
+            try known.check()
+            credentials[try origin.isEmpty ? "" : Self.origin(origin).text] = known
+        }
+        self.credentials = credentials
         var fields = values.headers
         for field in Self.builtIn(values) where !fields.contains(field.name) {
             fields.set(field.name, field.value)
         }
         self.fields = fields.fields
         headerList = HeaderList(fields.fields.map { ($0.name, $0.value) })
+    }
+
+    /// A base that can only fail, by the client's own policy of trust, is an error at once (S5).
+    private static func checkTrust(
+        _ values: Values, _ base: HTTPURL?, _ bases: [String: HTTPURL]
+    ) throws(WherryError) {
+        let open = ([base].compactMap { $0 } + bases.values).map(\.origin).filter { !$0.isSecure }
+        guard let first = open.first else { return }
+        if values.options[.httpsOnly] == 1 {
+            throw WherryError(
+                .httpsOnly, "The base URL \(first.text) is not https, and only that is allowed")
+        }
+        guard values.options[.reportPins] == 0 else { return }
+        let table = values.trustLists.pins.isEmpty ? nil : try values.trust.pinTable()
+        for origin in open where values.options[.requirePins] == 1 || table?.pins(of: origin.host) != nil {
+            throw WherryError(
+                .badPin, "The base URL \(origin.text) cannot be pinned: without https no key is proven")
+        }
     }
 
     package var options: OptionTable { values.options }
@@ -67,6 +103,37 @@ package final class ClientSettings: Sendable {
             throw WherryError(.notFound, "There is no base URL named \"\(name)\"")
         }
         return base
+    }
+
+    package var hasCredentials: Bool { !credentials.isEmpty }
+
+    /// All users and passwords in one text, which is another one for each set of them.
+    package var credentialsText: String {
+        credentials.sorted { $0.key < $1.key }.map { origin, known in
+            "\(origin) \(known.user.utf8.count):\(known.user)\(known.password.utf8.count):\(known.password)"
+        }.joined(separator: " ")
+    }
+
+    /// Whose a request to an origin is, unless its own field of that name says so.
+    ///
+    /// - Parameter isHome: the origin is the one that the request names, and not where a redirect led.
+    package func credentials(
+        of request: Request, at origin: Origin, isHome: Bool
+    ) -> Credentials? {
+        if isHome {
+            if request.bearerToken != nil || request.headers.contains("Authorization") { return nil }
+            if let own = request.credentials { return own }
+        }
+        return credentials[origin.text] ?? (isHome ? credentials[""] : nil)
+    }
+
+    /// The origin of a URL, or the URL of an origin.
+    private static func origin(_ text: String) throws(WherryError) -> Origin {
+        do {
+            return try HTTPURL(text).origin
+        } catch {
+            throw WherryError(.badURL, error.message)
+        }
     }
 
     package func text(_ option: TextOption) -> String? { values.texts[option] }

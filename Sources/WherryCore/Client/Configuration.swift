@@ -10,6 +10,8 @@ extension Client {
         package var values = ClientSettings.Values()
         /// The transport to use instead of the network's, for tests.
         package var stub: StubTransport?
+        /// What tells of networks; tests hand in one of their own.
+        package var networks: ReachabilityCenter?
         /// What time is told by; tests hand in one that they move.
         package var clock: any Clock = SystemClock.shared
 
@@ -50,6 +52,26 @@ extension Client {
         public var bearerToken: String? {
             get { values.texts[.bearerToken] }
             set { values.texts[.bearerToken] = newValue }
+        }
+        /// A user name and a password for the origin that a request names; none by default.
+        public var credentials: Credentials? {
+            get { values.credentials[""] }
+            set { values.credentials[""] = newValue }
+        }
+        /// User names and passwords by origin: "https://host:port", or any URL there. They go before
+        /// ``credentials``, and also where a redirect leads to such an origin. None by default.
+        public var originCredentials: [String: Credentials] {
+            get { values.credentials.filter { !$0.key.isEmpty } }
+            set {
+                let common = credentials
+                values.credentials = newValue
+                credentials = common
+            }
+        }
+        /// Whether cookies are kept and sent back: on. See ``Client/cookies``.
+        public var usesCookies: Bool {
+            get { values.options[.cookies] == 1 }
+            set { values.options[.cookies] = newValue ? 1 : 0 }
         }
         /// Time without a byte in either direction: 20 s.
         public var idleTimeout: Duration {
@@ -143,11 +165,21 @@ extension Client {
             get { values.options[.cacheMemoryBytes] }
             set { values.options[.cacheMemoryBytes] = newValue }
         }
-        /// Writes what happens to standard error. Off; then nothing but the word about `isInsecure`
-        /// is written.
+        /// Writes everything that happens to standard error, without secrets and bodies. Off; then
+        /// nothing but the word about `isInsecure` is written. `WHERRY_LOG` in the environment writes
+        /// too: see docs/logging.md.
         public var isDebugging: Bool {
             get { values.options[.debug] == 1 }
             set { values.options[.debug] = newValue ? 1 : 0 }
+        }
+
+        /// Names of header fields, parameters and members of JSON whose values logs, descriptions and
+        /// ``Client/curlCommand(of:revealingSecrets:)`` leave out, beside those that always are:
+        /// Authorization, Cookie, and whatever has token, secret, password and the like in its name.
+        /// Case, `-` and `_` do not count. None by default.
+        public var secretNames: Set<String> {
+            get { values.secretNames }
+            set { values.secretNames = newValue }
         }
 
         private func duration(_ option: Option) -> Duration {
@@ -163,11 +195,16 @@ extension Client {
             for field in values.headers.fields { try Headers.check(field.name, field.value) }
         }
 
-        package var transport: TransportConfiguration {
+        /// What connections have in common, with every file of the policy of trust read.
+        package func transport(base: HTTPURL?) throws(WherryError) -> TransportConfiguration {
             var transport = TransportConfiguration()
+            let trust = trust
             transport.caFile = caFile
-            transport.insecure = isInsecure
-            transport.proxy = values.options[.ignoreProxyEnvironment] == 1 ? proxy ?? "" : proxy
+            transport.insecure = trust.trustsAnybody
+            transport.trust = try trust.resolved(base: base, proxy: proxy)
+            let ignoresProxies = values.options[.ignoreProxyEnvironment] == 1
+                || !trust.deniedAddresses.isEmpty
+            transport.proxy = ignoresProxies ? proxy ?? "" : proxy
             transport.maxPerHost = maxPerHost
             transport.maxConnections = maxConnections
             return transport

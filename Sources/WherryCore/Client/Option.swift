@@ -11,6 +11,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case maxRedirects = 10
     case keepAuthAcrossHosts = 11
     case maxRetries = 12
+    case retryUnsafeMethods = 13
+    case waitForNetwork = 15
     case httpVersion = 16
     case acceptStatusMin = 17
     case acceptStatusMax = 18
@@ -24,18 +26,35 @@ package enum Option: Int32, CaseIterable, Sendable {
     case ignoreBase = 26
     case jsonOnly = 27
     case arrayStyle = 28
+    case priority = 30
+    case cookies = 29
+    case rewindableBody = 31
     case wantHead = 32
     case wantProgress = 33
     case skipBrokenImages = 34
     case separateImages = 35
     case imageRetries = 36
+    case extendedNames = 37
+    case bodyDigest = 38
+    case partDigests = 39
     case maxPerHost = 40
     case maxConnections = 41
+    case maxDownloads = 42
+    case denyMetered = 47
     case httpCache = 50
     case cacheMaxBytes = 51
     case cacheMemoryBytes = 52
+    case denyAddresses = 59
     case insecure = 60
+    case httpsOnly = 61
     case ignoreProxyEnvironment = 62
+    case requireTLS13 = 63
+    case requireStaple = 64
+    case allowInvalid = 65
+    case checkName = 66
+    case pinMode = 67
+    case requirePins = 68
+    case reportPins = 69
     case resume = 70
     case targetExists = 71
     case targetIsDirectory = 72
@@ -47,6 +66,9 @@ package enum Option: Int32, CaseIterable, Sendable {
     case partialOf = 78
     case maxRetryAfter = 79
     case debug = 80
+    case autostart = 81
+    case agentIdle = 82
+    case keepServerTime = 90
 
     /// Where a setting counts.
     package struct Scope: OptionSet, Sendable {
@@ -62,12 +84,15 @@ package enum Option: Int32, CaseIterable, Sendable {
 
     package var scope: Scope {
         switch self {
-        case .defaultParameters, .ignoreBase, .wantHead, .resume, .targetIsDirectory,
-            .partialOf:
+        case .defaultParameters, .ignoreBase, .priority, .wantHead, .resume, .targetIsDirectory,
+            .partialOf, .rewindableBody:
             .request
-        case .maxPerHost, .maxConnections, .maxDownloadSpeed, .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
+        case .maxPerHost, .maxConnections, .maxDownloads, .maxDownloadSpeed, .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
             [.build, .live]
-        case .insecure, .ignoreProxyEnvironment: .build
+        case .insecure, .ignoreProxyEnvironment, .autostart, .agentIdle, .denyAddresses, .httpsOnly,
+            .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode, .requirePins,
+            .reportPins:
+            .build
         default: [.build, .live, .request]
         }
     }
@@ -80,12 +105,13 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .firstByteTimeout: 30_000
         case .decisionTimeout: 30_000
         case .maxRedirects: 10
-        case .maxRetries: 5
         case .acceptStatusMin: 200
         case .acceptStatusMax: 299
         case .maxBodyBytes: 67_108_864
         case .maxHeaderBytes: 307_200
-        case .compressed, .defaultParameters, .resume, .durability: 1
+        case .compressed, .cookies, .defaultParameters, .resume, .durability, .autostart, .checkName:
+            1
+        case .agentIdle: 5000
         case .cacheMaxBytes: 268_435_456
         case .cacheMemoryBytes: 16_777_216
         case .maxPerHost: 6
@@ -94,7 +120,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .stallTimeout: 10_000
         case .maxRetryAfter: 60_000
         // -1: by kind of transfer, as the header says.
-        case .wantProgress: -1
+        case .wantProgress, .maxRetries, .waitForNetwork: -1
         default: 0
         }
     }
@@ -103,18 +129,28 @@ package enum Option: Int32, CaseIterable, Sendable {
     package var range: ClosedRange<Int64> {
         switch self {
         case .maxRedirects: 0...100
-        case .maxRetries, .imageRetries, .separateImages: 0...1000
+        case .maxRetries: -1...1000
+        case .imageRetries, .separateImages: 0...1000
         case .httpVersion: 0...20
         case .acceptStatusMin, .acceptStatusMax: 100...999
         case .compressed, .arrayStyle, .targetExists, .durability, .partialOf: 0...2
         case .segments: 0...16
+        case .priority: -100...100
+        case .maxDownloads: 0...100_000
+        case .denyAddresses: 0...31
         case .maxPerHost, .maxConnections: 1...100_000
         case .maxHeaderBytes: 1024...307_200
         case .wantProgress: -1...1
-        case .keepAuthAcrossHosts, .defaultParameters, .ignoreBase, .jsonOnly, .wantHead,
+        case .waitForNetwork: -1...Int64.max
+        case .keepAuthAcrossHosts, .retryUnsafeMethods, .defaultParameters, .ignoreBase, .jsonOnly, .wantHead,
             .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory, .makeDirectories,
-            .debug, .skipBrokenImages:
+            .debug, .skipBrokenImages, .keepServerTime, .extendedNames, .autostart, .denyMetered,
+            .rewindableBody, .cookies:
             0...1
+        case .httpsOnly, .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode,
+            .requirePins, .reportPins:
+            0...1
+        case .bodyDigest, .partDigests: 0...4
         default: 0...Int64.max
         }
     }
@@ -124,6 +160,10 @@ package enum Option: Int32, CaseIterable, Sendable {
         guard scope.contains(place) else {
             throw WherryError(
                 .badOption, "The option \(self) cannot be set here, only \(scopeText)")
+        }
+        if self == .bodyDigest || self == .partDigests, value == 2 {
+            throw WherryError(
+                .badValue, "Nobody takes a SHA-1 of a body any more: \(self) takes MD5, SHA-256 or SHA-512")
         }
         guard range.contains(value), self != .httpVersion || [0, 11, 20].contains(value) else {
             throw WherryError(
@@ -143,9 +183,11 @@ package enum Option: Int32, CaseIterable, Sendable {
 package struct OptionTable: Sendable, Hashable {
     private var values: [Int64]
 
+    private static let count = 1 + Int(Option.allCases.map(\.rawValue).max() ?? 0)
+
     /// Every default.
     package init() {
-        values = Array(repeating: 0, count: 81)
+        values = Array(repeating: 0, count: Self.count)
         for option in Option.allCases { values[Int(option.rawValue)] = option.defaultValue }
     }
 
@@ -178,15 +220,21 @@ package enum TextOption: Int32, CaseIterable, Sendable {
     case storageDirectory = 5
     case proxy = 7
     case caFile = 10
+    case caDirectory = 11
+    case crlFile = 12
     case bearerToken = 14
     case tag = 15
     case imageNames = 16
     case jpegType = 17
+    case agentPath = 18
+    case stateDirectory = 19
 
     package var scope: Option.Scope {
         switch self {
         case .baseURL, .appVersion, .userAgent: [.build, .live]
-        case .storageName, .storageDirectory, .proxy, .caFile: .build
+        case .storageName, .storageDirectory, .proxy, .caFile, .agentPath, .stateDirectory,
+            .caDirectory, .crlFile:
+            .build
         case .bearerToken, .imageNames, .jpegType: [.build, .live, .request]
         case .tag: .request
         }
@@ -213,9 +261,9 @@ package enum TextOption: Int32, CaseIterable, Sendable {
             else {
                 throw WherryError(.badValue, "The storage name \"\(value)\" is not a file name")
             }
-        case .storageDirectory:
+        case .storageDirectory, .agentPath, .stateDirectory:
             guard value.utf8.first == 0x2F else {
-                throw WherryError(.badPath, "The storage directory \"\(value)\" is not absolute")
+                throw WherryError(.badPath, "\(self) is an absolute path, not \"\(value)\"")
             }
         default: break
         }

@@ -10,6 +10,8 @@ package struct PreparedBody: Sendable {
     package var contentType: String?
     /// Whether it can be sent a second time, after a redirect.
     package var isReplayable = true
+    /// The digest of the whole, where it is wanted and known.
+    package var digest: Headers.Field?
 
     package init(_ body: ExchangeBody = .none, contentType: String? = nil, isReplayable: Bool = true)
     {
@@ -45,15 +47,23 @@ package enum RequestPlanner {
     package static func target(
         _ text: String, base: HTTPURL?, options: OptionTable, near known: HTTPURL? = nil
     ) throws(WherryError) -> HTTPURL {
+        let url: HTTPURL
         do {
             if let base, options[.ignoreBase] == 0 {
-                return try base.resolving(text)
+                url = try base.resolving(text)
+            } else if let known, let quick = known.sibling(text) {
+                url = quick
+            } else {
+                url = try HTTPURL(text)
             }
-            if let known, let quick = known.sibling(text) { return quick }
-            return try HTTPURL(text)
         } catch {
             throw WherryError(.badURL, error.message)
         }
+        guard url.origin.isSecure || options[.httpsOnly] == 0 else {
+            throw WherryError(
+                .httpsOnly, "\(url.origin.text) is not asked: only https is allowed (https_only)")
+        }
+        return url
     }
 
     private static func queryParameters(
@@ -181,22 +191,39 @@ package enum RequestPlanner {
     /// The fields to send, request before client before built-in, each name once (C9).
     ///
     /// - Parameters:
+    ///   - authorization: the field of that name, in place of every other.
+    ///   - cookies: those of the jar, for the very URL; a field of the request's own goes before.
     ///   - crossOrigin: leaves out what another origin must not see.
     ///   - lostBody: a redirect has taken the body away, and what was said of it goes too
     ///     (RFC 9110 section 15.4).
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
-        extra: [Headers.Field] = [], crossOrigin: Bool = false, lostBody: Bool = false
+        extra: [Headers.Field] = [], authorization: String? = nil, cookies: String? = nil,
+        crossOrigin: Bool = false,
+        lostBody: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
+        if let authorization { own.append(("Authorization", authorization)) }
         for field in request.headers.fields {
             try Headers.check(field.name, field.value)
+            if authorization != nil, Headers.areEqual(field.name, "Authorization") { continue }
             own.append((field.name, field.value))
         }
         func has(_ name: String) -> Bool { own.contains { Headers.areEqual($0.name, name) } }
         if let token = request.bearerToken, !has("Authorization") {
             try TextOption.bearerToken.check(token, in: .request)
             own.append(("Authorization", "Bearer \(token)"))
+        }
+        // Of another origin the own ones are not, and the jar's may be.
+        var isJar = false
+        if let cookies, crossOrigin || !has("Cookie") {
+            own.removeAll { Headers.areEqual($0.name, "Cookie") }
+            own.append(("Cookie", cookies))
+            isJar = true
+        }
+        // Nor does the client's own go out where the request names another user.
+        if authorization == nil, request.credentials != nil, !has("Authorization") {
+            own.append(("Authorization", nil))
         }
         // Without a word of ours libcurl calls every content a form, and also none.
         if hasBody || expectsContent(request.method), !has("Content-Type"),
@@ -225,6 +252,8 @@ package enum RequestPlanner {
             (own + rest).filter { field in
                 let name = field.0.asciiLowercased
                 if lostBody && bodyNames.contains(name) { return false }
+                if name == "authorization", authorization != nil { return true }
+                if name == "cookie", isJar { return true }
                 return !crossOrigin || safeNames.contains(name)
             })
     }
@@ -240,7 +269,7 @@ package enum RequestPlanner {
     /// Fields that say something about the body of the request.
     private static let bodyNames: Set<String> = [
         "content-type", "content-encoding", "content-language", "content-location",
-        "content-length", "content-digest", "repr-digest", "digest", "last-modified",
+        "content-length", "content-md5", "content-digest", "repr-digest", "digest", "last-modified",
     ]
 
     /// Checks the method (SEC-U1), and whether it may have a body: that of HEAD would have no
@@ -272,6 +301,7 @@ package enum RequestPlanner {
         exchange.httpVersion = Int32(options[.httpVersion])
         exchange.maxSendSpeed = options[.maxSendSpeed]
         exchange.maxReceiveSpeed = options[.maxReceiveSpeed]
+        exchange.deniesMetered = options[.denyMetered] == 1
         exchange.maxHeaderBytes = Int(options[.maxHeaderBytes])
         exchange.decoding = switch options[.compressed] {
         case 0: .identity

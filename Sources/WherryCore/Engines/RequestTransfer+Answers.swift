@@ -21,6 +21,7 @@ extension RequestTransfer {
     }
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
+        client.counters.count(exchange, result)
         if caching?.hasHTTP == true { settle(result, of: exchange) } else { arrive(result) }
     }
 
@@ -33,7 +34,9 @@ extension RequestTransfer {
         }
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
         switch step(after: head) {
-        case .answer: judge(head, result, marks)
+        case .answer:
+            if mayAuthenticate, authenticate(head, result, marks) { return }
+            judge(head, result, marks)
         case .fail(let error):
             // Of its page no more was read than keeps the connection.
             let response = response(head, Bytes(), result, marks)
@@ -56,7 +59,7 @@ extension RequestTransfer {
                         judge(head, result, marks)
                     }
                 case .refuse(let message): refuse(message)
-                case .standard, .adapted, .follow, .store: resume { self.follow(hop, from: head, result.metrics) }
+                case .standard, .adapted, .follow, .credentials, .store, .again, .token: resume { self.follow(hop, from: head, result.metrics) }
                 }
             }
         }
@@ -74,7 +77,10 @@ extension RequestTransfer {
                 $0.response = response
             }
         }
-        end(TransferOutcome(response: response, error: failure))
+        let wire = hops.withLock { state in
+            (state.wire.sent + result.metrics.sent, state.wire.received + result.metrics.received)
+        }
+        conclude(TransferOutcome(response: response, error: failure), wire: wire)
     }
 
     /// Whether it is only the coding of a redirect's page that failed: it counts if the page
@@ -115,6 +121,7 @@ extension RequestTransfer {
     func follow(
         _ hop: RedirectRules.Hop, from head: ResponseHead, _ metrics: ExchangeMetrics
     ) {
+        let (old, origin) = hops.withLock { ($0.url.text, $0.url.origin) }
         let canReplay = hops.withLock { state -> Bool in
             state.wire.sent += metrics.sent
             state.wire.received += metrics.received
@@ -134,6 +141,7 @@ extension RequestTransfer {
             if case .source(let source) = state.body.body { return source.rewind() }
             return true
         }
+        noteRedirect(from: old, status: head.status, to: hop.url.text, isCounted: origin)
         guard canReplay else {
             return end(
                 TransferOutcome(
@@ -156,14 +164,19 @@ extension RequestTransfer {
         return request
     }
 
-    private func judge(
+    func judge(
         _ head: ResponseHead, _ result: ExchangeResult, _ marks: Response.CacheMarks
     ) {
         judge(response(head, result.body, result, marks))
     }
 
-    /// Ends with an answer, as a success or as an error.
+    /// Ends with an answer, as a success or as an error, unless another attempt may do better.
     func judge(_ response: Response) {
+        if response.status == 401, refreshes(after: response) { return }
+        pronounce(response)
+    }
+
+    func pronounce(_ response: Response) {
         if options[.jsonOnly] == 0,
             ResponseRules.accepts(response.status, request: request, options: options)
         {
@@ -178,10 +191,11 @@ extension RequestTransfer {
 
     private func finish(_ response: Response, _ error: WherryError?) {
         guard let error else { return succeed(response) }
-        end(TransferOutcome(response: response, error: error))
+        conclude(TransferOutcome(response: response, error: error), wire: response.wire)
     }
 
     private func succeed(_ response: Response) {
+        if options[.maxRetries] > 0 { client.retryBudget.withLock { $0.earn() } }
         guard let caching else { return end(TransferOutcome(response: response)) }
         keep(response, in: caching)
     }
@@ -203,7 +217,8 @@ extension RequestTransfer {
             metrics.received += state.wire.received
             return Response(
                 head: head, body: body, url: state.url.text, redirects: state.redirects,
-                metrics: metrics, isLengthUnverified: result.isLengthUnverified, marks: marks)
+                metrics: metrics, retries: state.attempts.retries,
+                isLengthUnverified: result.isLengthUnverified, marks: marks)
         }
     }
 }

@@ -13,7 +13,8 @@ extension RequestTransfer {
         let request = hops.withLock { $0.edited } ?? request
         guard
             let http = caching.http(
-                for: request, exchange.request, settings, client.transport.clock)
+                for: request, exchange.request, settings, client.transport.clock,
+                identity: hops.withLock { $0.auth?.identity })
         else { return pass(caching, request, exchange, wake: wake) }
         guard http.reads else {
             // Nothing is waited for, but an end is told as late as any other.
@@ -65,6 +66,7 @@ extension RequestTransfer {
             // An answer of our own: the request wanted the cache alone (RFC 9111, 5.2.1.7).
             var result = ExchangeResult()
             result.head = ResponseHead(status: 504, block: Bytes())
+            hops.withLock { $0.attempts.isLast = true }
             tellHead(of: result)
             arrive(result)
         case .miss: end(TransferOutcome(error: TimedRefusal.missing.error))
@@ -74,6 +76,7 @@ extension RequestTransfer {
     private func ask(
         _ plan: NetworkPlan, _ http: HTTPCaching, _ exchange: Exchange, wake: Wake
     ) {
+        note(.debug, .missed, [.everybody(Self.asksNetwork)])
         http.plan = plan
         let isPlain = plan.fields.isEmpty
         dispatch(
@@ -99,6 +102,7 @@ extension RequestTransfer {
 
     /// Goes on with a stored answer as if it had come just now.
     private func give(_ answer: CachedAnswer) {
+        note(.debug, .hit, [.everybody("Load cache succeed:\(answer.body.count) bytes")])
         arrive(HTTPCaching.replaced(ExchangeResult(), by: answer), answer)
     }
 
@@ -176,7 +180,7 @@ extension RequestTransfer {
                     case .store(let isWanted, let names):
                         carryOut(
                             outcome.storing(isWanted, without: names), result, http, exchange)
-                    case .standard, .adapted, .follow:
+                    case .standard, .adapted, .follow, .credentials, .again, .token:
                         carryOut(isCancelled ? unstored : outcome, result, http, exchange)
                     }
                 }
@@ -188,7 +192,11 @@ extension RequestTransfer {
     private func carryOut(
         _ outcome: CacheOutcome, _ result: ExchangeResult, _ http: HTTPCaching, _ exchange: Exchange
     ) {
-        if !http.apply(outcome), client.isDebugging { DebugLog.notStored(self) }
+        if !http.apply(outcome) {
+            noteUnstored()
+        } else if outcome.storesAnswer {
+            noteStored(result.body.count, identifier: "", seconds: nil)
+        }
         switch outcome.answer {
         case .network: conclude(result, http)
         case .cached(let answer):
@@ -212,7 +220,8 @@ extension RequestTransfer {
     /// Goes on with what the network brought, of which nothing was told where a stored answer might
     /// have taken its place.
     private func conclude(_ result: ExchangeResult, _ http: HTTPCaching?) {
-        if http?.mayAnswer == true, result.error == nil { tellHead(of: result) }
+        let isHeld = result.head.map { holds($0) } ?? false
+        if http?.mayAnswer == true, result.error == nil, !isHeld { tellHead(of: result) }
         arrive(result)
     }
 }

@@ -19,12 +19,18 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var method: String
         var url: HTTPURL
         var body = PreparedBody()
+        /// The digests of the body that are wanted are there.
+        var isDigested = false
         /// The present hop, until the end: it holds the transfer as its receiver.
         var exchange: Exchange?
         /// What the present hop has to do with the HTTP cache.
         var http: HTTPCaching?
         /// That of a base before this one, which had something that may serve if all of them fail.
         var spare: HTTPCaching?
+        /// Who asks, and what the server said to that; `nil` where nobody is named.
+        var auth: Authentication?
+        /// What is to be done about the 401 that has just come.
+        var refusal: Authentication.Step?
         /// What there was to tell when the last exchange was let go.
         var lastProgress = Progress()
         var isPaused = false
@@ -36,11 +42,18 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var lostBody = false
         var redirects: [Response.Redirect] = []
         var decision: WeakDecision?
+        /// What waits for the network in its place.
+        var networkWait: NetworkWait?
         var speed = SpeedMeter()
         var delivered: Int64 = 0
         var sentBefore: Int64 = 0
         var images: [ImageOutcome] = []
         var wire: (sent: Int64, received: Int64) = (0, 0)
+        var attempts = Attempts()
+        /// Exchanges that were handed to the transport.
+        var launches = 0
+        /// What is told after the end: that something was stored, and how many bytes.
+        var stored: [([LogRecord.Line], Int64)] = []
         /// How far it came, once it has ended.
         var last = Progress()
     }
@@ -74,6 +87,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     package override var method: String { hops.withLock { $0.method } }
     package override var url: String { hops.withLock { RedirectRules.redacted($0.url.text) } }
 
+    package override func noteAfterEnd() { tellStored() }
+    package override var origin: Origin? { hops.withLock { $0.origin } }
     package override var images: [ImageOutcome] { hops.withLock { $0.images } }
 
     package override var progress: Progress {
@@ -130,8 +145,11 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         let request = hops.withLock { $0.edited } ?? request
         put(.adapt(request)) { [self] answer in
             switch answer {
-            case .standard, .follow, .store: resume { self.proceed() }
-            case .adapted(let request): resume { self.adapt(request) }
+            case .standard, .follow, .credentials, .store, .again, .token:
+                resume { self.proceed() }
+            case .adapted(let request):
+                note(.debug, .adapted, [.everybody("Adapted request:\(shortDescription)")])
+                resume { self.adapt(request) }
             case .refuse(let message): refuse(message)
             }
         }
@@ -216,6 +234,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 }
                 if let body {
                     state.body = body
+                    state.isDigested = false
                     state.lostBody = false
                 }
             }
@@ -231,13 +250,16 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     ///
     /// - Parameter wake: who carries it out, if nobody turns the transport.
     func send(wake: Wake) {
+        if lacksDigests { return computeDigests() }
         let isCached = caching?.hasHTTP ?? false
         do {
             let exchange = try hops.withLock { state throws(WherryError) -> Exchange in
                 let hasBody = if case .none = state.body.body { false } else { true }
                 let headers = try RequestPlanner.fields(
-                    of: state.edited ?? request, contentType: state.body.contentType, hasBody: hasBody,
-                    settings: settings, crossOrigin: state.isCrossOrigin,
+                    of: state.shown(request), contentType: state.body.contentType, hasBody: hasBody,
+                    settings: settings, extra: state.body.digest.map { [$0] } ?? [],
+                    authorization: authorization(&state), cookies: cookies(for: state.url),
+                    crossOrigin: state.isCrossOrigin,
                     lostBody: state.lostBody)
                 var exchange = RequestPlanner.exchange(
                     method: state.method, url: state.url, headers: headers,
@@ -257,6 +279,13 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     /// Sets the present exchange going.
     func launch(_ exchange: Exchange, wake: Wake) {
+        if options[.waitForNetwork] > 0, waitForNetwork(exchange) { return }
+        launchNow(exchange, wake: wake)
+    }
+
+    /// Sets it going, whatever the network is like.
+    func launchNow(_ exchange: Exchange, wake: Wake) {
+        if client.log.isOn(.info) { noteLaunch(exchange) }
         client.transport.start(exchange, wake: wake)
         // A verb that came before the start found nothing to act on. Said with the lock held,
         // so that it cannot overtake a later one.
@@ -274,13 +303,20 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     package func exchangeDidStart(_ exchange: Exchange) {
         if caching?.hasHTTP == true { hops.withLock { $0.http }?.noteSending() }
         become(.running, quiet: true)
+        if client.log.isOn(.debug) { noteSent(exchange, attempt: hops.withLock { $0.launches }) }
     }
 
     package func exchange(
         _ exchange: Exchange, didReceive head: ResponseHead
     ) -> BodyDisposition {
+        if client.log.isOn(.debug) { noteHead(head) }
         let mayBeReplaced = caching?.hasHTTP == true && note(head)
+        if options[.cookies] == 1 {
+            client.cookies.take(head, from: hops.withLock { $0.url })
+        }
+        if head.status == 401, let disposition = meet(refusal: head) { return disposition }
         switch step(after: head) {
+        case .answer where holds(head): return .collect(limit: options[.maxBodyBytes])
         case .follow:
             // It may yet become the answer.
             if decisions.contains(.redirect) { return .collect(limit: options[.maxBodyBytes]) }
@@ -383,11 +419,13 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     package override func performCancel(discarding: Bool) {
-        let (exchange, decision) = hops.withLock { state in
+        let (exchange, decision, wait) = hops.withLock { state in
             state.wasCancelled = true
-            return (state.exchange, state.decision?.decision)
+            return (state.exchange, state.decision?.decision, state.networkWait)
         }
         decision?.expire()
+        if cancelRest() { end(TransferOutcome(error: Self.cancelledError)) }
+        wait?.cancel()
         // Also beside a question: its answer may have set the next hop going just now.
         if let exchange { client.transport.cancel(exchange) }
         // Pictures being encoded end by themselves and see the mark.

@@ -10,6 +10,7 @@ final class Revalidation: ExchangeReceiver {
     private let http: HTTPCaching
     private let caches: ClientCaches
     private let workers: WorkerPool
+    private let counters: CounterTable
     private let maxBodyBytes: Int64
 
     /// How long it may take where the requests of the client have no limit.
@@ -38,6 +39,7 @@ final class Revalidation: ExchangeReceiver {
         self.http = http
         caches = client.caches
         workers = client.workers
+        counters = client.counters
         self.maxBodyBytes = maxBodyBytes
     }
 
@@ -52,6 +54,7 @@ final class Revalidation: ExchangeReceiver {
     func exchangeDidProgress(_ exchange: Exchange) {}
 
     func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
+        counters.count(exchange, result)
         workers.submit { [http, caches] in
             // A failure changes nothing: the next request hears of it, or tries again.
             if http.concerns(result) { http.apply(http.outcome(of: result)) }

@@ -67,6 +67,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
 
     package override func begin(wake: Wake) {
         become(.running, quiet: true)
+        noteStart(address, [])
         goOn()
     }
 
@@ -105,7 +106,6 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
                 work.running[index] = child
                 work.lengths[index] = child.bodyLength
             }
-            if settings.options[.debug] == 1 { DebugLog.started(child) }
             align([child])
             child.begin(wake: .now)
             // A cancel that came before the start found nothing to act on.
@@ -129,7 +129,8 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
                     Request.Part(
                         name: picture.fieldName, content: .bytes(picture.bytes),
                         fileName: picture.fileName,
-                        contentType: part.contentType ?? picture.contentType))
+                        contentType: part.contentType ?? picture.contentType,
+                        headers: part.headers))
             } else if case .image = part.content {
                 continue
             } else {
@@ -175,6 +176,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             return (nil, work.outcomes[index])
         }
         if let attempt {
+            noteRetry(outcome.error)
             rest(index, Self.pause(before: attempt, outcome.error?.retryAfter))
         } else {
             emit(.image(image))
@@ -184,8 +186,8 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
 
     /// As long as the server asks for, at least half a second, doubled each time, at most 30 s.
     private static func pause(before attempt: Int, _ asked: Duration?) -> Int64 {
-        let doubled = Int64(500) << min(6, attempt - 1)
-        return max(min(doubled, 30_000), asked?.wholeMilliseconds ?? 0)
+        let doubled = Backoff.bound(after: attempt - 1) / 1_000_000
+        return max(doubled, asked?.wholeMilliseconds ?? 0)
     }
 
     private func rest(_ index: Int, _ milliseconds: Int64) {
@@ -267,6 +269,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
 
 /// Hears of the request of one picture.
 private final class ChildObserver: TransferObserver {
+    var isPart: Bool { true }
     private let upload: SeparateUpload
     private let index: Int
 

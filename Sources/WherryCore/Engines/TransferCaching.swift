@@ -36,9 +36,10 @@ package final class TransferCaching: Sendable {
     /// - Parameters:
     ///   - request: as decisions have made it.
     ///   - asked: the hop, complete.
+    ///   - identity: who asks, where the field that says so is never the same; `nil` goes by the field.
     func http(
         for request: Request, _ asked: borrowing ExchangeRequest, _ settings: ClientSettings,
-        _ clock: any Clock
+        _ clock: any Clock, identity: String? = nil
     ) -> HTTPCaching? {
         let isOn = settings.options[.httpCache] == 1
         let policy = RequestCaching.httpPolicy(request.cachePolicy, isOn: isOn)
@@ -46,7 +47,7 @@ package final class TransferCaching: Sendable {
         guard let http, policy != nil || !CacheRequest.isSafe(asked.method) else { return nil }
         return HTTPCaching(
             asked, sent: settings.sentFields(of: asked), isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
-            policy: policy, store: http, clock: clock)
+            policy: policy, store: http, clock: clock, identity: identity)
     }
 
     /// Whether the timed cache is to be asked before the network, or in its place.
@@ -71,7 +72,7 @@ extension Client {
         var failure: WherryError?
         var timed: TimedCaching?
         var http: HTTPCacheStore?
-        if settings.options[.insecure] == 0 {
+        if settings.options[.insecure] == 0, !settings.values.trust.trustsAnybody {
             do {
                 if wantsTimed, TimedCaching.fits(request, settings.fields) {
                     timed = try timedCaching(request, caching, method: method, settings: settings)
@@ -80,7 +81,10 @@ extension Client {
             } catch {
                 guard error.code == .file else { throw error }
                 // The request works without; `cache.usage` says the same.
-                if isDebugging { DebugLog.noCache(error) }
+                note(.warning, .warned, [.everybody("Nothing is cached:\(error)")]) {
+                    $0.reason = error.reason
+                    $0.error = error
+                }
                 failure = error
             }
         }
@@ -95,9 +99,15 @@ extension Client {
     func timedCaching(
         _ request: Request, _ caching: RequestCaching, method: String, settings: ClientSettings
     ) throws(WherryError) -> TimedCaching {
-        try TimedCaching(
+        var fields = settings.fields
+        if settings.hasCredentials {
+            // They become a field later; what they get is for nobody else (K19).
+            fields.removeAll { Headers.areEqual($0.name, "Authorization") }
+            fields.append(.init(name: "Authorization", value: settings.credentialsText))
+        }
+        return try TimedCaching(
             request, caching, method: method, base: baseText(named: request.base, settings),
-            fields: settings.fields, store: caches.timed(),
+            fields: fields, store: caches.timed(),
             appVersion: settings.values.texts[.appVersion] ?? "1")
     }
 
@@ -131,7 +141,9 @@ extension RequestTransfer {
             caching.shown.withLock { $0 = response.body }
             emit(.cached(response))
         case .failure(let refusal):
-            if client.isDebugging { DebugLog.notServed(self, refusal) }
+            if caching.timed != nil || caching.policy == .only {
+                noteMiss(refusal, asksNetwork: caching.policy != .only && !caching.hasHTTP)
+            }
             if caching.policy == .only {
                 return end(TransferOutcome(error: caching.failure ?? refusal.error))
             }
@@ -158,6 +170,7 @@ extension RequestTransfer {
     /// Ends with a stored answer, as if it had come just now.
     private func tell(_ response: Response) {
         if options[.wantHead] == 1 { emit(.head(response)) }
+        noteHit(response)
         end(TransferOutcome(response: response))
     }
 
@@ -168,7 +181,7 @@ extension RequestTransfer {
         let timed =
             caching.writes && isOfNetwork && !response.isLengthUnverified
             && response.status != 206 && response.status != 304
-            && !hops.withLock { $0.isEditedLate }
+            && !hops.withLock { $0.isEditedLate || ($0.auth?.questions ?? 0) > 0 }
             ? caching.timed : nil
         let shown = caching.shown.withLock { $0 }
         guard timed != nil || shown != nil else { return end(TransferOutcome(response: response)) }
@@ -197,7 +210,7 @@ extension RequestTransfer {
                     var head = response.head
                     head.block = StoredFields.without(names, in: head.block)
                     write(response, head, timed)
-                case .standard, .adapted, .follow: write(response, response.head, timed)
+                case .standard, .adapted, .follow, .credentials, .again, .token: write(response, response.head, timed)
                 }
             }
         }
@@ -205,10 +218,14 @@ extension RequestTransfer {
 
     private func write(_ response: Response, _ head: ResponseHead, _ timed: TimedCaching?) {
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-        if let timed, !timed.write(head: head, body: response.body, client.transport.clock),
-            client.isDebugging
-        {
-            DebugLog.notStored(self)
+        if let timed {
+            if timed.write(head: head, body: response.body, client.transport.clock) {
+                noteStored(
+                    response.body.count, identifier: timed.key.identifier,
+                    seconds: timed.seconds)
+            } else {
+                noteUnstored()
+            }
         }
         end(TransferOutcome(response: response))
     }

@@ -9,14 +9,37 @@ import WherryTransport
 package enum UploadEngine {
     /// What can be told before any work (U2).
     package static func check(_ request: Request) throws(WherryError) {
-        guard case .multipart(let parts) = request.body, parts.isEmpty else { return }
-        throw WherryError(.noImages, "The upload has no pictures and no other parts")
+        guard case .multipart(let parts) = request.body else { return }
+        if parts.isEmpty {
+            throw WherryError(.noImages, "The upload has no pictures and no other parts")
+        }
+        for part in parts { try Multipart.check(part.contentType, part.headers.fields) }
+    }
+
+    /// What the caller writes of a form, if there is such a part.
+    package static func stream(for parts: [Request.Part]) throws(WherryError) -> StreamedBody? {
+        var total: Int64?
+        for part in parts {
+            guard case .stream(let length) = part.content else { continue }
+            let (sum, overflow) = (total ?? 0).addingReportingOverflow(length)
+            guard length >= 0, !overflow else {
+                throw WherryError(
+                    .badValue, "A part that is written while it is sent cannot have \(length) bytes")
+            }
+            total = sum
+        }
+        return total.map { StreamedBody(length: $0) }
     }
 
     /// The body of a request without pictures.
+    ///
+    /// - Parameters:
+    ///   - stream: where the caller writes the parts that are streamed.
+    ///   - computesDigests: the digests of parts are computed, where they are wanted. Reads the
+    ///     parts' files, which blocks.
     package static func body(
         of request: Request, method: String, settings: ClientSettings, options: OptionTable,
-        workers: WorkerPool
+        workers: WorkerPool, stream: StreamedBody? = nil, computesDigests: Bool = false
     ) throws(WherryError) -> PreparedBody {
         guard case .multipart(let parts) = request.body else {
             return try RequestPlanner.body(
@@ -24,36 +47,91 @@ package enum UploadEngine {
         }
         try check(request)
         return try form(
-            request, parts, pictures: [:], settings: settings, options: options, workers: workers)
+            request, parts, pictures: [:], settings: settings, options: options, workers: workers,
+            stream: stream, computesDigests: computesDigests)
+    }
+
+    /// The body of a request, its pictures encoded one after the other on this thread.
+    static func encodedBody(
+        of request: Request, method: String, settings: ClientSettings, options: OptionTable,
+        workers: WorkerPool
+    ) throws(WherryError) -> PreparedBody {
+        guard request.hasImages, case .multipart(let parts) = request.body else {
+            return try body(
+                of: request, method: method, settings: settings, options: options, workers: workers,
+                computesDigests: true)
+        }
+        try check(request)
+        var pictures: [Int: PictureJob.Ready] = [:]
+        var failed: [ImageOutcome] = []
+        for job in PictureJob.jobs(of: request, parts, settings: settings) {
+            let (outcome, ready) = job.run(isCancelled: false)
+            if let ready { pictures[job.partIndex] = ready } else { failed.append(outcome) }
+        }
+        let skips = options[.skipBrokenImages] == 1 && !pictures.isEmpty
+        if !skips, let error = failed.first?.error {
+            throw error.with { $0.failedImages = failed }
+        }
+        return try form(
+            request, parts, pictures: pictures, settings: settings, options: options,
+            workers: workers, stream: nil, computesDigests: true)
     }
 
     /// The form of all parts in their order, the pictures among them encoded.
     private static func form(
         _ request: Request, _ parts: [Request.Part], pictures: [Int: PictureJob.Ready],
-        settings: ClientSettings, options: OptionTable, workers: WorkerPool
+        settings: ClientSettings, options: OptionTable, workers: WorkerPool,
+        stream: StreamedBody?, computesDigests: Bool
     ) throws(WherryError) -> PreparedBody {
         var form = try Multipart()
+        form.usesExtendedNames = options[.extendedNames] == 1
+        let algorithm = computesDigests ? BodyDigest.algorithm(options[.partDigests]) : nil
+        /// The fields of a part, with the digest of its content.
+        func headers(_ part: Request.Part, _ content: BodySegment) throws(WherryError) -> [Headers.Field] {
+            var headers = part.headers
+            if let algorithm {
+                let field = try BodyDigest.field(
+                    algorithm, of: .source(RequestPlanner.segmented([content], workers: workers)))
+                if let field, !headers.contains(field.name) {
+                    headers.append(field.name, field.value ?? "")
+                }
+            }
+            return headers.fields
+        }
         if !RequestPlanner.takesQuery(request.effectiveMethod) {
             form.addFields(try fields(of: request, settings, options))
         }
         for (index, part) in parts.enumerated() {
             switch part.content {
             case .bytes(let bytes):
+                // A plain field is no content of its own.
+                let isFile = part.fileName != nil
                 try form.addBytes(
-                    part.name, bytes, fileName: part.fileName, contentType: part.contentType)
+                    part.name, bytes, fileName: part.fileName, contentType: part.contentType,
+                    headers: isFile ? headers(part, .bytes(bytes)) : part.headers.fields)
             case .file(let path):
                 try form.addFile(
-                    part.name, path: path, fileName: part.fileName, contentType: part.contentType)
+                    part.name, path: path, fileName: part.fileName, contentType: part.contentType,
+                    headers: headers(part, .file(path: path)))
+            case .stream(let length):
+                guard let stream else {
+                    throw WherryError(.internal, "A part has nobody who writes it")
+                }
+                try form.addStream(
+                    part.name, stream, length: length, fileName: part.fileName,
+                    contentType: part.contentType, headers: part.headers.fields)
             case .image:
                 // Those that are missing were skipped, as asked.
                 guard let picture = pictures[index] else { continue }
                 try form.addBytes(
                     picture.fieldName, picture.bytes, fileName: picture.fileName,
-                    contentType: part.contentType ?? picture.contentType)
+                    contentType: part.contentType ?? picture.contentType,
+                    headers: headers(part, .bytes(picture.bytes)))
             }
         }
         let body = try RequestPlanner.segmented(form.finished(), workers: workers)
-        return PreparedBody(.source(body), contentType: form.contentType)
+        return PreparedBody(
+            .source(body), contentType: form.contentType, isReplayable: stream == nil)
     }
 
     /// The client's and the request's parameters as fields of a form (U9).
@@ -73,7 +151,7 @@ package enum UploadEngine {
     /// One broken picture fails the upload before a byte is sent; every picture is told of, and
     /// the others' outcomes stand.
     package static func encode(
-        _ request: Request, for transfer: Transfer,
+        _ request: Request, for transfer: RequestTransfer,
         _ done: @escaping @Sendable ([ImageOutcome], Result<PreparedBody, WherryError>) -> Void
     ) {
         guard case .multipart(let parts) = request.body else {
@@ -98,7 +176,7 @@ package enum UploadEngine {
 
     private static func finish(
         _ request: Request, _ parts: [Request.Part], _ outcomes: [ImageOutcome],
-        _ pictures: [Int: PictureJob.Ready], _ transfer: Transfer
+        _ pictures: [Int: PictureJob.Ready], _ transfer: RequestTransfer
     ) -> Result<PreparedBody, WherryError> {
         let failed = outcomes.filter { $0.error != nil }
         let skips = transfer.options[.skipBrokenImages] == 1 && !pictures.isEmpty
@@ -114,7 +192,8 @@ package enum UploadEngine {
             return .success(
                 try form(
                     request, parts, pictures: pictures, settings: transfer.settings,
-                    options: transfer.options, workers: transfer.client.workers))
+                    options: transfer.options, workers: transfer.client.workers,
+                    stream: transfer.stream, computesDigests: true))
         } catch {
             return .failure(error)
         }

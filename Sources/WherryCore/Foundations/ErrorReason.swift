@@ -17,6 +17,9 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case badText = "bad_text"
     case badDigest = "bad_digest"
     case badPath = "bad_path"
+    case badPin = "bad_pin"
+    case badCertificate = "bad_certificate"
+    case httpsOnly = "https_only"
     case noImages = "no_images"
     case notFound = "not_found"
     // state
@@ -25,6 +28,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case answered
     case wrongState = "wrong_state"
     case decisionExpired = "decision_expired"
+    case lastPage = "last_page"
     // timeout
     case timeout
     case connectTimeout = "connect_timeout"
@@ -35,6 +39,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     // cancelled
     case cancelled
     case refused
+    case replaced
     // network
     case resolve
     case connect
@@ -44,11 +49,19 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case badEncoding = "bad_encoding"
     case lengthUnverified = "length_unverified"
     case proxy
+    case addressDenied = "address_denied"
     case unstable
+    case offline
+    case metered
+    case noNetworkState = "no_network_state"
     // tls
     case untrusted
     case certificateExpired = "certificate_expired"
     case wrongName = "wrong_name"
+    case pin
+    case revoked
+    case tlsProtocol = "tls_protocol"
+    case clientCertificate = "client_certificate"
     case tls
     // http
     case httpStatus = "http_status"
@@ -56,6 +69,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case badJSONBody = "bad_json_body"
     case tooManyRedirects = "too_many_redirects"
     case redirectRefused = "redirect_refused"
+    case bodySpent = "body_spent"
     case expired
     case retryLater = "retry_later"
     case changed
@@ -78,6 +92,9 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case checksum
     case journalInvalid = "journal_invalid"
     case alreadyComplete = "already_complete"
+    case unsafeStateDirectory = "unsafe_state_dir"
+    case noAgent = "no_agent"
+    case interrupted
     // image
     case badImage = "bad_image"
     case unsupportedImage = "unsupported_image"
@@ -105,28 +122,33 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     package var code: WherryError.Code {
         switch self {
         case .badHandle, .badArgument, .badOption, .badValue, .badHeader, .badMethod, .badURL,
-            .badParameters, .badJSON, .badText, .badDigest, .badPath, .noImages, .notFound:
+            .badParameters, .badJSON, .badText, .badDigest, .badPath, .noImages, .notFound, .badPin,
+            .badCertificate, .httpsOnly:
             .argument
-        case .closed, .needsQueue, .answered, .wrongState, .decisionExpired: .state
+        case .closed, .needsQueue, .answered, .wrongState, .decisionExpired, .lastPage: .state
         case .timeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout, .stalled:
             .timeout
-        case .cancelled, .refused: .cancelled
+        case .cancelled, .refused, .replaced: .cancelled
         case .resolve, .connect, .connectionReset, .truncated, .badProtocol, .badEncoding,
-            .lengthUnverified, .proxy, .unstable:
+            .lengthUnverified, .proxy, .addressDenied, .unstable, .offline, .metered,
+            .noNetworkState:
             .network
-        case .untrusted, .certificateExpired, .wrongName, .tls: .tls
-        case .httpStatus, .contentType, .badJSONBody, .tooManyRedirects, .redirectRefused,
+        case .untrusted, .certificateExpired, .wrongName, .pin, .revoked, .tlsProtocol,
+            .clientCertificate, .tls:
+            .tls
+        case .httpStatus, .contentType, .badJSONBody, .tooManyRedirects, .redirectRefused, .bodySpent,
             .expired, .retryLater, .changed, .noValidator, .rangesUnsupported, .badRange,
             .rangeNotSatisfiable, .encoding:
             .http
         case .exists, .isDirectory, .noSpace, .readOnly, .noFile, .noPermission, .fileChanged,
-            .badStorage, .badDirectory, .io, .checksum, .journalInvalid, .alreadyComplete:
+            .badStorage, .badDirectory, .io, .checksum, .journalInvalid, .alreadyComplete,
+            .unsafeStateDirectory, .noAgent:
             .file
         case .badImage, .unsupportedImage, .truncatedImage, .imageTooLarge, .unsupportedOption:
             .image
         case .missing, .damaged, .clock, .stale, .appVersion, .cacheVersion: .cacheMiss
         case .tooLarge, .headerTooLarge, .noMemory: .limit
-        case .internal: .internal
+        case .internal, .interrupted: .internal
         case .forked: .forked
         case .busy, .alreadyRunning: .busy
         }
@@ -136,7 +158,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     package var isRetryable: Bool {
         switch self {
         case .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled, .resolve, .connect,
-            .connectionReset, .truncated, .retryLater, .busy:
+            .connectionReset, .truncated, .retryLater, .busy, .offline:
             true
         default: false
         }

@@ -150,7 +150,7 @@ package enum HTTPDate {
             - 719_468
     }
 
-    private static func civil(_ days: Int64) -> (year: Int64, month: Int, day: Int64) {
+    static func civil(_ days: Int64) -> (year: Int64, month: Int, day: Int64) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

@@ -21,6 +21,25 @@ struct JSONPath {
         return FieldScanner.number(digits).flatMap { Int(exactly: $0) }
     }
 
+    /// A name as one step of a path.
+    static func escaped(_ name: String) -> String {
+        guard name.utf8.contains(where: { $0 == 0x2F || $0 == 0x7E }) else { return name }
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            switch byte {
+            case 0x7E: bytes += [0x7E, 0x30]
+            case 0x2F: bytes += [0x7E, 0x31]
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Two paths as one.
+    static func joined(_ first: String, _ second: String) -> String {
+        first.isEmpty || second.isEmpty ? first + second : "\(first)/\(second)"
+    }
+
     private static func unescaped(_ step: Substring.UTF8View) -> String {
         var bytes: [UInt8] = []
         var isAfterTilde = false
@@ -90,6 +109,18 @@ extension JSON {
         case .unsigned(let value): Int64(exactly: value)
         case .double(let value): Int64(exactly: value)
         case .string(let text): Int64(text) ?? JSON.number(text).flatMap { Int64(exactly: $0) }
+        default: nil
+        }
+    }
+
+    /// The integer at a path where it is no less than 0, up to `UInt64.max`; else as
+    /// ``integer(at:)``.
+    public func unsigned(at path: String = "") -> UInt64? {
+        switch value(at: path) {
+        case .integer(let value): UInt64(exactly: value)
+        case .unsigned(let value): value
+        case .double(let value): UInt64(exactly: value)
+        case .string(let text): UInt64(text) ?? JSON.number(text).flatMap { UInt64(exactly: $0) }
         default: nil
         }
     }

@@ -140,7 +140,12 @@ extension WherryError {
         case .untrusted: reason = .untrusted
         case .expired: reason = .certificateExpired
         case .wrongName: reason = .wrongName
+        case .pin: reason = .pin
+        case .revoked: reason = .revoked
+        case .tlsProtocol: reason = .tlsProtocol
+        case .clientCertificate: reason = .clientCertificate
         case .tls: reason = .tls
+        case .addressDenied: reason = .addressDenied
         case .fileChanged: reason = .fileChanged
         case .fileError: reason = Self.reason(ofErrno: error.osCode)
         // No caller makes a source of his own.
@@ -150,6 +155,7 @@ extension WherryError {
         case .cancelled: reason = .cancelled
         case .noMemory: reason = .noMemory
         case .proxy: reason = .proxy
+        case .metered: reason = .metered
         case .shutDown: reason = .closed
         case .forked: reason = .forked
         case .internal: reason = .internal

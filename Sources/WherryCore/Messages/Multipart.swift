@@ -118,6 +118,20 @@ package struct Multipart: Sendable {
         pending += "\r\n".utf8
     }
 
+    /// Adds a file of known length that the caller writes while the form is sent. Fails as `addBytes`
+    /// does.
+    package mutating func addStream(
+        _ name: String, _ stream: StreamedBody, length: Int64, fileName: String? = nil,
+        contentType: String? = nil, headers: [Headers.Field] = []
+    ) throws(WherryError) {
+        let type = contentType ?? fileName.map { FileTypes.type(of: $0) }
+        try Self.check(type, headers)
+        begin(name, fileName: fileName, type: type, headers: headers)
+        flush()
+        segments.append(.stream(stream, length: length))
+        pending += "\r\n".utf8
+    }
+
     /// The whole body, closed. A form without parts is the closing line alone.
     package func finished() -> [BodySegment] {
         var copy = self
@@ -128,7 +142,8 @@ package struct Multipart: Sendable {
 
     // MARK: Writing
 
-    private static func check(
+    /// Checks what a caller gives for the head of a part.
+    package static func check(
         _ type: String?, _ headers: [Headers.Field]
     ) throws(WherryError) {
         if let type, let violation = FieldRules.violation(mediaType: type.utf8) {

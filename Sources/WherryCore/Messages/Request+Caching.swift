@@ -103,7 +103,8 @@ extension Request {
     /// and body, whatever its header says; milliseconds count, and what is below is cut off. Zero,
     /// the default, and less store nothing (K1).
     ///
-    /// `Authorization` and `Cookie` count too, as they are sent, so that two users never share. No
+    /// `Authorization` and a field `Cookie` count too, as they are sent, so that two users never share;
+    /// cookies of the client's jar do not: where a user is known by those, give each a ``cachePartition``. No
     /// other header field does unless ``cacheHeaders`` names it, nor do the client's default
     /// parameters, its CA file and its proxy: where answers differ by those, give each a
     /// ``cachePartition``. With decisions the edited request is what counts; once one was edited

@@ -37,11 +37,13 @@ public struct Request: Sendable {
         var isStreamed = false
         var collectsRefusals = false
         var bearerToken: String?
+        var credentials: Credentials?
         var imageNames: String?
         var jpegType: String?
         var expectedDigest: ExpectedDigest?
         var mirrors: [String] = []
         var computedDigest: DigestAlgorithm?
+        var creationMask: UInt32?
         var overrides: [OptionValue] = []
         var decisions: DecisionSet?
         var userInfo: (any Sendable)?
@@ -125,6 +127,21 @@ public struct Request: Sendable {
         get { content.value.bearerToken }
         _modify { yield &content.value.bearerToken }
     }
+    /// Whether cookies are sent from the client's ``Client/cookies``, and kept there: `nil` as the client
+    /// does, which is yes. A field `Cookie` of the request goes before the jar's.
+    public var usesCookies: Bool? {
+        get { value(of: .cookies).map { $0 == 1 } }
+        set {
+            overrides.removeAll { $0.option == .cookies }
+            if let newValue { set(.cookies, newValue ? 1 : 0) }
+        }
+    }
+    /// A user name and a password, sent as ``Credentials`` say, to the origin of the URL alone. A
+    /// field `Authorization` and ``bearerToken`` go before them; `nil` sends the client's.
+    public var credentials: Credentials? {
+        get { content.value.credentials }
+        _modify { yield &content.value.credentials }
+    }
     package var imageNames: String? {
         get { content.value.imageNames }
         _modify { yield &content.value.imageNames }
@@ -148,6 +165,11 @@ public struct Request: Sendable {
     package var computedDigest: DigestAlgorithm? {
         get { content.value.computedDigest }
         _modify { yield &content.value.computedDigest }
+    }
+    /// The umask that a download's file gets; `nil` for the process's.
+    package var creationMask: UInt32? {
+        get { content.value.creationMask }
+        _modify { yield &content.value.creationMask }
     }
     package var overrides: [OptionValue] {
         get { content.value.overrides }
@@ -186,16 +208,22 @@ public struct Request: Sendable {
         package enum Content: Sendable {
             case bytes(Bytes)
             case file(String)
+            case stream(Int64)
             case image(ImageSource, Compression)
         }
         package var name: String
         package var content: Content
         package var fileName: String?
         package var contentType: String?
+        /// Further fields of the part's head; none by default. RFC 7578 tells servers to pass over
+        /// all but a few. Content-Disposition and Content-Type are not given here.
+        public var headers = Headers()
 
         package init(
-            name: String, content: Content, fileName: String? = nil, contentType: String? = nil
+            name: String, content: Content, fileName: String? = nil, contentType: String? = nil,
+            headers: Headers = Headers()
         ) {
+            self.headers = headers
             self.name = name
             self.content = content
             self.fileName = fileName
@@ -219,6 +247,14 @@ public struct Request: Sendable {
             _ name: String, path: String, fileName: String? = nil, contentType: String? = nil
         ) -> Part {
             Part(name: name, content: .file(path), fileName: fileName, contentType: contentType)
+        }
+
+        /// So many bytes that are handed over while the form is sent; of several such parts those
+        /// of the first come first. A redirect that wants them again fails.
+        public static func stream(
+            _ name: String, length: Int64, fileName: String? = nil, contentType: String? = nil
+        ) -> Part {
+            Part(name: name, content: .stream(length), fileName: fileName, contentType: contentType)
         }
     }
 
@@ -260,6 +296,17 @@ public struct Request: Sendable {
         body = .multipart(parts)
     }
 
+    /// Sets a field in the head of the part that was added last; `nil` takes it out.
+    package mutating func setPartHeader(_ name: String, _ value: String?) throws(WherryError) {
+        guard case .multipart(var parts) = body, !parts.isEmpty else {
+            throw WherryError(.wrongState, "There is no part yet that the field \(name) could belong to")
+        }
+        try Multipart.check(nil, [Headers.Field(name: name, value: value)])
+        body = .none
+        parts[parts.count - 1].headers[name] = value
+        body = .multipart(parts)
+    }
+
     package func value(of option: Option) -> Int64? {
         overrides.first { $0.option == option }?.value
     }
@@ -268,6 +315,7 @@ public struct Request: Sendable {
     package func checkFields() throws(WherryError) {
         for field in headers.fields { try Headers.check(field.name, field.value) }
         if let bearerToken { try TextOption.bearerToken.check(bearerToken, in: .request) }
+        if let credentials { try credentials.check() }
         if let jpegType { try TextOption.jpegType.check(jpegType, in: .request) }
     }
 
@@ -300,6 +348,16 @@ public struct Request: Sendable {
             counted[member.name] = member.value
         }
         return counted.isEmpty ? nil : counted
+    }
+
+    /// Whether the caller hands over bytes of the body while it is sent.
+    package var isWritten: Bool {
+        switch body {
+        case .stream: true
+        case .multipart(let parts):
+            parts.contains { if case .stream = $0.content { true } else { false } }
+        default: false
+        }
     }
 
     package var hasImages: Bool {

@@ -41,6 +41,8 @@ public struct Response: Sendable {
         public var retries = 0
         /// No new connection was needed.
         public var isReused = false
+        /// The address that answered; "" where nobody was asked.
+        public var remoteAddress = ""
     }
 
     private final class Storage: Sendable {
@@ -103,6 +105,10 @@ public struct Response: Sendable {
     }
 
     package var head: ResponseHead { storage.head }
+    /// Bytes on the wire, over all hops and attempts.
+    package var wire: (sent: Int64, received: Int64) {
+        (storage.metrics.sent, storage.metrics.received)
+    }
     package var remoteAddress: String { storage.metrics.remoteAddress }
 
     /// The HTTP status.
@@ -173,6 +179,7 @@ public struct Response: Sendable {
         metrics.redirects = storage.redirects.count
         metrics.retries = storage.retries
         metrics.isReused = raw.isReused
+        metrics.remoteAddress = raw.remoteAddress
         return metrics
     }
 }

@@ -12,9 +12,17 @@ package struct DecisionSet: OptionSet, Sendable {
     package static let adapt = DecisionSet(rawValue: 1)
     /// Follow this redirect?
     package static let redirect = DecisionSet(rawValue: 2)
+    /// Who asks?
+    package static let credentials = DecisionSet(rawValue: 4)
+    /// Try again after this failure?
+    package static let retry = DecisionSet(rawValue: 8)
     /// Store this answer?
     package static let store = DecisionSet(rawValue: 32)
-    package static let all: DecisionSet = [.adapt, .redirect, .store]
+    /// Which token instead of the one that was answered with 401?
+    package static let token = DecisionSet(rawValue: 64)
+    package static let all: DecisionSet = [
+        .adapt, .redirect, .credentials, .retry, .store, .token,
+    ]
 }
 
 /// One question. Answered once: by the caller, by letting go of it, or by time.
@@ -24,14 +32,24 @@ package final class Decision: Sendable {
         case adapt(Request)
         /// The redirect's answer and its absolute target.
         case redirect(Response, target: String)
+        /// The 401, what it calls the place it guards, how credentials for it are sent, and how often
+        /// this transfer has asked before.
+        case credentials(Response, realm: String, Credentials.Scheme, before: Int)
+        /// What went wrong, with the answer if there is one, and how many attempts went before.
+        case retry(WherryError, retries: Int)
         /// The answer that is about to be stored.
         case store(Response)
+        /// The 401 that the client's bearer token was answered with.
+        case token(Response)
 
         package var set: DecisionSet {
             switch self {
             case .adapt: .adapt
             case .redirect: .redirect
+            case .credentials: .credentials
+            case .retry: .retry
             case .store: .store
+            case .token: .token
             }
         }
     }
@@ -42,8 +60,13 @@ package final class Decision: Sendable {
         /// Send this request.
         case adapted(Request)
         case follow(Bool)
+        case credentials(Credentials)
         /// Whether to store it, and without which header fields.
         case store(Bool, without: [String])
+        /// Whether to try again, and after how many nanoseconds; `nil` for the usual wait.
+        case again(Bool, after: Int64?)
+        /// The client's bearer token from now on; `nil`: there is none.
+        case token(String?)
         /// End the transfer with this sentence.
         case refuse(String)
     }

@@ -24,6 +24,9 @@ package final class EventQueue: TransferObserver {
         var transfers: [Transfer] = []
         var signal: EventFD?
         var waiting = 0
+        /// Records of logs that wait, and how many found no room since the last one that did.
+        var logs = 0
+        var lostLogs: Int64 = 0
         /// Whether the transfers are of more than one client.
         var isMixed = false
         /// The transport that a reader turns while it waits.
@@ -62,6 +65,16 @@ package final class EventQueue: TransferObserver {
     /// Whoever reads event after event turns the transport itself, as long as it does.
     package var wake: Wake { state.withLock { $0.isAttended } ? .soon : .now }
 
+    /// Puts an event of a background job in. `false` if the queue is closed.
+    ///
+    /// - Parameter key: of this job and this reader; not that of a transfer.
+    func tell(_ event: TransferEvent, job: String, key: UInt64, userData: UInt) -> Bool {
+        put(QueueEvent(event, job: job, key: key, userData: userData))
+    }
+
+    /// Whether it was freed.
+    package var isClosed: Bool { state.withLock { $0.isClosed } }
+
     /// Ends a wait: puts an event of no transfer in.
     package func wake(userData: UInt) throws(WherryError) {
         guard put(QueueEvent(userData: userData)) else { throw Self.closedError }
@@ -75,6 +88,22 @@ package final class EventQueue: TransferObserver {
         guard isOpen else { throw Self.closedError }
         for transfer in found { transfer.cancel() }
         return found.count
+    }
+
+    /// Puts news of the network in; `false` once the queue is closed.
+    @discardableResult
+    package func tell(_ news: Reachability.Change, from source: AnyObject, userData: UInt) -> Bool {
+        put(QueueEvent(news, from: source, userData: userData))
+    }
+
+    /// Drops what waits of a source of news.
+    package func drop(from source: AnyObject) {
+        let dropped = state.withLock { state in
+            let dropped = state.ring.remove { $0.source === source }
+            if !dropped.isEmpty && state.ring.count == 0 { state.signal?.clear() }
+            return dropped
+        }
+        withExtendedLifetime(dropped) {}
     }
 
     private struct Outcome {
@@ -104,7 +133,8 @@ package final class EventQueue: TransferObserver {
 
     /// Returns what has to be let go of.
     private static func add(_ event: QueueEvent, to state: inout State) -> AnyObject? {
-        guard let id = event.transfer?.id else {
+        let id = event.key
+        guard id != 0 else {
             state.ring.append(event)
             return nil
         }
@@ -138,6 +168,36 @@ package final class EventQueue: TransferObserver {
             last.queueIndex = index
         }
         return transfer
+    }
+
+    // MARK: Logs
+
+    /// So many records of logs wait at most, so that a reader who does not read costs no more.
+    package static let mostLogs = 1000
+
+    /// Puts a record of a log in. Where there is no room it is counted instead, and the next one
+    /// that finds some comes after a record that says how many are missing.
+    ///
+    /// - Returns: `false` if the queue is closed.
+    package func put(_ record: LogRecord, userData: UInt) -> Bool {
+        enum Room { case closed, none, some(lost: Int64) }
+        let room = state.withLock { state -> Room in
+            guard !state.isClosed else { return .closed }
+            guard state.logs < Self.mostLogs else {
+                state.lostLogs += 1
+                return .none
+            }
+            defer { state.lostLogs = 0 }
+            state.logs += state.lostLogs > 0 ? 2 : 1
+            return .some(lost: state.lostLogs)
+        }
+        switch room {
+        case .closed: return false
+        case .none: return true
+        case .some(let lost):
+            if lost > 0 { put(QueueEvent(.lost(lost, at: record.time), userData: userData)) }
+            return put(QueueEvent(record, userData: userData))
+        }
     }
 
     // MARK: Reading
@@ -241,9 +301,8 @@ package final class EventQueue: TransferObserver {
 
     private static func take(from state: inout State) -> QueueEvent? {
         let event = state.ring.popFirst()
-        if let event, case .progress = event.event, let id = event.transfer?.id {
-            state.progress[id] = nil
-        }
+        if event?.log != nil { state.logs -= 1 }
+        if let event, case .progress = event.event { state.progress[event.key] = nil }
         return event
     }
 
@@ -256,6 +315,7 @@ package final class EventQueue: TransferObserver {
             let rest = (state.transfers, state.ring, state.driven)
             state.transfers = []
             state.ring = EventRing()
+            state.logs = 0
             state.progress = [:]
             state.signal = nil
             return rest

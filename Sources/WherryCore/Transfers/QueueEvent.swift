@@ -9,21 +9,78 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
     /// `nil` for what `wake` puts in.
     package let transfer: Transfer?
     package let event: TransferEvent?
+    /// News of the network, and who put them in.
+    package let news: Reachability.Change?
+    package let source: AnyObject?
     package let userData: UInt
+    /// The background job that it is about, where it is about one.
+    package let job: String?
+    /// Whose progress only the newest counts of; 0 for what belongs to nothing.
+    let key: UInt64
+    /// A record of a client's log, with its text as C reads it.
+    package let log: (record: LogRecord, text: Bytes)?
     /// What the reader wants to keep as long as the event; the reader guards it.
     package var attachment: AnyObject?
 
     package init(_ event: TransferEvent, of transfer: Transfer) {
         self.transfer = transfer
         self.event = event
+        news = nil
+        source = nil
+        log = nil
         userData = transfer.userData
+        job = nil
+        key = transfer.id
+    }
+
+    /// An event of a background job.
+    ///
+    /// - Parameter key: of this job and this reader; not that of a transfer.
+    init(_ event: TransferEvent, job: String, key: UInt64, userData: UInt) {
+        transfer = nil
+        self.event = event
+        news = nil
+        source = nil
+        log = nil
+        self.userData = userData
+        self.job = job
+        self.key = key
+    }
+
+    /// News of a monitor.
+    package init(_ news: Reachability.Change, from source: AnyObject, userData: UInt) {
+        transfer = nil
+        event = nil
+        self.news = news
+        self.source = source
+        log = nil
+        self.userData = userData
+        job = nil
+        key = 0
     }
 
     /// An event of no transfer.
     package init(userData: UInt) {
         transfer = nil
         event = nil
+        news = nil
+        source = nil
+        log = nil
         self.userData = userData
+        job = nil
+        key = 0
+    }
+
+    /// An event of a log.
+    package init(_ record: LogRecord, userData: UInt) {
+        transfer = nil
+        event = nil
+        news = nil
+        source = nil
+        log = (record, Bytes(record.text))
+        self.userData = userData
+        job = nil
+        key = 0
     }
 }
 
@@ -73,6 +130,19 @@ struct EventRing {
             }
         }
         return nil
+    }
+
+    /// Takes out all that fit, and returns them.
+    mutating func remove(where fits: (QueueEvent) -> Bool) -> [QueueEvent] {
+        var removed: [QueueEvent] = []
+        for position in first..<end {
+            let index = index(position)
+            guard let event = slots[index], fits(event) else { continue }
+            slots[index] = nil
+            count -= 1
+            removed.append(event)
+        }
+        return removed
     }
 
     private mutating func grow() {

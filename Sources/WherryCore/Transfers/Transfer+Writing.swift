@@ -35,6 +35,20 @@ extension Transfer {
         stream.finish()
     }
 
+    /// Whether a streamed body is to be written from its first byte again: the server wanted to know
+    /// who asks, or redirected, and the bytes have gone. What is written before ``rewindWriting()`` is
+    /// `busy`.
+    package var wantsRewind: Bool { (self as? RequestTransfer)?.stream?.wantsRewind ?? false }
+
+    /// Says that what is written from now on is the body from its first byte.
+    ///
+    /// - Throws: `wrong_state` where nobody wants it.
+    package func rewindWriting() throws(WherryError) {
+        guard try openStream().beginAgain() else {
+            throw WherryError(.wrongState, "The body is not to be written again")
+        }
+    }
+
     private func openStream() throws(WherryError) -> StreamedBody {
         let stream = try streamedBody()
         try checkOpen()

@@ -39,6 +39,8 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
 
     private static let lastID = Atomic<UInt64>(0)
     private let life = Lock(Life())
+    /// The log was told that it is suspended.
+    let wasToldSuspended = Atomic(false)
     /// Its place in the client's pool, under the pool's lock.
     var poolIndex = 0
     /// Its place in the queue that hears of it, under the queue's lock.
@@ -93,7 +95,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     /// A download's journal is durable when this returns; do not call it where a transfer is told
     /// of, since it waits for the disk.
     public func pause() {
-        guard life.withLock({ $0.cycle.pause() }) else { return }
+        guard life.withLock({ $0.cycle.pause() }) else { return noteIdle("suspend") }
         applyPause()
         emit(.state(.paused, reason: nil))
     }
@@ -101,7 +103,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     /// Goes on after a pause.
     public func resume() {
         let state = life.withLock { $0.cycle.resume() ? $0.cycle.state : nil }
-        guard let state else { return }
+        guard let state else { return noteIdle("resume") }
         applyPause()
         emit(.state(state, reason: nil))
     }
@@ -127,6 +129,12 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     package func applyPause() {}
     /// Brings about the end; `finish` must follow.
     package func performCancel(discarding: Bool) {}
+
+    /// Tells what is to be told after the end.
+    package func noteAfterEnd() {}
+    /// Whom it asks first; what it does is counted for that host. `nil` where that is left to its
+    /// parts.
+    package var origin: Origin? { nil }
 
     package final var isCancelled: Bool { life.withLock { $0.cycle.isCancelled } }
     package final var isPaused: Bool { life.withLock { $0.cycle.state == .paused } }
@@ -155,6 +163,10 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
             return true
         }
         guard isWanted else { return }
+        if kind == .download, case .state(.waiting, .some) = event {
+            client.counters.count(origin) { $0.retried += 1 }
+        }
+        if client.isWatched { note(event) }
         observer.transfer(self, did: event)
         let outcome = life.withLock { life -> TransferOutcome? in
             life.telling -= 1
@@ -177,9 +189,10 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     }
 
     private func tellEnd(_ outcome: TransferOutcome) {
-        if client.isDebugging { DebugLog.ended(self, outcome) }
+        noteEnd(outcome)
+        if client.log.isOn(.debug) { noteAfterEnd() }
         observer.transfer(self, did: .done(outcome))
-        client.pool.remove(self)
+        client.pool.remove(self, outcome.state)
     }
 
     package final func fail(_ error: WherryError, response: Response? = nil) {

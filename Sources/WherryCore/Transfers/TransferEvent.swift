@@ -19,9 +19,11 @@ public enum TransferState: Int32, Sendable {
     case done = 7
     case failed = 8
     case cancelled = 9
+    /// A background job whose agent died; goes to queued when another agent takes it up.
+    case interrupted = 10
 
     /// Whether nothing follows.
-    public var isFinal: Bool { rawValue >= Self.done.rawValue }
+    public var isFinal: Bool { self == .done || self == .failed || self == .cancelled }
 }
 
 /// How far a transfer has come.
@@ -153,9 +155,12 @@ package protocol TransferObserver: AnyObject, Sendable {
     /// Who carries out what is started for this observer, if nobody turns the transport.
     var wake: Wake { get }
     func transfer(_ transfer: Transfer, did event: TransferEvent)
+    /// Whether what it hears of is a part of another transfer, and not counted by itself.
+    var isPart: Bool { get }
 }
 
 extension TransferObserver {
     package var wake: Wake { .now }
+    package var isPart: Bool { false }
     package func willStart(_ transfer: Transfer) throws(WherryError) {}
 }

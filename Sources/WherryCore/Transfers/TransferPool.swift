@@ -25,6 +25,8 @@ package final class TransferPool: Sendable {
         /// In no order; each knows its place, so that a busy client pays for no hashing. Those
         /// that have ended stay until they are through with telling so.
         var transfers: [Transfer] = []
+        /// What has ended of those with a tag.
+        var groups = TransferGroups()
         var waiters = 0
         var isClosed = false
     }
@@ -38,16 +40,23 @@ package final class TransferPool: Sendable {
             guard !state.isClosed else { return false }
             transfer.poolIndex = state.transfers.count
             state.transfers.append(transfer)
+            if let tag = transfer.tag { state.groups.began(tag, path: transfer.path) }
             return true
         }
     }
 
     /// Takes one out that has told of its end, or never started.
-    package func remove(_ transfer: Transfer) {
+    ///
+    /// - Parameter outcome: how it ended; `nil` if it never started.
+    package func remove(_ transfer: Transfer, _ outcome: TransferState? = nil) {
+        let last = transfer.tag == nil ? Progress() : transfer.progress
         let mustTell = state.withLock { state in
             let index = transfer.poolIndex
             guard index < state.transfers.count, state.transfers[index] === transfer else {
                 return false
+            }
+            if let tag = transfer.tag {
+                state.groups.ended(tag, path: transfer.path, last, as: outcome)
             }
             let last = state.transfers.removeLast()
             if last !== transfer {
@@ -73,6 +82,15 @@ package final class TransferPool: Sendable {
     package func matching(_ matches: (Transfer) -> Bool) -> [Transfer] {
         let all = state.withLock { $0.transfers }
         return all.filter { !$0.isFinal && matches($0) }.sorted { $0.id < $1.id }
+    }
+
+    /// The sum over those with a tag, those that have ended among them.
+    package func progress(ofGroup tag: String) -> (progress: Progress, count: Int) {
+        let (running, ended) = state.withLock { state in
+            (state.transfers.filter { $0.tag == tag }, state.groups.ended(of: tag))
+        }
+        let parts = running.map(\.progress) + ended.parts
+        return (Progress(sumOf: parts), running.count + ended.count)
     }
 
     package subscript(id: UInt64) -> Transfer? {

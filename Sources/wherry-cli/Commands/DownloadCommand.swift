@@ -9,20 +9,23 @@ import WherrySystem
 struct DownloadCommand: NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "download",
-        abstract: "Download a file, going on where an earlier attempt stopped.",
+        abstract: "Download files, going on where an earlier attempt stopped.",
         discussion: """
             EXAMPLES
               wherry download https://example.org/debian.iso
               wherry download https://example.org/latest -o app.tar.gz --sha256 HEX
               wherry download https://example.org/files/7 -d ~/Downloads --remote-name
+              wherry download https://example.org/{1,2,3}.iso --max-active 2
+              wherry download https://example.org/debian.iso --background
 
             The file appears under its name when it is whole and verified. Until then its parts lie \
             beside it, hidden; the same command goes on from them if the server's file is still the \
-            same one.
+            same one. Of several files each comes as far as it can; the exit status is that of the \
+            first that did not come.
             """)
 
     @Argument(help: "Where from, with http:// or https://.")
-    var url: String
+    var url: [String]
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
@@ -78,6 +81,24 @@ struct DownloadCommand: NetworkCommand {
             valueName: "rate"))
     var limitRate: ByteRate?
 
+    @Option(
+        help: ArgumentHelp(
+            "How many of several files come at once; the others wait. (default: 4)",
+            valueName: "count"))
+    var maxActive: Int?
+
+    @Flag(
+        name: [.customShort("R"), .long],
+        help: "Give the file the time that the server says it was changed at.")
+    var remoteTime = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "Hand the files over to a process of its own and print the id of each job.",
+            discussion: "wherry jobs tells what becomes of them."))
+    var background = false
+
+    @OptionGroup(title: "SESSION") var session: SessionOptions
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
@@ -86,11 +107,25 @@ struct DownloadCommand: NetworkCommand {
             throw ValidationError(
                 "--output names the file, so --directory and --remote-name cannot.")
         }
+        if url.count > 1 && (file != nil || sha256 != nil) {
+            throw ValidationError("--output and --sha256 are of one file, so there is one URL.")
+        }
+        if !background && session.isGiven {
+            throw ValidationError(
+                "--session and --state-dir are of jobs in the background: --background.")
+        }
+        if background && maxActive != nil {
+            throw ValidationError("--max-active is of files that come in the foreground.")
+        }
+        if let maxActive, !(1...1000).contains(maxActive) {
+            throw ValidationError("--max-active takes 1 to 1000, not \(maxActive).")
+        }
         if let retries, !(0...1000).contains(retries) {
             throw ValidationError("--retries takes 0 to 1000, not \(retries).")
         }
         if !mirror.isEmpty && sha256 == nil {
-            throw ValidationError("--mirror needs --sha256, which proves that it has the same bytes.")
+            throw ValidationError(
+                "--mirror needs --sha256, which proves that it has the same bytes.")
         }
         if let sha256, Hex.decode(sha256)?.count != 32 {
             throw ValidationError("--sha256 takes 64 hexadecimal digits.")
@@ -98,24 +133,75 @@ struct DownloadCommand: NetworkCommand {
     }
 
     mutating func perform(_ console: Console) async throws {
-        var request = Request(url)
-        try connection.addHeaders(to: &request)
-        request.resumes = resume
-        request.overwrites = overwrite
-        if file == nil { request.set(.targetIsDirectory, 1) }
-        if let retries { request.set(.maxRetries, Int64(retries)) }
-        if let stallTimeout { request.stallTimeout = stallTimeout.duration }
-        if let segments { request.segments = segments.count }
-        if let limitRate { request.maxReceiveBytesPerSecond = limitRate.bytesPerSecond }
-        if let digest = sha256.flatMap({ Hex.decode($0) }) {
-            request.expectedDigest = ExpectedDigest(algorithm: .sha256, value: digest)
+        if background { return try await handOver(console) }
+        let client = try connection.client(for: url, output)
+        defer { connection.finish(client, console) }
+        if url.count == 1 {
+            let name = file.map(Self.lastComponent) ?? guessedName(of: url[0])
+            let listener = DownloadListener(console.progress(named: name), named: name)
+            let result = try await download(url[0], client, listener)
+            if console.isJSON { try console.print(result) }
+            return
         }
-        request.mirrors = mirror
-        let client = try connection.client(output)
-        defer { client.close() }
-        let path = file ?? directory ?? FileManager.default.currentDirectoryPath
-        let listener = DownloadListener(console, named: file.map(Self.lastComponent) ?? guessedName)
-        let asked = request
+        try client.setMaxDownloads(maxActive ?? 4)
+        let rows = BarRows()
+        let command = self
+        let statuses = await withTaskGroup(of: (Int, Int32).self) { group in
+            for (number, url) in command.url.enumerated() {
+                let name = guessedName(of: url)
+                let listener = DownloadListener(
+                    console.progress(named: name, in: rows), named: name)
+                group.addTask {
+                    do {
+                        let result = try await command.download(url, client, listener)
+                        if console.isJSON { try console.print(result) }
+                        return (number, 0)
+                    } catch let error as WherryError {
+                        return (number, console.complain(error, about: name, url: url))
+                    } catch {
+                        return (number, console.complain(error))
+                    }
+                }
+            }
+            var statuses = command.url.map { _ in Int32(0) }
+            for await (number, status) in group { statuses[number] = status }
+            return statuses
+        }
+        if let status = statuses.first(where: { $0 != 0 }) { throw ToldFailure(status: status) }
+    }
+
+    /// Starts a job for each file, and prints their ids.
+    private func handOver(_ console: Console) async throws {
+        let session = try session.open(connection.configuration(for: url, output))
+        var status: Int32 = 0
+        for url in url {
+            do {
+                let id = try await session.download(request(url), to: path)
+                guard console.isJSON else {
+                    try console.print(id)
+                    continue
+                }
+                try console.print(["ok": true, "job": .string(id), "url": .string(url)])
+            } catch let error as WherryError {
+                let told = console.complain(error, about: guessedName(of: url), url: url)
+                if status == 0 { status = told }
+            }
+        }
+        if status != 0 { throw ToldFailure(status: status) }
+    }
+
+    /// The file to be, or the directory that it is to be in.
+    private var path: String {
+        file ?? directory ?? FileManager.default.currentDirectoryPath
+    }
+
+    /// Downloads one file and tells of it.
+    ///
+    /// - Returns: the report.
+    private func download(
+        _ url: String, _ client: Client, _ listener: DownloadListener
+    ) async throws -> JSONObject {
+        let (asked, path) = (try request(url), path)
         let outcome = try await watch { observer throws(WherryError) in
             try client.download(asked, to: path, observer: observer)
         } _: { event in
@@ -126,26 +212,42 @@ struct DownloadCommand: NetworkCommand {
             throw error
         }
         listener.finish(outcome.path, hasGivenName: file != nil, isVerified: sha256 != nil)
-        if console.isJSON {
-            var result = outcome.response.map(Report.success) ?? ["ok": true]
-            result["file"] = outcome.path.map { .string($0) }
-            result["bytes"] = JSON(listener.progress.completed)
-            result["resumed_at"] = JSON(listener.progress.resumedAt)
-            try console.print(result)
-        }
+        var result = outcome.response.map(Report.success) ?? ["ok": true]
+        result["file"] = outcome.path.map { .string($0) }
+        result["bytes"] = JSON(listener.progress.completed)
+        result["resumed_at"] = JSON(listener.progress.resumedAt)
+        return result
     }
 
-    /// What the file will be called, as far as the URL tells.
-    private var guessedName: String {
-        let path = url.prefix { $0 != "?" && $0 != "#" }
-        let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(
-            String.init)
-        return name.flatMap { $0.isEmpty ? nil : $0.removingPercentEncoding ?? $0 } ?? url
+    /// What is asked for one file.
+    private func request(_ url: String) throws -> Request {
+        var request = Request(url)
+        try connection.addHeaders(to: &request)
+        request.resumes = resume
+        request.overwrites = overwrite
+        if remoteTime { request.keepsServerTime = true }
+        if file == nil { request.set(.targetIsDirectory, 1) }
+        if let retries { request.set(.maxRetries, Int64(retries)) }
+        if let stallTimeout { request.stallTimeout = stallTimeout.duration }
+        if let segments { request.segments = segments.count }
+        if let limitRate { request.maxReceiveBytesPerSecond = limitRate.bytesPerSecond }
+        if let digest = sha256.flatMap({ Hex.decode($0) }) {
+            request.expectedDigest = ExpectedDigest(algorithm: .sha256, value: digest)
+        }
+        request.mirrors = mirror
+        return request
     }
 
     private static func lastComponent(_ path: String) -> String {
         path.split(separator: "/").last.map(String.init) ?? path
     }
+}
+
+/// What the file will be called, as far as the URL tells.
+func guessedName(of url: String) -> String {
+    let path = url.prefix { $0 != "?" && $0 != "#" }
+    let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init)
+    return name.flatMap { $0.isEmpty ? nil : $0.removingPercentEncoding ?? $0 } ?? url
 }
 
 /// Tells of a download while it goes on.
@@ -154,17 +256,18 @@ private final class DownloadListener: @unchecked Sendable {  // one event after 
     private let display: (any ProgressDisplay)?
     private let name: String
 
-    init(_ console: Console, named name: String) {
+    init(_ display: (any ProgressDisplay)?, named name: String) {
         self.name = name
-        display = console.progress(named: name)
+        self.display = display
     }
 
     func hear(_ event: TransferEvent) {
         switch event {
         case .progress(let progress):
             // A look at the figures may overtake an event that was on its way.
-            guard progress.generation != self.progress.generation
-                || progress.completed >= self.progress.completed
+            guard
+                progress.generation != self.progress.generation
+                    || progress.completed >= self.progress.completed
             else { return }
             if self.progress.resumedAt == 0, progress.resumedAt > 0 {
                 display?.remark("goes on at \(Units.bytes(progress.resumedAt))")

@@ -19,10 +19,10 @@ struct Exchange {
     }
 
     func run() async throws {
-        let client = try options.connection.client(options.printing) {
+        let client = try options.connection.client(for: [request.url], options.printing) {
             options.caching.storage.apply(to: &$0)
         }
-        defer { client.close() }
+        defer { options.connection.finish(client, console) }
         if options.printing.jsonOutput && options.output == nil {
             try await collect(client)
         } else if options.caching.isUsed {

@@ -17,7 +17,7 @@ extension MethodCommand {
 
     mutating func perform(_ console: Console) async throws {
         var request = try options.request(Self.method)
-        if let body { request.body = try body.body(named: request.headers) }
+        if let body { try body.apply(to: &request) }
         try await Exchange(request, options, console).run()
     }
 

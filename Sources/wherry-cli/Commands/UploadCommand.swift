@@ -58,6 +58,22 @@ struct UploadCommand: NetworkCommand {
     @Flag(help: "Leave out pictures that cannot be read, instead of sending nothing.")
     var skipBroken = false
 
+    @Option(
+        help: ArgumentHelp(
+            "A further field in the head of each picture's part; may be given again.",
+            valueName: "field"))
+    var partHeader: [HeaderArgument] = []
+
+    @Flag(help: "Send names of files that are not ASCII as filename* too.")
+    var extendedNames = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Send the digest of each picture in the head of its part: md5, sha256 or sha512.",
+            valueName: "kind"))
+    var partDigests: DigestKindArgument?
+
+    @OptionGroup var digest: BodyDigestOption
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
@@ -73,8 +89,8 @@ struct UploadCommand: NetworkCommand {
 
     mutating func perform(_ console: Console) async throws {
         let request = try makeRequest()
-        let client = try connection.client(output)
-        defer { client.close() }
+        let client = try connection.client(for: [url], output)
+        defer { connection.finish(client, console) }
         let label =
             picture.count == 1 ? Self.lastComponent(picture[0]) : "\(picture.count) pictures"
         let listener = UploadListener(
@@ -116,11 +132,15 @@ struct UploadCommand: NetworkCommand {
             let pair = try argument.pair()
             return Request.Part.field(pair.name, pair.value)
         }
+        var headers = Headers()
+        for field in try partHeader.flatMap({ try $0.fields() }) {
+            headers.append(field.name, field.value ?? "")
+        }
         for path in picture {
             parts.append(
                 Request.Part(
                     name: name, content: .image(.file(path: path), settings),
-                    fileName: compression.format.named(Self.lastComponent(path))))
+                    fileName: compression.format.named(Self.lastComponent(path)), headers: headers))
         }
         var request = Request(url, method: "POST")
         request.body = .multipart(parts)
@@ -128,6 +148,9 @@ struct UploadCommand: NetworkCommand {
         request.separateImages = separate
         request.imageRetries = retries
         if skipBroken { request.skipsBrokenImages = true }
+        if extendedNames { request.sendsExtendedNames = true }
+        request.partDigests = partDigests?.digest
+        request.bodyDigest = digest.bodyDigest?.digest
         try connection.addHeaders(to: &request)
         return request
     }

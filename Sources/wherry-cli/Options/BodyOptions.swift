@@ -24,6 +24,8 @@ struct BodyOptions: ParsableArguments, Sendable {
             valueName: "name=value"))
     var field: [PairArgument] = []
 
+    @OptionGroup var digest: BodyDigestOption
+
     mutating func validate() throws {
         let kinds = [json != nil, data != nil, !field.isEmpty]
         if kinds.count(where: { $0 }) > 1 {
@@ -31,8 +33,14 @@ struct BodyOptions: ParsableArguments, Sendable {
         }
     }
 
+    /// Gives the request the body that the options describe.
+    func apply(to request: inout Request) throws {
+        request.body = try body(named: request.headers)
+        request.bodyDigest = digest.bodyDigest?.digest
+    }
+
     /// The body that the options describe.
-    func body(named headers: Headers) throws -> Request.Body {
+    private func body(named headers: Headers) throws -> Request.Body {
         if let json {
             let text = try FileBytes.argument(json)
             do {
@@ -50,5 +58,27 @@ struct BodyOptions: ParsableArguments, Sendable {
             return .file(path: String(data.dropFirst()), contentType: fileType)
         }
         return field.isEmpty ? .none : .form(try field.map { try $0.pair() })
+    }
+}
+
+/// The digest that goes before a body.
+struct BodyDigestOption: ParsableArguments, Sendable {
+    @Option(
+        help: ArgumentHelp(
+            "Send the digest of the body: md5 as Content-MD5, sha256 and sha512 as Content-Digest.",
+            valueName: "kind"))
+    var bodyDigest: DigestKindArgument?
+}
+
+/// Digests that are sent along.
+enum DigestKindArgument: String, ExpressibleByArgument, CaseIterable {
+    case md5, sha256, sha512
+
+    var digest: ContentDigest {
+        switch self {
+        case .md5: .md5
+        case .sha256: .sha256
+        case .sha512: .sha512
+        }
     }
 }

@@ -46,12 +46,36 @@ struct CompressionOptions: ParsableArguments, Sendable {
     @Flag(help: "Make JPEGs progressive.")
     var progressive = false
 
+    @Option(
+        help: ArgumentHelp(
+            "How much coarser a JPEG's colours are than its brightness.",
+            discussion: "auto: 420 below quality 0.9, else 444; never finer than it came.",
+            valueName: "kind"))
+    var subsampling = SubsamplingKind.auto
+
+    @Option(
+        help: ArgumentHelp(
+            "Refuse pictures of more, before any is decoded. (default: 100000000)", valueName: "pixels"))
+    var maxPixels: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Memory for a picture that has to be held as a whole. (default: 268435456)",
+            valueName: "bytes"))
+    var maxMemory: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The longest time for one picture; 0 is none. (default: 30)", valueName: "seconds"))
+    var deadline: Seconds?
+
     mutating func validate() throws {
         if let quality, !(0...1).contains(quality) {
             throw ValidationError("--quality takes 0 to 1, not \(quality).")
         }
         for (option, value) in [
             ("max-width", maxWidth), ("max-height", maxHeight), ("max-bytes", maxBytes),
+            ("max-pixels", maxPixels), ("max-memory", maxMemory),
         ] {
             if let value, value < 1 {
                 throw ValidationError("--\(option) takes 1 and more, not \(value).")
@@ -75,6 +99,10 @@ struct CompressionOptions: ParsableArguments, Sendable {
             settings.pngEffort = .best
         }
         settings.progressive = progressive
+        settings.subsampling = subsampling.kept
+        if let maxPixels { settings.maxPixels = maxPixels }
+        if let maxMemory { settings.maxMemory = maxMemory }
+        if let deadline { settings.deadline = deadline.duration == .zero ? nil : deadline.duration }
         return settings
     }
 
@@ -101,6 +129,23 @@ enum MetadataKind: String, ExpressibleByArgument, CaseIterable {
         case .icc: .icc
         case .noGPS: .noGPS
         case .all: .all
+        }
+    }
+}
+
+/// How colours are subsampled.
+enum SubsamplingKind: String, ExpressibleByArgument, CaseIterable {
+    case auto
+    case s420 = "420"
+    case s422 = "422"
+    case s444 = "444"
+
+    var kept: WherryImaging.Compression.Subsampling {
+        switch self {
+        case .auto: .automatic
+        case .s420: .s420
+        case .s422: .s422
+        case .s444: .s444
         }
     }
 }

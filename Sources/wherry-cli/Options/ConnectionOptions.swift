@@ -13,6 +13,35 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     var header: [HeaderArgument] = []
 
     @Option(
+        name: [.customShort("u"), .long],
+        help: ArgumentHelp(
+            "A user name and password, sent as Basic: 'name:password', @FILE, or @- for standard input.",
+            discussion: "They go to the origin of the URL, and not where a redirect leads elsewhere.",
+            valueName: "name:password"))
+    var user: String?
+
+    @Flag(help: "Sends --user as a digest, once the server has asked; the password stays here.")
+    var digest = false
+
+    @Flag(help: "Sends --user as the server asks: as a digest before Basic.")
+    var anyauth = false
+
+    @Option(
+        name: [.customShort("b"), .long],
+        help: ArgumentHelp(
+            "Cookies to send, 'a=1; b=2', or a file of cookies as curl writes it.",
+            valueName: "cookies"))
+    var cookie: [String] = []
+
+    @Option(
+        name: [.customShort("c"), .customLong("cookie-jar")],
+        help: ArgumentHelp(
+            "The file that takes all cookies at the end; only you can read it.", valueName: "file"),
+        completion: .file())
+    var cookieJar: String?
+
+    @Option(
+        name: [.long, .customLong("oauth2-bearer")],
         help: ArgumentHelp(
             "Sent as 'Authorization: Bearer': the token itself, @FILE, or @- for standard input.",
             discussion: "Other users can see a command line, and not a file.",
@@ -43,46 +72,95 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     var maxRedirects: Int?
 
     @Option(
-        name: .customLong("cacert"),
         help: ArgumentHelp(
-            "Certificates (PEM) to trust instead of the system's.", valueName: "file"),
-        completion: .file())
-    var caFile: String?
+            "Seconds to wait where there is no network. (default: 0, of downloads 60)",
+            valueName: "seconds"))
+    var waitForNetwork: Seconds?
 
-    @Flag(help: "Trust any certificate. Whoever sits in between can read and change everything.")
-    var insecure = false
+    @Flag(help: "Fail rather than connect over a mobile network.")
+    var denyMetered = false
 
     @Option(
         help: ArgumentHelp(
             "A proxy's URL; '' for none. (default: what the environment says)", valueName: "url"))
     var proxy: String?
 
+    @OptionGroup var trust: TrustOptions
+
     mutating func validate() throws {
         if let maxRedirects, !(0...100).contains(maxRedirects) {
             throw ValidationError("--max-redirects takes 0 to 100, not \(maxRedirects).")
+        }
+        if digest && anyauth { throw ValidationError("--digest and --anyauth exclude each other.") }
+        if (digest || anyauth) && user == nil {
+            throw ValidationError("--digest and --anyauth say how --user is sent, which is missing.")
+        }
+        if user != nil && bearer != nil {
+            throw ValidationError("--user and --bearer exclude each other.")
+        }
+        if let user, user.first != "@", !user.contains(":") {
+            throw ValidationError("--user takes name:password.")
         }
     }
 
     /// Answers may vary by it: what looks for stored ones says the same as what asked for them.
     static var userAgent: String { "wherry-cli/\(WherryLibrary.version)" }
 
-    /// A client with these settings.
+    /// A client with these settings, for URLs.
     func client(
-        _ output: OutputOptions, _ configure: (inout Client.Configuration) -> Void = { _ in }
+        for urls: [String], _ output: OutputOptions,
+        _ configure: (inout Client.Configuration) -> Void = { _ in }
     ) throws -> Client {
+        let client = try Client(configuration(for: urls, output, configure))
+        for file in cookie where !file.contains("=") { try client.cookies.load(from: file) }
+        if let path = output.logFile { try client.setLogFile(path) }
+        return client
+    }
+
+    /// The settings themselves.
+    func configuration(
+        for urls: [String], _ output: OutputOptions,
+        _ configure: (inout Client.Configuration) -> Void = { _ in }
+    ) throws -> Client.Configuration {
         var configuration = Client.Configuration()
         configure(&configuration)
         configuration.userAgent = Self.userAgent
-        configuration.caFile = caFile
-        configuration.isInsecure = insecure
+        try trust.apply(to: &configuration, urls: urls)
         configuration.proxy = proxy
         configuration.bearerToken = try Self.token(bearer)
+        configuration.credentials = try credentials()
         configuration.isDebugging = output.debug
         if let timeout { configuration.idleTimeout = timeout.duration }
         if let connectTimeout { configuration.connectTimeout = connectTimeout.duration }
         if let totalTimeout { configuration.totalTimeout = totalTimeout.duration }
         if let maxRedirects { configuration.maxRedirects = maxRedirects }
-        return try Client(configuration)
+        if let waitForNetwork { configuration.waitForNetwork = waitForNetwork.duration }
+        configuration.deniesMetered = denyMetered
+        return configuration
+    }
+
+    /// Keeps the cookies where that is asked for, and closes the client.
+    func finish(_ client: Client, _ console: Console) {
+        defer { client.close() }
+        guard let cookieJar else { return }
+        do {
+            try client.cookies.save(to: cookieJar)
+        } catch {
+            console.note("the cookies were not kept: \(error.message)")
+        }
+    }
+
+    /// The user name and password that `--user` means.
+    private func credentials() throws -> Credentials? {
+        guard let user else { return nil }
+        let text = user.first == "@" ? try FileBytes.line(String(user.dropFirst())) : user
+        guard let colon = text.firstIndex(of: ":") else {
+            // Not the text itself, which may be a secret.
+            throw ValidationError("What --user read is not name:password.")
+        }
+        return Credentials(
+            user: String(text[..<colon]), password: String(text[text.index(after: colon)...]),
+            scheme: digest ? .digest : anyauth ? .any : .basic)
     }
 
     /// The token that `--bearer` means.
@@ -95,6 +173,8 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     /// Adds the header fields to a request.
     func addHeaders(to request: inout Request) throws {
         try Self.add(header, to: &request)
+        let pairs = cookie.filter { $0.contains("=") }
+        if !pairs.isEmpty { request.headers.append("Cookie", pairs.joined(separator: "; ")) }
     }
 
     static func add(_ header: [HeaderArgument], to request: inout Request) throws {

@@ -19,6 +19,13 @@ struct OutputOptions: ParsableArguments, Sendable {
 
     @Flag(help: "Print what happens on the network to standard error, without secrets.")
     var debug = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Append what happens on the network to a file, with times and without secrets.",
+            valueName: "file"),
+        completion: .file())
+    var logFile: String?
 }
 
 /// How progress is told.

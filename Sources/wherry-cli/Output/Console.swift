@@ -33,22 +33,47 @@ struct Console: Sendable {
     }
 
     /// Tells progress as the options want it; `nil` where nothing is to be told.
-    func progress(named name: String) -> ProgressDisplay? {
+    ///
+    /// - Parameter rows: shared by all that are told of at once.
+    func progress(named name: String, in rows: BarRows = BarRows()) -> ProgressDisplay? {
         if isQuiet { return nil }
         switch kind {
         case .none: return nil
-        case .bar: return ProgressBar(named: name)
+        case .bar: return ProgressBar(named: name, in: rows)
         case .lines: return ProgressLines(named: name)
         case .json: return ProgressRecords(named: name)
         case .auto:
-            return Terminal.error.isTerminal ? ProgressBar(named: name) : ProgressLines(named: name)
+            return Terminal.error.isTerminal
+                ? ProgressBar(named: name, in: rows) : ProgressLines(named: name)
         }
+    }
+
+    /// Says what went wrong with one of several, and answers the status for it.
+    func complain(_ error: WherryError, about name: String, url: String) -> Int32 {
+        let isInterrupted = error.code == .cancelled && Interrupts.status != nil
+        let status = isInterrupted ? Interrupts.status ?? 0 : ExitStatus(error.code).rawValue
+        var report = Report.failure(error, status)
+        report["url"] = .string(url)
+        // One that was interrupted before it began is not worth a line.
+        let partial = error.partialPath.map { "interrupted; \($0) is kept, the same command goes on" }
+        guard let text = isInterrupted ? partial : Self.sentence(of: error) else {
+            if isJSON { tell("", report) }
+            return status
+        }
+        tell("\(name): \(text)", report)
+        return status
     }
 
     /// Says what went wrong and answers the status to leave with.
     func complain(_ error: any Error) -> Int32 {
         let interrupted = Interrupts.status
         switch error {
+        case let error as ToldFailure:
+            if let interrupted, !isJSON {
+                tell("interrupted", [:])
+                return interrupted
+            }
+            return interrupted ?? error.status
         case let error as WherryError:
             if let interrupted, error.code == .cancelled {
                 let kept = error.partialPath.map { "; \($0) is kept, the same command goes on" }
@@ -67,6 +92,7 @@ struct Console: Sendable {
             let status = ExitStatus.usage.rawValue
             tell(error.message, Report.failure(error.message, reason: "usage", status))
             return status
+        case let verdict as Verdict: return verdict.status.rawValue
         case is CancellationError:
             let status = interrupted ?? ExitStatus.other.rawValue
             tell("interrupted", Report.failure("interrupted", reason: "cancelled", status))

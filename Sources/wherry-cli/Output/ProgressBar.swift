@@ -1,4 +1,4 @@
-// Wherry: a bar that grows in one line of the terminal.
+// Wherry: a bar that grows in a line of the terminal.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
@@ -11,38 +11,38 @@ final class ProgressBar: ProgressDisplay {
     private static let widest = 40
 
     private let name: String
-    private let terminal: Terminal
+    private let rows: BarRows
+    private let row: Int
+    private var terminal: Terminal { rows.terminal }
     private let begun = ContinuousClock.now
     private var last = ContinuousClock.now - .seconds(1)
-    private var isDrawn = false
     private var turn = 0
 
-    init(named name: String, on terminal: Terminal = .error) {
+    init(named name: String, in rows: BarRows = BarRows()) {
+        self.rows = rows
+        row = rows.add()
         let plain = name.printable
         self.name =
             plain.count <= Self.longestName ? plain : "…" + plain.suffix(Self.longestName - 1)
-        self.terminal = terminal
     }
 
     func update(_ progress: TransferProgress) {
         guard ContinuousClock.now - last >= .milliseconds(80) else { return }
         last = .now
-        draw(line(progress))
+        rows.draw(line(progress), in: row)
     }
 
     func remark(_ text: String) {
-        clear()
-        FileBytes.writeLine(terminal.paint("\(name): \(text)", .yellow), to: terminal.descriptor)
+        rows.say(terminal.paint("\(name): \(text)", .yellow), in: row)
     }
 
     func finish(_ progress: TransferProgress, note: String?) {
-        clear()
         var text = terminal.paint("✓ ", .green) + ProgressText.end(name, progress, begun)
         if let note { text += ", \(note)" }
-        FileBytes.writeLine(text, to: terminal.descriptor)
+        rows.say(text, in: row)
     }
 
-    func stop() { clear() }
+    func stop() { rows.clear(row) }
 
     /// The whole line, as wide as the terminal at most.
     func line(_ progress: TransferProgress) -> String {
@@ -82,20 +82,5 @@ final class ProgressBar: ProgressDisplay {
         let empty = terminal.hasColour ? "━" : "╌"
         return terminal.paint(String(repeating: "━", count: full), .green)
             + terminal.paint(String(repeating: empty, count: rest), .dim)
-    }
-
-    private func draw(_ line: String) {
-        isDrawn = true
-        write("\r\u{1B}[2K" + line)
-    }
-
-    private func clear() {
-        if isDrawn { write("\r\u{1B}[2K") }
-        isDrawn = false
-    }
-
-    private func write(_ text: String) {
-        // A terminal that has gone is no reason to end the work.
-        try? FileBytes.write(text, to: terminal.descriptor)
     }
 }

@@ -24,10 +24,15 @@ struct Terminal: Sendable {
     static let error = Terminal(STDERR_FILENO)
 
     /// Columns now; 80 where it cannot be told.
-    var width: Int {
+    var width: Int { size.map { Int($0.ws_col) } ?? 80 }
+    /// Lines now; 24 where it cannot be told.
+    var height: Int { size.map { Int($0.ws_row) } ?? 24 }
+
+    private var size: winsize? {
         var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-        return Int(size.ws_col)
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
+        else { return nil }
+        return size
     }
 
     /// The text in a colour, where there are colours.

@@ -112,14 +112,33 @@ bool check_fails(wherry_status actual, wherry_status expected, const char *reaso
   return (message != NULL && *message != '\0') || fail(file, line, "no message after %s", what);
 }
 
-bool check_growth(long before, long limit_kib, const char *file, int line) {
-  long grown = check_resident_kib() - before;
+static bool judge_growth(long grown, long limit_kib, const char *file, int line) {
   if (getenv("WHERRY_TEST_INSTRUMENTED") != NULL) {
     printf("  memory is not judged in an instrumented run: it grew by %ld KiB\n", grown);
     return true;
   }
   return grown < limit_kib || fail(file, line, "memory grew by %ld KiB, not less than %ld", grown,
                                    limit_kib);
+}
+
+bool check_growth(long before, long limit_kib, const char *file, int line) {
+  return judge_growth(check_resident_kib() - before, limit_kib, file, line);
+}
+
+bool check_peak(long before, long limit_kib, const char *file, int line) {
+  char text[256];
+  long peak = -1;
+  FILE *status = fopen("/proc/self/status", "r");
+  while (status != NULL && fgets(text, sizeof text, status) != NULL)
+    if (sscanf(text, "VmHWM: %ld kB", &peak) == 1) break;
+  if (status != NULL) fclose(status);
+  if (peak < 0) return fail(file, line, "the kernel does not tell the most memory in use");
+  return judge_growth(peak - before, limit_kib, file, line);
+}
+
+bool check_reset_peak(void) {
+  FILE *file = fopen("/proc/self/clear_refs", "w");
+  return file != NULL && fputs("5", file) >= 0 && fclose(file) == 0;
 }
 
 void check_end_test(void) { longjmp(test_end, 1); }

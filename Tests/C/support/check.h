@@ -49,6 +49,8 @@
  * judged, and said so, where WHERRY_TEST_INSTRUMENTED is set: valgrind and sanitizers need more. */
 #define CHECK_GROWTH(before, limit_kib) check_growth((before), (limit_kib), __FILE__, __LINE__)
 
+/* The same with the most that was in RAM since check_reset_peak. */
+#define CHECK_PEAK(before, limit_kib) check_peak((before), (limit_kib), __FILE__, __LINE__)
 #define REQUIRE_(passed) do { if (!(passed)) check_end_test(); } while (0)
 #define REQUIRE(condition) REQUIRE_(CHECK(condition))
 #define REQUIRE_INT(actual, expected) REQUIRE_(CHECK_INT(actual, expected))
@@ -69,6 +71,7 @@ bool check_status(wherry_status actual, wherry_status expected, const char *what
 bool check_fails(wherry_status actual, wherry_status expected, const char *reason,
                  const char *what, const char *file, int line);
 bool check_growth(long before, long limit_kib, const char *file, int line);
+bool check_peak(long before, long limit_kib, const char *file, int line);
 /* Ends the test that runs, which has failed. */
 _Noreturn void check_end_test(void);
 
@@ -90,6 +93,8 @@ bool check_exists(const char *path);
 long check_entries(const char *directory);
 /* Resident memory and open descriptors of this process. */
 long check_resident_kib(void);
+/* Forgets how much was in RAM before; false where the kernel does not let it. */
+bool check_reset_peak(void);
 long check_descriptors(void);
 /* Whether this process comes down to so many threads: one that was joined may be listed for a
  * moment more. */

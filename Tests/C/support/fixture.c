@@ -252,11 +252,8 @@ const char *echoed_header(const outcome *got, const char *name) {
   return result;
 }
 
-static char *decoded_body(const outcome *got, size_t *count) {
+char *decoded_base64(const char *text, size_t *count) {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const char *text = echoed(got, "body");
-  *count = 0;
-  if (text == NULL) return NULL;
   char *bytes = check_memory(strlen(text) + 1), *end = bytes;
   uint32_t bits = 0;
   int held = 0;
@@ -268,6 +265,12 @@ static char *decoded_body(const outcome *got, size_t *count) {
   *end = '\0';
   *count = (size_t)(end - bytes);
   return bytes;
+}
+
+static char *decoded_body(const outcome *got, size_t *count) {
+  const char *text = echoed(got, "body");
+  *count = 0;
+  return text == NULL ? NULL : decoded_base64(text, count);
 }
 
 const char *echoed_body(const outcome *got) {

@@ -68,6 +68,8 @@ bool queue_is_empty(wherry_queue *queue);
 const char *echoed(const outcome *got, const char *path);
 /* The echoed header of that name, or NULL; "a, b" if it came twice. */
 const char *echoed_header(const outcome *got, const char *name);
+/* The bytes of a text in base64, with a NUL behind them; the test's own. */
+char *decoded_base64(const char *text, size_t *out_count);
 /* The echoed body, decoded from base64, with a NUL behind it. */
 const char *echoed_body(const outcome *got);
 /* The bytes of the index-th multipart part of an echoed body; *count -1 if there is none. */

@@ -85,10 +85,11 @@ uint8_t *picture_with_exif(const uint8_t *jpeg, size_t count, int orientation, s
   return all;
 }
 
-static uint8_t *decode_png(const void *bytes, size_t count, int *out_width, int *out_height) {
+static uint8_t *decode_png(const void *bytes, size_t count, png_uint_32 format, int *out_width,
+                           int *out_height) {
   png_image image = {.version = PNG_IMAGE_VERSION};
   REQUIRE(png_image_begin_read_from_memory(&image, bytes, count));
-  image.format = PNG_FORMAT_RGB;
+  image.format = format;
   uint8_t *pixels = check_memory(PNG_IMAGE_SIZE(image));
   REQUIRE(png_image_finish_read(&image, NULL, pixels, 0, NULL));
   *out_width = (int)image.width;
@@ -99,7 +100,7 @@ static uint8_t *decode_png(const void *bytes, size_t count, int *out_width, int 
 uint8_t *picture_decode(const void *bytes, size_t count, int *out_width, int *out_height) {
   const uint8_t *first = bytes;
   if (count > 8 && memcmp(first, "\x89PNG", 4) == 0)
-    return decode_png(bytes, count, out_width, out_height);
+    return decode_png(bytes, count, PNG_FORMAT_RGB, out_width, out_height);
   if (count < 4 || first[0] != 0xff || first[1] != 0xd8) return NULL;
   struct jpeg_decompress_struct info;
   struct jpeg_error_mgr errors;
@@ -120,4 +121,43 @@ uint8_t *picture_decode(const void *bytes, size_t count, int *out_width, int *ou
   jpeg_finish_decompress(&info);
   jpeg_destroy_decompress(&info);
   return pixels;
+}
+
+uint8_t *picture_decode_rgba(const void *bytes, size_t count, int *out_width, int *out_height) {
+  if (count > 8 && memcmp(bytes, "\x89PNG", 4) == 0)
+    return decode_png(bytes, count, PNG_FORMAT_RGBA, out_width, out_height);
+  const uint8_t *rgb = picture_decode(bytes, count, out_width, out_height);
+  if (rgb == NULL) return NULL;
+  size_t pixels = (size_t)*out_width * (size_t)*out_height;
+  uint8_t *rgba = check_memory(pixels * 4);
+  for (size_t i = 0; i < pixels; i++) {
+    memcpy(rgba + 4 * i, rgb + 3 * i, 3);
+    rgba[4 * i + 3] = 255;
+  }
+  return rgba;
+}
+
+void picture_write_large(const char *path, int width, int height) {
+  FILE *file = fopen(path, "wb");
+  REQUIRE(file != NULL);
+  struct jpeg_compress_struct info;
+  struct jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  jpeg_stdio_dest(&info, file);
+  info.image_width = (JDIMENSION)width;
+  info.image_height = (JDIMENSION)height;
+  info.input_components = 1;
+  info.in_color_space = JCS_GRAYSCALE;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, 80, TRUE);
+  jpeg_start_compress(&info, TRUE);
+  JSAMPROW row = check_memory((size_t)width);
+  for (int y = 0; y < height; y++) {
+    memset(row, y / 8 * 37 & 255, (size_t)width);
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  CHECK_INT(fclose(file), 0);
 }

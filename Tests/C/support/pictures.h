@@ -15,5 +15,9 @@ uint8_t *picture_png(int width, int height, size_t *out_count);
 uint8_t *picture_with_exif(const uint8_t *jpeg, size_t count, int orientation, size_t *out_count);
 /* The RGB rows of a JPEG or PNG file; NULL if it is neither. */
 uint8_t *picture_decode(const void *bytes, size_t count, int *out_width, int *out_height);
+/* The RGBA rows of a PNG or JPEG file; NULL if it is neither. */
+uint8_t *picture_decode_rgba(const void *bytes, size_t count, int *out_width, int *out_height);
+/* Writes a JPEG of gray stripes into a file, a row at a time. */
+void picture_write_large(const char *path, int width, int height);
 
 #endif

@@ -21,6 +21,8 @@
 extern char **environ;
 static int port, tls_port, nginx_port;
 static char nginx_ca_path[512];
+/* What the authority announced; "" while there is none. */
+static char authority[8192];
 
 _Noreturn static void give_up(const char *what) {
   fprintf(stderr, "test server: %s: %s\n", what, strerror(errno));
@@ -120,13 +122,12 @@ char *server_tls_url(const char *format, ...) {
   return url;
 }
 
-static char *exchange(const char *method, const char *route, const char *body) {
-  if (port == 0) start();
+static char *exchange(int to, const char *method, const char *route, const char *body) {
   char *head = check_format(
       "%s %s%ckey=c%u HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
       "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
       method, route, strchr(route, '?') ? '&' : '?', check_number(), strlen(body), body);
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)to)};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   int socket_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket_fd < 0 || connect(socket_fd, (struct sockaddr *)&address, sizeof address) != 0)
@@ -158,9 +159,15 @@ static char *exchange(const char *method, const char *route, const char *body) {
   return result;
 }
 
-char *server_ask(const char *route) { return exchange("GET", route, ""); }
+char *server_ask(const char *route) {
+  if (port == 0) start();
+  return exchange(port, "GET", route, "");
+}
 
-void server_script(const char *json) { exchange("POST", "/_script", json); }
+void server_script(const char *json) {
+  if (port == 0) start();
+  exchange(port, "POST", "/_script", json);
+}
 
 int64_t server_count(const char *name) {
   const char *stats = server_ask("/_stats");
@@ -194,4 +201,44 @@ const char *server_field(size_t index, const char *name) {
   }
   wherry_json_free(log);
   return result;
+}
+
+/* ---- The authority --------------------------------------------------------------------------- */
+
+static const char *authority_line(void) {
+  char *more[] = {NULL};
+  if (authority[0] == '\0') launch("wherry_testserver.authority", more, authority, sizeof authority);
+  return authority;
+}
+
+static char *authority_text(const char *name) {
+  const char *found = strstr(authority_line(), check_format("\"%s\": \"", name));
+  if (found == NULL) give_up(name);
+  found = strstr(found, "\": \"") + strlen("\": \"");
+  return check_format("%.*s", (int)strcspn(found, "\""), found);
+}
+
+static int authority_port(const char *name) {
+  return announced(authority_line(), check_format("\"%s\": ", name));
+}
+
+const char *authority_path(const char *name) {
+  return check_format("%s/%s", authority_text("folder"), name);
+}
+
+const char *authority_pin(const char *kind) { return authority_text(kind); }
+
+char *authority_url(const char *port_name, const char *host, const char *path) {
+  return check_format("https://%s.localhost:%d/@c%u%s", host, authority_port(port_name),
+                      check_number(), path);
+}
+
+char *authority_plain(const char *host, const char *path) {
+  return check_format("http://%s:%d/@c%u%s", host, authority_port("port"), check_number(), path);
+}
+
+int64_t authority_requests(void) {
+  const char *stats = exchange(authority_port("port"), "GET", "/_stats", "");
+  const char *found = strstr(stats, "\"requests\": ");
+  return found == NULL ? -1 : atoll(strchr(found, ':') + 1);
 }

@@ -39,4 +39,18 @@ char *nginx_url(const char *path);
 /* The same for what server_url gave: nginx hands it on. */
 char *nginx_via(const char *url);
 
+/* Good and bad certificates, made at the first call, and a server that shows them: at
+ * "expired.localhost" the one of kind "expired". The kinds stand in wherry_testserver/authority.py. */
+const char *authority_path(const char *name);
+/* The pin of a kind's key, "sha256/...", made by openssl. */
+const char *authority_pin(const char *kind);
+/* "https://HOST.localhost:PORT/@KEY" and the path; ports are "tls_port", which shows any kind,
+ * "tls11_port", "tls12_port", "anonymous_port", "client_port", which demands a certificate, and
+ * "staple_good_port", "staple_revoked_port". */
+char *authority_url(const char *port_name, const char *host, const char *path);
+/* The same server in the clear. */
+char *authority_plain(const char *host, const char *path);
+/* How many requests of this test have come there. */
+int64_t authority_requests(void);
+
 #endif

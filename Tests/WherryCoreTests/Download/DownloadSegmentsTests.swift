@@ -321,6 +321,54 @@ private struct Lanes {
         #expect(lanes.log.contains(.publish(length: 8 * mib)))
     }
 
+    // A complete file waited for the stall limit where the first connection had been asked for what
+    // the last one brought meanwhile, and was silent.
+    @Test("D23 a file is whole when its last byte is there, whoever has not answered yet")
+    func silentFirst() {
+        var lanes = Lanes(2)
+        lanes.whole()
+        let first = lanes.attempt(at: 0)
+        let second = lanes.attempt(at: 4 * mib)
+        lanes.head(second)
+        lanes.bytes(4 * mib, first)
+        lanes.end(first)
+        // It was asked for half of what the second one has still to bring, and says nothing.
+        #expect(lanes.ranges == ["bytes=6291456-", "bytes=4194304-8388607"])
+        lanes.bytes(4 * mib, second)
+        lanes.end(second)
+        #expect(lanes.log.contains(.publish(length: 8 * mib)))
+        #expect(lanes.out.isEmpty)
+        #expect(lanes.machine.visibleState == .running)
+    }
+
+    @Test("D27 D23 a mirror that took over brings pieces too, which its own validator binds")
+    func mirror() {
+        let digest = [UInt8](repeating: 7, count: 32)
+        var lanes = Lanes(2) { policy in
+            policy.mirrors = 1
+            policy.retries = 0
+            policy.expected = DownloadDigest(
+                .sha256, digest, source: .caller)
+        }
+        lanes.whole()
+        let first = lanes.attempt(at: 0)
+        lanes.bytes(mib, first)
+        lanes.drop(lanes.attempt(at: 4 * mib))
+        lanes.drop(first)
+        // One connection goes on at the mirror, under no condition.
+        #expect(lanes.ranges == ["bytes=1048576-"])
+        #expect(lanes.out.values.allSatisfy { $0?.validator == nil })
+        lanes.head(lanes.attempt(at: mib), tag: "m1")
+        #expect(lanes.ranges.count == 2)
+        #expect(lanes.out.values.contains { $0?.validator == .entityTag("\"m1\"") })
+        // A later run asks the URL itself, so the journal knows nothing of the mirror's tag.
+        #expect(lanes.machine.facts?.validator == nil)
+        // And a mirror that changes meanwhile begins the file again.
+        let second = lanes.out.first { $0.value?.validator != nil }?.key ?? -1
+        lanes.head(second, tag: "m2")
+        #expect(lanes.log.restarts == [.changed])
+    }
+
     @Test("DC-D06 pausing stops every connection, and resuming asks for what is missing")
     func pause() {
         var lanes = Lanes()

@@ -151,6 +151,43 @@ def tls_base(certificate: str) -> Iterator[str]:
         yield f"https://127.0.0.1:{told['tls_port']}"
 
 
+class Authority:
+    """Good and bad certificates, and a server that shows the one its name asks for."""
+
+    def __init__(self, told: Dict[str, Any]) -> None:
+        self.told = told
+        self.folder = str(told["folder"])
+        self.pins: Dict[str, str] = told["pins"]
+        self.ca = self.path("ca.pem")
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def url(self, host: str, key: str, path: str = "/echo", port: str = "tls_port") -> str:
+        """``expired`` is shown the certificate of kind ``expired``."""
+        return f"https://{host}.localhost:{self.told[port]}/@{key}{path}"
+
+    def plain(self, key: str, path: str = "/echo", host: str = "127.0.0.1") -> str:
+        return f"http://{host}:{self.told['port']}/@{key}{path}"
+
+    def log(self, key: str) -> List[Dict[str, Any]]:
+        url = f"http://127.0.0.1:{self.told['port']}/_log?key={key}"
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+            return list(json.load(answer)["requests"])
+
+
+@pytest.fixture(scope="session")
+def authority() -> Iterator[Authority]:
+    for told in start_server(module="wherry_testserver.authority"):
+        yield Authority(told)
+
+
+@pytest.fixture
+def key() -> str:
+    """A part of a server's log for one test."""
+    return f"py{os.getpid()}-{next(_keys)}"
+
+
 def run_python(code: str, env: Optional[Dict[str, str]] = None) -> subprocess.CompletedProcess[str]:
     """Runs a program of its own that can import wherry."""
     source = os.path.join(ROOT, "bindings", "python", "src")
@@ -218,7 +255,7 @@ def body(told: Dict[str, Any]) -> bytes:
 
 
 def field(told: Dict[str, Any], name: str) -> List[str]:
-    return [value for header, value in told["headers"] if header.lower() == name]
+    return [value for header, value in told["headers"] if header.lower() == name.lower()]
 
 
 # What the tests of the HTTP cache share.

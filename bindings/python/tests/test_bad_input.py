@@ -292,8 +292,9 @@ def calls() -> List[Tuple[str, str, List[str]]]:
 
 
 def test_S11_every_function_answers_null_and_freed_and_foreign_handles(
-    objects: Dict[str, int],
+    objects: Dict[str, int], monkeypatch: pytest.MonkeyPatch, tmp_path: Any,
 ) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     memory = (ctypes.c_uint64 * 512)()
     place = ctypes.addressof(memory)
 
@@ -315,6 +316,8 @@ def test_S11_every_function_answers_null_and_freed_and_foreign_handles(
             answer = getattr(lib, name)(wrong, *map(value, rest))
             if name == "wherry_client_new" and wrong == 0:  # NULL is the default config.
                 assert (answer, lib.wherry_client_free(memory[0])) == (codes.OK, codes.OK)
+            elif name == "wherry_session_new" and wrong == 0:
+                assert (answer, lib.wherry_session_free(memory[0])) == (codes.OK, codes.OK)
             elif result == "wherry_status":
                 assert is_bad_handle(answer), (name, wrong)
             else:

@@ -60,7 +60,7 @@ def test_a_compression_that_does_not_exist_is_bad_value(call: Callable[[], objec
     assert caught.value.reason == "bad_value"
 
 
-KINDS = ("RequestOptions", "StreamOptions", "UploadOptions", "DownloadOptions", "Settings")
+KINDS = ("RequestOptions", "StreamOptions", "PageOptions", "UploadOptions", "DownloadOptions", "Settings")
 
 
 @pytest.mark.parametrize("name", KINDS)

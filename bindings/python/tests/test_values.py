@@ -232,13 +232,15 @@ def test_files_are_named_as_requests_names_them() -> None:
         "named": ("n.txt", b"2"),
         "typed": ("n.png", io.BytesIO(b"3"), "image/png"),
         "nameless": (None, "4"),
+        "headed": ("h", b"5", None, {"X-A": "b"}),
     }
 
     assert list(_body.parts(listed)) == [
-        ("plain", "plain", b"1", None),
-        ("named", "n.txt", b"2", None),
-        ("typed", "n.png", b"3", "image/png"),
-        ("nameless", None, b"4", None),
+        ("plain", "plain", b"1", None, None),
+        ("named", "n.txt", b"2", None, None),
+        ("typed", "n.png", b"3", "image/png", None),
+        ("nameless", None, b"4", None, None),
+        ("headed", "h", b"5", None, {"X-A": "b"}),
     ]
 
 

@@ -33,10 +33,12 @@ package final class HTTPCaching: @unchecked Sendable {
     ///   - asked: the hop, complete.
     ///   - sent: its fields.
     ///   - isGathered: the answer's body is collected, and not handed over in pieces.
+    ///   - identity: who asks, in place of an `Authorization` that changes each time.
     ///   - policy: `nil` for a request that has no part in the cache, and may change what it has.
     package init(
         _ asked: borrowing ExchangeRequest, sent: SentFields, isGathered: Bool, caching: RequestCaching,
-        policy: HTTPCachePolicy?, store: HTTPCacheStore, clock: any Clock
+        policy: HTTPCachePolicy?, store: HTTPCacheStore, clock: any Clock,
+        identity: String? = nil
     ) {
         self.store = store
         self.clock = clock
@@ -50,7 +52,7 @@ package final class HTTPCaching: @unchecked Sendable {
         // What GET is given with a body only the origin knows (RFC 9110, section 9.3.1).
         takesPart = isForCache && isGathered && !(request.isServable && hasBody)
         key = HTTPCacheStore.Key(
-            url: request.url, partition: Self.partition(sent.headers, caching, store.secret))
+            url: request.url, partition: Self.partition(sent.headers, caching, store.secret, identity))
     }
 
     /// Digits that tell identities apart (SEC-C2); "" for the usual one.
@@ -59,14 +61,15 @@ package final class HTTPCaching: @unchecked Sendable {
     /// given the answers of another. Cookies do not count: they change all the time, and what
     /// depends on them says so in Vary.
     private static func partition(
-        _ headers: Headers, _ caching: RequestCaching, _ secret: VarySecret
+        _ headers: Headers, _ caching: RequestCaching, _ secret: VarySecret, _ identity: String?
     ) -> String {
         if caching.fields.isEmpty, caching.partition.isEmpty, !headers.contains("authorization") {
             return ""
         }
         var counted: [(name: String, values: [String])] = []
         for name in ["authorization"] + caching.fields.map({ $0.asciiLowercased }) {
-            let values = headers.values(name)
+            var values = headers.values(name)
+            if name == "authorization", let identity, !values.isEmpty { values = [identity] }
             if !values.isEmpty, !counted.contains(where: { $0.name == name }) {
                 counted.append((name, values))
             }

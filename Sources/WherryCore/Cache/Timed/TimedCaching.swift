@@ -110,6 +110,9 @@ package struct TimedCaching: Sendable {
         if let token = request.bearerToken, Headers.areEqual(name, "Authorization") {
             return ["Bearer \(token)"]
         }
+        if let user = request.credentials, Headers.areEqual(name, "Authorization") {
+            return ["\(user.user.utf8.count):\(user.user)\(user.password)"]
+        }
         return fields.filter { Headers.areEqual($0.name, name) }.compactMap(\.value)
     }
 
@@ -119,6 +122,9 @@ package struct TimedCaching: Sendable {
             key, now: clock.wallMilliseconds, appVersion: appVersion,
             cacheVersion: caching.version)
     }
+
+    /// How long what it writes is good, in whole seconds.
+    package var seconds: Int64 { caching.duration / 1000 }
 
     /// Deletes the stored answer. `false` where there is none.
     @discardableResult

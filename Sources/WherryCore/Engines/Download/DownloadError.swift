@@ -35,6 +35,16 @@ package struct DownloadError: Error, Hashable, Sendable, CustomStringConvertible
 
     package var description: String { "\(reason.rawValue): \(message)" }
 
+    /// Whether a network that is gone brings it about.
+    package var isOfNetwork: Bool {
+        switch reason {
+        case .resolve, .connect, .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled,
+            .connectionReset, .truncated:
+            true
+        default: false
+        }
+    }
+
     /// Whether another attempt may succeed by itself (DR15).
     package var isTransient: Bool {
         switch reason {

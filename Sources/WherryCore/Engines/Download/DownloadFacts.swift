@@ -19,6 +19,9 @@ package struct DownloadFacts: Hashable, Sendable {
     package var announced: DownloadDigest?
     /// The name the file will get, where the answer decides about it.
     package var name: String?
+    /// When the server changed the file, in seconds since 1970; `nil` if the file's time is to be
+    /// that of its last byte here. Each answer says it anew, so no journal does.
+    package var modified: Int64?
 
     package init() {}
 }

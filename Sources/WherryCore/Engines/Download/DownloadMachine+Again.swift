@@ -28,9 +28,7 @@ extension DownloadMachine {
             actions += forget(isWholeOnly ? .rangesUnsupported : .noValidator)
         }
         state = .waiting
-        // Full jitter (DR15): anything between nothing and the bound.
-        let bound = min(30_000_000_000, 500_000_000 << Int64(min(step, 16)))
-        let delay = Int64(random.unit() * Double(bound))
+        let delay = Backoff.delay(after: step, &random)
         actions.append(.wait(max(floor, delay), error))
         return actions
     }
@@ -52,6 +50,7 @@ extension DownloadMachine {
     mutating func dropFacts() {
         have = ByteRanges()
         facts = nil
+        mirrorValidator = nil
         isResumable = false
         keptSinceRefill = 0
         segments = []
@@ -106,6 +105,8 @@ extension DownloadMachine {
         guard policy.expected != nil, source < policy.mirrors, error.isOfServer else { return nil }
         var actions = stopSegments() + [.report(.mirror(error))]
         source += 1
+        mirrorValidator = nil
+        growth = SegmentGrowth(segments: policy.segments, most: policy.mostSegments)
         retriesLeft = max(0, policy.retries)
         restarts = 0
         isWholeOnly = false
@@ -141,22 +142,6 @@ extension DownloadError {
         default: false
         }
     }
-}
-
-/// A small generator of random numbers (splitmix64), enough to spread waits.
-struct SplitMix: Sendable {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-
-    /// From 0 up to but not 1.
-    mutating func unit() -> Double { Double(next() >> 11) / 9_007_199_254_740_992 }
 }
 
 extension Int64 {

@@ -15,7 +15,7 @@ extension DownloadMachine {
     /// Whether pieces of this file may come over several connections: only a strong validator proves
     /// that they are pieces of one.
     private var isDivisible: Bool {
-        isResumable && !isWholeOnly && facts?.validator != nil && facts?.total != nil
+        isResumable && !isWholeOnly && validator != nil && facts?.total != nil
     }
 
     /// What is missing, and who brings it.
@@ -69,7 +69,7 @@ extension DownloadMachine {
 
     private mutating func open(_ share: Range<Int64>) -> [DownloadAction] {
         let asked = AskedRange(
-            first: share.lowerBound, end: share.upperBound, validator: facts?.validator)
+            first: share.lowerBound, end: share.upperBound, validator: validator)
         let segment = Segment(attempt: nextAttempt(), asked: asked)
         segments.append(segment)
         return [
@@ -107,7 +107,7 @@ extension DownloadMachine {
     {
         let isFirst = attempt == self.attempt && state == .requesting && !segments.isEmpty
         let index = segments.firstIndex { $0.attempt == attempt && $0.body == nil }
-        guard isFirst || index != nil, let facts else { return nil }
+        guard isFirst || index != nil, let facts = judgedFacts else { return nil }
         let asked = index.map { segments[$0].asked } ?? self.asked
         let verdict = ResumeRules.judge(head, asked: asked, facts: facts, have: have.count)
         switch verdict {
@@ -152,6 +152,12 @@ extension DownloadMachine {
             return lose(attempt, kept: segment.body?.kept ?? 0)
         }
         segments.remove(at: index)
+        if let total = facts?.total, have.firstGap(below: total) == nil {
+            // The first connection may have been asked for what this one has brought meanwhile, and
+            // not have answered yet. There is nothing to wait for.
+            segments = []
+            return [.stop] + finishBytes(total)
+        }
         // A piece that is shorter than asked for, again and again, is no gain either.
         if let body = segment.body, body.reach < segment.asked.end ?? body.reach,
             body.kept < Self.gain

@@ -64,6 +64,8 @@ package struct DownloadMachine: Sendable {
     var isWholeOnly = false
     /// Where the bytes come from: 0 the URL itself, then its mirrors.
     var source = 0
+    /// Of the mirror's file; the journal, which is about the URL's own, does not have it.
+    var mirrorValidator: StrongValidator?
     var retriesLeft: Int
     var keptSinceRefill: Int64 = 0
     var restarts = 0
@@ -113,6 +115,14 @@ package struct DownloadMachine: Sendable {
         case .verifying: .verifying
         case .ended(let state): state
         }
+    }
+    /// What proves that pieces are of the file that bytes come from now.
+    var validator: StrongValidator? { facts?.validator ?? mirrorValidator }
+    /// What answers are judged by.
+    var judgedFacts: DownloadFacts? {
+        guard var facts else { return nil }
+        facts.validator = validator
+        return facts
     }
     /// Whether what is there could be gone on with by a later run.
     package internal(set) var isResumable = false
@@ -182,7 +192,7 @@ package struct DownloadMachine: Sendable {
             asked = AskedRange(
                 first: gap?.lowerBound ?? total,
                 end: gap.flatMap { $0.upperBound < total ? $0.upperBound : nil },
-                validator: facts?.validator)
+                validator: validator)
         }
         state = .requesting
         return [.send(DownloadRequest(attempt: attempt, range: asked, source: source))]
@@ -208,7 +218,7 @@ package struct DownloadMachine: Sendable {
         if let actions = segmentHead(head, attempt: attempt, now: now) { return settle(actions) }
         guard state == .requesting, attempt == self.attempt else { return [] }
         let verdict = ResumeRules.judge(
-            head, asked: asked, facts: facts, have: have.count)
+            head, asked: asked, facts: judgedFacts, have: have.count)
         switch verdict {
         case .piece(let start, let end):
             growth.begin(latency: latency, now: now)
@@ -246,11 +256,13 @@ package struct DownloadMachine: Sendable {
         state = .receiving
         checkpointedAt = now
         var actions: [DownloadAction] = [.report(.resumed(have: have.count))]
-        if facts.announced == nil, let announced = announced(by: head) {
-            facts.announced = announced
+        facts.announced = facts.announced ?? announced(by: head)
+        if policy.keepsServerTime { facts.modified = head.lastModifiedSeconds ?? facts.modified }
+        if facts != self.facts {
             self.facts = facts
             actions.append(.adopt(facts))
         }
+        if source > 0, facts.validator == nil { mirrorValidator = StrongValidator.of(head) }
         return actions
     }
 
@@ -273,6 +285,7 @@ package struct DownloadMachine: Sendable {
         facts.expected = policy.expected
         facts.announced = announced(by: head)
         facts.name = name
+        if policy.keepsServerTime { facts.modified = head.lastModifiedSeconds }
         self.facts = facts
         // Without a length there is no telling where a piece belongs (DR13).
         isResumable =

@@ -35,6 +35,8 @@ package struct DownloadPolicy: Hashable, Sendable {
     /// The digest the caller asks for. With it a partial may be gone on with although the server
     /// offers no strong validator: the digest decides at the end (DR4).
     package var expected: DownloadDigest?
+    /// The finished file gets the time that the server says it was changed at. Default false.
+    package var keepsServerTime = false
     /// A digest that the caller wants to be told, whatever it is.
     package var computed: DigestAlgorithm?
     /// Whether a digest of the server is checked. Default true.
@@ -44,6 +46,9 @@ package struct DownloadPolicy: Hashable, Sendable {
     package var isNewURLForSameFile = false
     /// The same, but only the query may have changed, as with a new signature.
     package var mayQueryChange = false
+    /// The umask that the finished file gets: of the program that started a background job. `nil`
+    /// for this process's.
+    package var creationMask: UInt32?
 
     package init() {}
 }

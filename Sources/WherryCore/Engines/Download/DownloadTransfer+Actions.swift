@@ -9,7 +9,12 @@ extension DownloadTransfer {
     func perform(_ step: Step) {
         switch step {
         case .action(let action): perform(action)
-        case .follow(let start): send(start)
+        case .follow(let start):
+            if let last = start.redirects.last {
+                noteRedirect(
+                    from: last.url, status: last.status, to: start.url.text, isCounted: origin)
+            }
+            send(start)
         case .write(let bytes, let placement, let exchange):
             onDisk { part throws(DownloadError) in
                 defer { exchange.consumed() }
@@ -19,6 +24,8 @@ extension DownloadTransfer {
             }
         case .progress(let progress): emit(.progress(progress))
         case .head(let response): emit(.head(response))
+        case .begin: disk.submit { [self] in open() }
+        case .show(let state): show(state)
         }
     }
 
@@ -33,7 +40,7 @@ extension DownloadTransfer {
         case .hold: setHeld(true)
         case .unhold: setHeld(false)
         case .wait(let nanoseconds, let error): wait(nanoseconds, error)
-        case .stopWaiting: core.withLock { $0.timer &+= 1 }
+        case .stopWaiting: stopWaiting()
         case .begin(let facts, let isJournaled):
             onDisk { part throws(DownloadError) in
                 try part.begin(facts, isJournaled: isJournaled)
@@ -108,10 +115,12 @@ extension DownloadTransfer {
         case .state(let state):
             if state == .paused || state == .verifying { tellProgress() }
             if state == .paused { core.withLock { $0.meter.pause() } }
-            show(state, quiet: self.state == .queued && state == .running)
+            // That it began at once goes without saying.
+            let goesOn = self.state == .queued && state == .running
+            show(state, quiet: goesOn && !core.withLock { $0.hasWaited })
         case .restarted(let reason, _):
             // It was held, the connection broke meanwhile, and nothing of it can be gone on with.
-            if self.state == .paused { show(.running, quiet: true) }
+            if self.state == .paused { show(.running) }
             emit(.state(.restarted, reason: reason.word))
             emit(.state(state, reason: nil))
         case .journalIgnored: emit(.state(state, reason: .journalInvalid))
@@ -130,15 +139,56 @@ extension DownloadTransfer {
             core.timer &+= 1
             return core.timer
         }
+        if waitForNetwork(error, timer: timer) { return show(.waiting, reason: .offline) }
         // Past the deadline the next attempt ends at once, and says why.
         let now = client.transport.clock.now()
         client.transport.schedule(at: min(now.advanced(by: nanoseconds), deadline)) {
             [weak self] in
-            guard let self else { return }
-            let isDue = core.withLock { $0.timer == timer }
-            if isDue { feed { $0.retryDue() } }
+            self?.retry(timer)
         }
         show(.waiting, reason: error.reason)
+    }
+
+    /// Tries again, unless the wait is void.
+    private func retry(_ timer: UInt64) {
+        let isDue = core.withLock { $0.timer == timer }
+        if isDue { feed { $0.retryDue() } }
+    }
+
+    /// Where the network is gone, waits for it in place of a pause, and tries again as soon as it is
+    /// back (D13). `false` if that is not what is wrong.
+    private func waitForNetwork(_ error: DownloadError, timer: UInt64) -> Bool {
+        guard error.isOfNetwork else { return false }
+        let setting = options[.waitForNetwork]
+        let patience = Int64.milliseconds(setting < 0 ? 60_000 : setting)
+        let left = deadline.since(client.transport.clock.now())
+        let source = core.withLock { $0.machine.source }
+        let url = source > 0 && source <= mirrors.count ? mirrors[source - 1] : firstURL
+        let wait = NetworkWait(for: url, of: client) { [weak self] end in
+            guard let self else { return }
+            core.withLock { $0.networkWait = nil }
+            if end != .cancelled { retry(timer) }
+        }
+        guard patience > 0, let wait else { return false }
+        let isVoid = core.withLock { core in
+            core.networkWait = wait
+            return core.timer != timer
+        }
+        guard wait.begin(within: max(0, min(patience, left))) else {
+            core.withLock { $0.networkWait = nil }
+            return false
+        }
+        if isVoid { wait.cancel() }
+        return true
+    }
+
+    /// Makes a wait for another attempt void.
+    func stopWaiting() {
+        let wait = core.withLock { core in
+            core.timer &+= 1
+            return core.networkWait
+        }
+        wait?.cancel()
     }
 }
 

@@ -10,6 +10,8 @@ extension DownloadTransfer {
         case none
         /// Its body is read and thrown away; then on.
         case redirect(RedirectRules.Hop)
+        /// So is the body of this one; then the same again, saying who asks.
+        case unauthorized(Hop.Start)
         /// The bytes are of the file.
         case file
         /// The server's words on why not.
@@ -24,6 +26,8 @@ extension DownloadTransfer {
             var url: HTTPURL
             var isCrossOrigin = false
             var redirects: [Response.Redirect] = []
+            /// Who asks; `nil` where nobody is named.
+            var auth: Authentication?
         }
 
         let start: Start
@@ -61,6 +65,8 @@ extension DownloadTransfer {
             core.isStopping ? nil : core.machine.place(of: attempt)
         }
         guard let place else { return }
+        var start = start
+        let authorization = authorization(&start)
         do {
             var asked = self.request
             // Which bytes are asked for is decided here.
@@ -72,7 +78,9 @@ extension DownloadTransfer {
             }
             let headers = try RequestPlanner.fields(
                 of: asked, contentType: nil, hasBody: false, settings: settings,
-                extra: extra, crossOrigin: start.isCrossOrigin)
+                extra: extra, authorization: authorization,
+                cookies: options[.cookies] == 1 ? client.cookies.field(for: start.url) : nil,
+                crossOrigin: start.isCrossOrigin)
             var exchange = RequestPlanner.exchange(
                 method: method, url: start.url, headers: headers, body: .none, settings: settings,
                 options: options, deadline: deadline)
@@ -131,15 +139,21 @@ extension DownloadTransfer {
 
     // MARK: What the transport tells
 
-    package func exchangeDidStart(_ exchange: Exchange) {}
+    package func exchangeDidStart(_ exchange: Exchange) {
+        guard client.log.isOn(.debug) else { return }
+        let attempt = core.withLock { core in core.index(of: exchange).map { core.hops[$0].attempt } }
+        noteSent(exchange, attempt: attempt ?? 0)
+    }
 
     package func exchange(
         _ exchange: Exchange, didReceive head: ResponseHead
     ) -> BodyDisposition {
+        if client.log.isOn(.debug) { noteHead(head) }
         let now = client.transport.clock.now()
         let disposition = core.withLock { core -> BodyDisposition in
             guard let index = core.index(of: exchange) else { return .discard }
             core.hops[index].head = head
+            if options[.cookies] == 1 { client.cookies.take(head, from: core.hops[index].url) }
             let hop = core.hops[index]
             let isFirst = hop.attempt == core.machine.attempt
             let step = RedirectRules.step(
@@ -158,6 +172,10 @@ extension DownloadTransfer {
                 Self.add(core.machine.failed(error, attempt: hop.attempt), to: &core)
                 return .abort(TransportError(.refused, error.message))
             case .answer: break
+            }
+            if let again = again(after: head, hop.start) {
+                core.hops[index].answer = .unauthorized(again)
+                return .discard
             }
             if isFirst {
                 core.response = response(head, hop)
@@ -226,7 +244,7 @@ extension DownloadTransfer {
                 let room = Self.wordsLimit - hop.words.count
                 core.hops[index].words.append(contentsOf: piece.prefix(room))
                 return piece.count < room ? .unwanted : .enough
-            case .none, .redirect: return .unwanted
+            case .none, .redirect, .unauthorized: return .unwanted
             }
         }
         switch rest {
@@ -252,6 +270,7 @@ extension DownloadTransfer {
     }
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
+        client.counters.count(exchange, result)
         let now = client.transport.clock.now()
         core.withLock { core in
             core.wire.sent &+= result.metrics.sent
@@ -261,6 +280,9 @@ extension DownloadTransfer {
             let hop = core.hops.remove(at: index)
             if case .redirect(let next) = hop.answer, result.error == nil, !core.isStopping {
                 return core.steps.append(.follow(follow(next, from: hop)))
+            }
+            if case .unauthorized(let again) = hop.answer, result.error == nil, !core.isStopping {
+                return core.steps.append(.follow(again))
             }
             finish(hop, result, &core, now: now)
             Self.applyStopped(to: &core)
@@ -273,7 +295,32 @@ extension DownloadTransfer {
         return Hop.Start(
             request: hop.start.request, url: next.url,
             isCrossOrigin: next.isCrossOrigin && options[.keepAuthAcrossHosts] == 0,
-            redirects: hop.start.redirects + [redirect])
+            redirects: hop.start.redirects + [redirect], auth: hop.start.auth)
+    }
+
+    /// The field that says who asks; `nil` leaves it to the request's own (R20).
+    private func authorization(_ start: inout Hop.Start) -> String? {
+        if start.auth?.origin != start.url.origin {
+            let credentials = settings.credentials(
+                of: request, at: start.url.origin, isHome: !start.isCrossOrigin)
+            start.auth = credentials.map { Authentication($0, at: start.url.origin) }
+        }
+        return start.auth?.field(method: method, url: start.url, memory: client.auth)
+    }
+
+    /// What is sent after a refusal that asks who is there; `nil` where it stands.
+    private func again(after head: ResponseHead, _ start: Hop.Start) -> Hop.Start? {
+        guard var auth = start.auth else { return nil }
+        guard head.status == 401 else {
+            auth.renew(by: head, memory: client.auth)
+            return nil
+        }
+        guard case .again = auth.step(after: head, asks: false, memory: client.auth) else {
+            return nil
+        }
+        var again = start
+        again.auth = auth
+        return again
     }
 
     /// Tells the machine how an exchange ended.

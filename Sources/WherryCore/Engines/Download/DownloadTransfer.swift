@@ -28,10 +28,18 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         case write(Bytes, Placement, Exchange)
         case progress(Progress)
         case head(Response)
+        /// Its turn has come: the part is looked for.
+        case begin
+        /// A state before or between its turns.
+        case show(TransferState)
     }
 
     struct State: Sendable {
         var machine: DownloadMachine
+        /// Its first turn has come.
+        var hasBegun = false
+        /// It had to wait for a turn, so that the end of the wait is worth a word.
+        var hasWaited = false
         /// The machine has not started: the part is being looked for.
         var isOpening = true
         /// Verbs that wait for the part to be open, or for the last bytes of the exchange.
@@ -46,6 +54,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         var isStopping = false
         /// Raised to make a wait for a retry void.
         var timer: UInt64 = 0
+        /// What waits for the network in place of a timer.
+        var networkWait: NetworkWait?
         var retries = 0
         var meter = ProgressMeter()
         /// A time is set at which progress that came too early is told.
@@ -103,6 +113,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
             observer: observer, userData: userData)
     }
 
+    package override var origin: Origin? { firstURL.origin }
     package override var method: String { "GET" }
     package override var url: String { RedirectRules.redacted(firstURL.text) }
     /// Absolute; the directory with a slash where the answer names the file.
@@ -132,12 +143,11 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     // MARK: Starting
 
-    package override func begin(wake: Wake) {
-        disk.submit { [self] in open() }
-    }
+    package override func begin(wake: Wake) { enterQueue() }
 
     /// Looks for what is there, on a worker.
-    private func open() {
+    func open() {
+        noteStart(firstURL.text, settings.fields.map { ($0.name, $0.value) })
         do throws(DownloadError) {
             var target = target
             if target.isThere, let digest = policy.expected {
@@ -147,12 +157,15 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
                 if isIt { return opened { $0.foundComplete(path: target.identity) } }
                 if !stopsReading.load(ordering: .relaxed) { try target.giveUpExisting() }
             }
-            if stopsReading.load(ordering: .relaxed) { return opened { $0.cancel() } }
+            // What an earlier run left has to be opened to be deleted.
+            if stopsReading.load(ordering: .relaxed), !core.withLock({ $0.discards }) {
+                return opened { $0.cancel() }
+            }
             let found = try PartFile.open(
                 target,
                 PartFile.Identity(
                     url: firstURL.text, shownURL: RedirectRules.redacted(firstURL.text),
-                    durability: policy.durability))
+                    durability: policy.durability, creationMask: policy.creationMask))
             files.part = found.part
             opened { $0.start(found.record, defect: found.defect) }
         } catch {
@@ -186,7 +199,9 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     // MARK: Verbs
 
     package override func pause() {
-        apply(.pause)
+        if client.log.isOn(.debug), isFinal || isPaused { noteIdle("suspend") }
+        giveUpTurn()
+        defer { client.queue.advance() }
         // The thread that would carry it out must not wait for that.
         guard !client.transport.isTurnedHere else { return }
         core.withLock { $0.waiters += 1 }
@@ -200,7 +215,10 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         core.withLock { $0.waiters -= 1 }
     }
 
-    package override func resume() { apply(.resume) }
+    package override func resume() {
+        if client.log.isOn(.debug), !isPaused { noteIdle("resume") }
+        wantTurn()
+    }
 
     package override func performCancel(discarding: Bool) {
         if discarding {
@@ -221,10 +239,11 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         }
     }
 
-    private func apply(_ verb: Verb) {
+    func apply(_ verb: Verb) {
         let ending = core.withLock { core -> [Exchange] in
             if verb.isCancel {
                 if core.isOpening { stopsReading.store(true, ordering: .relaxed) }
+                Self.beginToEnd(&core, of: self)
             }
             if core.isOpening || core.isStopping {
                 core.deferred.append(verb)
@@ -282,9 +301,11 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     }
 
     /// Carries steps out until none is left, unless somebody else is at it.
-    func carry() {
+    ///
+    /// - Parameter isOurs: whether this thread is at it already. Default false.
+    func carry(isOurs: Bool = false) {
         var steps: [Step] = []
-        var isOurs = false
+        var isOurs = isOurs
         while true {
             let mustTell = core.withLock { core -> Bool in
                 if core.isCarrying && !isOurs { return false }
@@ -332,6 +353,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
             if let releaseError { fields.underlying.append(releaseError.wherryError()) }
         }
         finish(result)
+        client.queue.leave(id)
+        client.queue.advance()
     }
 }
 

@@ -27,10 +27,14 @@ package final class PartFile {
         package var shownURL: String
         package var durability: DownloadPolicy.Durability
 
+        /// The umask that the finished file gets; `nil` for the process's.
+        package var creationMask: UInt32?
+
         package init(
             session: String = "", url: String, shownURL: String? = nil,
-            durability: DownloadPolicy.Durability = .checkpoint
+            durability: DownloadPolicy.Durability = .checkpoint, creationMask: UInt32? = nil
         ) {
+            self.creationMask = creationMask
             self.session = session
             identity = DownloadIdentity(url: url)
             self.shownURL = shownURL ?? url
@@ -44,8 +48,6 @@ package final class PartFile {
     package var path: String { target.directory.path(of: names.part) }
     /// What is in the part, of the present generation.
     package var written = ByteRanges()
-    /// Seconds since 1970 the finished file is to carry; `nil` for when it was written.
-    package var modificationTime: Int64?
 
     let names: PartNames
     let file: File
@@ -263,9 +265,11 @@ package final class PartFile {
             guard size >= length else { throw SystemError(EIO, "find all bytes in", path: path) }
             try file.truncate(to: length)
             // Where /proc does not tell the umask, the file stays private.
-            if let mask = Directory.umask() { try file.setPermissions(0o666 & ~mask) }
-            if let modificationTime {
-                try file.setModificationTime(secondsSince1970: modificationTime)
+            if let mask = identity.creationMask ?? Directory.umask() {
+                try file.setPermissions(0o666 & ~mask)
+            }
+            if let modified = facts.modified {
+                try file.setModificationTime(secondsSince1970: modified)
             }
             if isDurable { try file.synchronize() }
         }

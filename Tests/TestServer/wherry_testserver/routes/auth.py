@@ -7,16 +7,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from typing import Dict, List
+from typing import Dict, List, Tuple
 
 from ..exchange import Exchange
 
 
 async def auth(exchange: Exchange) -> None:
-    """/auth/basic/USER/PASSWORD, /auth/bearer/TOKEN, /auth/digest/USER/PASSWORD[?algorithm=MD5]."""
+    """/auth/basic/USER/PASSWORD, /auth/bearer/TOKEN, /auth/digest/USER/PASSWORD[?algorithm=MD5].
+
+    Of digest also ?qop= (none: RFC 2069), ?opaque=, ?userhash=1, ?uses=N (a nonce serves so often, then
+    it is stale), ?next=1 (nextnonce with each success), ?also=Basic (a second challenge), ?echo=1 (the
+    body's SHA-256 and size in the answer).
+    """
     segments = exchange.request.segments + ["", "", ""]
     kind, given = segments[0], exchange.request.header("authorization") or ""
-    await exchange.body()
+    body = await exchange.body()
     challenge = ""
     if kind == "basic":
         pair = base64.b64encode(f"{segments[1]}:{segments[2]}".encode()).decode()
@@ -26,37 +31,79 @@ async def auth(exchange: Exchange) -> None:
         good = given == f"Bearer {segments[1]}"
         challenge = 'Bearer realm="wherry"'
     elif kind == "digest":
-        good = _digest(exchange, segments, given)
-        algorithm = exchange.request.q.get("algorithm", "SHA-256")
-        nonce = hashlib.sha256(exchange.request.name.encode()).hexdigest()[:32]
-        challenge = f'Digest realm="wherry", qop="auth", algorithm={algorithm}, nonce="{nonce}"'
+        good, challenge = _digest(exchange, segments, given)
     else:
         await exchange.text("no such scheme\n", 404)
         return
     if good:
         attempt = exchange.entry.attempt
-        await exchange.json({"authenticated": True, "scheme": kind, "attempt": attempt})
+        answer = {"authenticated": True, "scheme": kind, "attempt": attempt, "size": len(body)}
+        await exchange.json({**answer, "sha256": hashlib.sha256(body).hexdigest()})
     else:
-        await exchange.json({"authenticated": False}, 401, [("WWW-Authenticate", challenge)])
+        fields = [("WWW-Authenticate", challenge)]
+        if "also" in exchange.request.q:
+            fields.insert(0, ("WWW-Authenticate", f'{exchange.request.q["also"]} realm="other"'))
+        await exchange.json({"authenticated": False}, 401, fields)
 
 
-def _digest(exchange: Exchange, segments: List[str], given: str) -> bool:
-    if not given.lower().startswith("digest "):
-        return False
-    found: Dict[str, str] = {}
-    for name, quoted, bare in re.findall(r'(\w+)=(?:"([^"]*)"|([^\s,]+))', given[7:]):
-        found[name] = quoted or bare
-    name = exchange.request.q.get("algorithm", "SHA-256")
-    new = hashlib.md5 if name == "MD5" else hashlib.sha256
+def _digest(exchange: Exchange, segments: List[str], given: str) -> Tuple[bool, str]:
+    """Whether the field is right, and the challenge for when it is not."""
+    q = exchange.request.q
+    name = q.get("algorithm", "SHA-256")
+    hashes = {"MD5": hashlib.md5, "SHA-256": hashlib.sha256, "SHA-512-256": hashlib.sha512}
+    new = hashes[name.replace("-sess", "")]
+    store = exchange.server.store
+    place = f"digest\0{exchange.request.key or ''}\0{'/'.join(segments)}"
+    # The number of the nonce, and the counts it was used with.
+    number, used = store.get(place, (1, []))
 
     def hexed(text: str) -> str:
         return new(text.encode()).hexdigest()
 
+    def nonce() -> str:
+        return hashlib.sha256(f"{place}{number}".encode()).hexdigest()[:32]
+
+    def challenge(stale: bool) -> str:
+        said = f'Digest realm="wherry", algorithm={name}, nonce="{nonce()}"'
+        for word in ("qop", "opaque"):
+            text = q.get(word, "auth" if word == "qop" else "none")
+            if text != "none":
+                said += f', {word}="{text}"'
+        return said + (", userhash=true" if "userhash" in q else "") + (", stale=true" if stale else "")
+
+    if not given.lower().startswith("digest "):
+        return False, challenge(False)
+    found: Dict[str, str] = {}
+    for key, quoted, bare in re.findall(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))', given[7:]):
+        found[key] = re.sub(r"\\(.)", r"\1", quoted) or bare
     first = hexed(f"{segments[1]}:wherry:{segments[2]}")
+    if name.endswith("-sess"):
+        first = hexed(f"{first}:{found.get('nonce')}:{found.get('cnonce')}")
     second = hexed(f"{exchange.request.method}:{found.get('uri')}")
-    middle = ":".join(found.get(n, "") for n in ("nonce", "nc", "cnonce", "qop"))
-    right = found.get("uri") == exchange.request.target and found.get("username") == segments[1]
-    return right and found.get("response") == hexed(f"{first}:{middle}:{second}")
+    middle = ":".join(found[n] for n in ("nonce", "nc", "cnonce", "qop") if n in found)
+    user = hexed(f"{segments[1]}:wherry") if "userhash" in q else segments[1]
+    right = (
+        found.get("uri") == exchange.request.target and found.get("username") == user
+        and found.get("opaque", "none") == q.get("opaque", "none")
+        and found.get("response") == hexed(f"{first}:{middle}:{second}")
+    )  # fmt: skip
+    if not right:
+        return False, challenge(False)
+    count = found.get("nc", "none")
+    if found.get("nonce") != nonce():
+        return False, challenge(True)
+    if count != "none" and count in used:
+        number += 1
+        store[place] = (number, [])
+        return False, challenge(True)
+    if "uses" in q and len(used) + 1 >= int(q["uses"]) or "next" in q:
+        number, used = number + 1, []
+    else:
+        used = [*used, count]
+    store[place] = (number, used)
+    if "next" in q:
+        exchange.extra.append(("Authentication-Info", f'nextnonce="{nonce()}"'))
+    return True, challenge(False)
 
 
 async def token(exchange: Exchange) -> None:

@@ -16,57 +16,87 @@ if TYPE_CHECKING:
         client, delete, download, get, head, patch, post, put, request, stream, upload,
     )  # fmt: skip
     from ._async import AsyncClient
+    from ._background import AsyncBackgroundSession, BackgroundSession, Job
     from ._base import restart
+    from ._body import Sized
     from ._cache import AsyncCache, Cache, CacheEntry, CacheUsage
     from ._client import Client
+    from ._cookies import Cookie, Cookies
     from ._download import (
         AsyncDownload, Download, discard_partial, partial_ratio, partials,
     )  # fmt: skip
+    from ._endpoint import AsyncEndpoint, AsyncModel, Endpoint, Model, Timing
     from ._errors import (
         ArgumentError, BusyError, CacheMissError, CancelledError, DecodeError,
         FileError, ForkedError, HTTPStatusError, ImageError, ImageResult, InternalError, LimitError, NetworkError, StateError,
         TimeoutError, TLSError, WherryError,
     )  # fmt: skip
+    from ._events import ServerEvent
     from ._headers import Headers
     from ._image import Image, ImageInfo
     from ._keywords import (
-        DownloadOptions, RequestOptions, Settings, StreamOptions, UploadOptions, Which,
+        DownloadOptions, PageOptions, RequestOptions, Settings, StreamOptions, UploadOptions, Which,
     )  # fmt: skip
+    from ._logging import Counters, LogBridge, LogReader, LogRecord
+    from ._mapping import BaseItem, Mapping, Problem, at
     from ._metrics import Metrics
     from ._mock import MockRequest, MockTransport
-    from ._options import Basic, Bearer, Compression, Timeout
+    from ._options import Basic, Bearer, Compression, DigestAuth, Timeout
+    from ._pages import AsyncPages, Pages
     from ._progress import Partial, Progress, TransferInfo
+    from ._reachability import (
+        NOT_REACHABLE, REACHABLE_VIA_WIFI, REACHABLE_VIA_WWAN, UNKNOWN, Reachability,
+        ReachabilityChange, ReachabilityObserver, reach_text, set_interface, set_reach_text,
+    )  # fmt: skip
     from ._response import Response
+    from ._sections import ListChange, Section, SectionedList
 
 _HOMES = {
     "_api": "client delete download get head patch post put request stream upload",
     "_async": "AsyncClient",
+    "_background": "AsyncBackgroundSession BackgroundSession Job",
     "_base": "restart",
+    "_body": "Sized",
     "_cache": "AsyncCache Cache CacheEntry CacheUsage",
     "_client": "Client",
+    "_cookies": "Cookie Cookies",
     "_download": "AsyncDownload Download discard_partial partial_ratio partials",
+    "_endpoint": "AsyncEndpoint AsyncModel Endpoint Model Timing",
     "_errors": "ArgumentError BusyError CacheMissError CancelledError DecodeError FileError"
     " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError StateError"
     " TimeoutError TLSError WherryError",
+    "_events": "ServerEvent",
     "_headers": "Headers",
     "_image": "Image ImageInfo",
-    "_keywords": "DownloadOptions RequestOptions Settings StreamOptions UploadOptions Which",
+    "_keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions UploadOptions Which",
+    "_logging": "Counters LogBridge LogReader LogRecord",
+    "_mapping": "BaseItem Mapping Problem at",
     "_metrics": "Metrics",
     "_mock": "MockRequest MockTransport",
-    "_options": "Basic Bearer Compression Timeout",
+    "_options": "Basic Bearer Compression DigestAuth Timeout",
+    "_pages": "AsyncPages Pages",
     "_progress": "Partial Progress TransferInfo",
+    "_reachability": "NOT_REACHABLE REACHABLE_VIA_WIFI REACHABLE_VIA_WWAN UNKNOWN Reachability"
+    " ReachabilityChange ReachabilityObserver reach_text set_interface set_reach_text",
     "_response": "Response",
+    "_sections": "ListChange Section SectionedList",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "ArgumentError", "AsyncCache", "AsyncClient", "AsyncDownload", "Basic", "Bearer", "BusyError",
-    "Cache", "CacheEntry", "CacheMissError", "CacheUsage", "CancelledError", "Client", "Compression", "DecodeError", "Download",
-    "DownloadOptions", "FileError", "ForkedError", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo", "ImageResult", "InternalError",
-    "LimitError", "Metrics", "MockRequest", "MockTransport", "NetworkError", "Partial",
-    "Progress", "RequestOptions", "Response", "Settings", "StateError", "StreamOptions", "TLSError", "Timeout", "TimeoutError",
-    "TransferInfo", "UploadOptions", "WherryError", "Which", "client", "delete", "discard_partial", "download", "get", "head",
-    "partial_ratio", "partials", "patch", "post", "put", "request", "restart", "stream", "upload",
+    "ArgumentError", "AsyncBackgroundSession", "AsyncCache", "AsyncClient", "AsyncDownload", "AsyncEndpoint",
+    "AsyncModel", "AsyncPages", "BackgroundSession", "BaseItem", "Basic", "Bearer", "BusyError", "Cache",
+    "CacheEntry", "CacheMissError", "CacheUsage", "CancelledError", "Client", "Compression", "Cookie",
+    "Cookies", "Counters", "DecodeError", "DigestAuth", "Download", "DownloadOptions", "Endpoint",
+    "FileError", "ForkedError", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo",
+    "ImageResult", "InternalError", "Job", "LimitError", "ListChange", "LogBridge", "LogReader", "LogRecord",
+    "Mapping", "Metrics", "MockRequest", "MockTransport", "Model", "NOT_REACHABLE", "NetworkError",
+    "PageOptions", "Pages", "Partial", "Problem", "Progress", "REACHABLE_VIA_WIFI", "REACHABLE_VIA_WWAN",
+    "Reachability", "ReachabilityChange", "ReachabilityObserver", "RequestOptions", "Response", "Section",
+    "SectionedList", "ServerEvent", "Settings", "Sized", "StateError", "StreamOptions", "TLSError", "Timeout",
+    "TimeoutError", "Timing", "TransferInfo", "UNKNOWN", "UploadOptions", "WherryError", "Which", "at",
+    "client", "delete", "discard_partial", "download", "get", "head", "partial_ratio", "partials", "patch",
+    "post", "put", "reach_text", "request", "restart", "set_interface", "set_reach_text", "stream", "upload",
 ]  # fmt: skip
 
 

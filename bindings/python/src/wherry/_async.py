@@ -13,20 +13,23 @@ from . import _codes as codes
 from ._base import BaseClient, free_client
 from ._bridge import Records, bytes_at, check, last_error, lib, made, text
 from ._errors import CancelledError, WherryError
-from ._exchange import Exchange, settle
+from ._exchange import Exchange, answer_login, settle
 from ._request import PLAIN, plain
 from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Coroutine, Dict, Mapping, Optional, Set, Tuple, TypeVar
+    from typing import (
+        Any, Awaitable, Callable, Coroutine, Dict, Mapping, Optional, Set, Tuple, TypeVar,
+    )  # fmt: skip
 
     from typing_extensions import Unpack
 
     from ._bridge import Record
     from ._cache import AsyncCache
     from ._download import AsyncDownload
-    from ._keywords import DownloadOptions, StreamOptions, Target, UploadOptions
+    from ._keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
+    from ._pages import AsyncPages
     from ._request import Draft
     from ._stream import AsyncStream
 
@@ -111,10 +114,11 @@ class Pump:
     def _hand_on(self, records: Records, index: int, key: int, kind: int) -> None:
         """Gives an event to its sink, if there is one."""
         found = self.sinks.get(key)
+        if kind == codes.EVENT_DONE:
+            # First, so that a sink can wait for another transfer with this key.
+            self.sinks.pop(key, None)
         if found is not None and found[0](records.at(index)):
             records.keep(index)
-        if kind == codes.EVENT_DONE:
-            self.sinks.pop(key, None)
 
     @staticmethod
     def _settle(
@@ -153,6 +157,8 @@ class Pump:
         return transfer
 
     def _feeding(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
+        if draft.on_credentials is not None:
+            sink = self._asking(exchange, draft, sink)
         source = draft.source
         if source is None or not source.asynchronous:
             return sink
@@ -176,6 +182,45 @@ class Pump:
             if record[4] == codes.EVENT_DONE and running is not None:
                 running.cancel()
             return sink(record)
+
+        return read
+
+    def _asking(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
+        """A sink that awaits what an `on_credentials=` function answers."""
+
+        async def answer(event: int, login: Awaitable[Any]) -> None:
+            try:
+                try:
+                    auth = await login
+                except BaseException:
+                    lib.wherry_event_answer_refuse(event, b"on_credentials= raised an exception")
+                    raise
+                answer_login(event, auth, draft.url)
+            except Exception as error:
+                exchange.fail(error)
+            finally:
+                lib.wherry_event_free(event)
+
+        running: Optional[asyncio.Task[None]] = None
+
+        def read(record: Record) -> bool:
+            nonlocal running
+            if record[4] == codes.EVENT_DONE and running is not None:
+                running.cancel()
+            if record[4] != codes.EVENT_DECISION or record[6] != codes.DECISION_CREDENTIALS:
+                return sink(record)
+            try:
+                login = exchange.ask_login(record)
+                if not hasattr(login, "__await__"):
+                    answer_login(record[1], login, draft.url)
+                    return False
+            except Exception as error:
+                exchange.fail(error)
+                return False
+            running = asyncio.ensure_future(answer(record[1], login))
+            self._tasks.add(running)
+            running.add_done_callback(self._tasks.discard)
+            return True
 
         return read
 
@@ -265,6 +310,14 @@ class AsyncClient(BaseClient["Answer"]):
 
         return AsyncStream(self, method, url, options)
 
+    def pages(
+        self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]
+    ) -> AsyncPages[Any]:
+        """As `Client.pages`: ``async for item in client.pages("books")``."""
+        from ._pages import AsyncPages
+
+        return AsyncPages(self, method, url, options)
+
     async def upload(
         self, url: str, pictures: Any, **options: Unpack[UploadOptions]
     ) -> Response:
@@ -307,6 +360,7 @@ class AsyncClient(BaseClient["Answer"]):
         if pump is not None:
             # Also where the task that waits is cancelled.
             freeing.add_done_callback(lambda _: pump.leave(self._mark))
+        freeing.add_done_callback(lambda _: self._end_log())
         await asyncio.shield(freeing)
 
     async def __aenter__(self: Self) -> Self:

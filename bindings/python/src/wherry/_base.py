@@ -13,10 +13,12 @@ from ._bridge import (
 )  # fmt: skip
 from ._errors import ArgumentError, StateError, WherryError, shown
 from ._headers import ClientHeaders
-from ._options import Timeout, Unset, credentials, flat, pairs, word
+from ._observed import Observed
+from ._options import DigestAuth, Timeout, Unset, credentials, flat, pairs, word
 from ._progress import Progress, TransferInfo
 from ._request import NONE_SAYS_SOMETHING, PLAIN, Draft, path_text
 from ._settings import FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
+from ._trust import apply
 
 #: URLs that are sent to the letter: whole, with a path, no segment that begins with a dot, and no
 #: empty query. What it does not know is asked of the library, which takes longer.
@@ -34,8 +36,12 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._mock import MockTransport
+    from ._cookies import Cookies
     from ._options import AuthLike, TimeoutLike
-    from ._keywords import Changes, Pairs, RequestOptions, Settings, Which
+    from ._keywords import (
+        Cert, Changes, Pairs, Pins, RequestOptions, Settings, Verify, Which,
+    )  # fmt: skip
+    from ._reachability import Reachability
 
 
 if TYPE_CHECKING:
@@ -51,7 +57,7 @@ else:
     Answer = None
 
 
-class BaseClient(Generic[Answer]):
+class BaseClient(Observed, Generic[Answer]):
     """Connections, settings and running transfers; see `Client` and `AsyncClient`."""
 
     #: Whether an unclosed client is told of.
@@ -70,7 +76,9 @@ class BaseClient(Generic[Answer]):
         parameters: Union[Mapping[str, Any], None] = None,
         auth: AuthLike = None,
         timeout: Union[TimeoutLike, Unset] = Timeout(),
-        verify: Union[bool, str] = True,
+        verify: Verify = True,
+        cert: Cert = None,
+        pins: Optional[Pins] = None,
         follow_redirects: bool = True,
         transport: Optional[MockTransport] = None,
         trust_env: bool = True,
@@ -80,9 +88,13 @@ class BaseClient(Generic[Answer]):
 
         ``bases`` are further base URLs by name, which a request takes by ``base=``. ``params`` go
         into every query, ``parameters`` where the method wants them. ``verify`` is True, False
-        (trusts anybody; stderr is told once) or the path of a CA file. ``trust_env=False`` leaves
-        the proxies of the environment alone. The others stand in `Settings`, named as the options
-        of wherry.h: see help(wherry.Settings).
+        (trusts anybody; stderr is told once), the path of a CA file or folder, or PEM bytes.
+        ``cert`` is shown to the origin of ``base_url``, or to those that it is a dictionary of: the
+        path of a file (PEM or PKCS #12), (certificate, key) or (certificate, key, password).
+        ``pins`` has by host ("example.org", "*.example.org", "*") what the server's key must be one
+        of: "sha256/...", paths of certificates or folders, bytes. ``trust_env=False`` leaves the
+        proxies of the environment alone. The others stand in `Settings`, named as the options of
+        wherry.h: see help(wherry.Settings).
         """
         others: Dict[str, Any] = dict(settings)
         self._settings: Dict[str, Any] = {}
@@ -99,13 +111,7 @@ class BaseClient(Generic[Answer]):
                     if value is not None:
                         self._settings[name] = value
                         check(lib.wherry_config_set_text(config, FIXED[name], text(value)))
-            if verify is False:
-                check(lib.wherry_config_set_option(config, codes.OPTION_INSECURE, 1))
-            elif verify is not True:
-                if not isinstance(verify, (str, os.PathLike)) or not os.fspath(verify):
-                    raise TypeError(f"verify= takes True, False or a CA file, not {verify!r}")
-                bundle = path_text(os.fspath(verify))
-                check(lib.wherry_config_set_text(config, codes.TEXT_CA_FILE, bundle))
+            trust = apply(config, verify, cert, pins, base_url, others)
             if not trust_env:
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT
                 check(lib.wherry_config_set_option(config, option, 1))
@@ -114,7 +120,7 @@ class BaseClient(Generic[Answer]):
             self._handle = made(lib.wherry_client_new, config)
         finally:
             lib.wherry_config_free(config)
-        self._settings.update(verify=verify, trust_env=trust_env)
+        self._settings.update(verify=verify, trust_env=trust_env, **trust)
         try:
             if not follow_redirects:
                 others["max_redirects"] = 0
@@ -129,6 +135,13 @@ class BaseClient(Generic[Answer]):
         except BaseException:
             self._free()
             raise
+
+    @property
+    def reachability(self) -> Reachability:
+        """Watches any network for this client; it looks once it is started or waited for."""
+        from ._reachability import of_client
+
+        return of_client(self)
 
     # Live settings
 
@@ -151,17 +164,30 @@ class BaseClient(Generic[Answer]):
                     self._url_depends = bool(value or self._settings.get("parameters"))
             elif name == "bases":
                 value = self._set_bases(value or {})
+            elif name == "secret_names":
+                for secret in value or ():
+                    self.add_secret_name(secret)
             elif name == "timeout":
                 limits = Timeout() if isinstance(value, Unset) else Timeout.of(value)
                 for option, number in limits.options():
                     check(lib.wherry_client_set_option(self._live(), option, number))
             elif name == "auth":
                 found = credentials(value)
-                if found is not None or self._settings.get("auth") is not None:
-                    self._set_header("Authorization", None if found is None else found.field())
+                before = credentials(self._settings.get("auth"))
+                if isinstance(found, DigestAuth) or isinstance(before, DigestAuth):
+                    self._set_digest(found if isinstance(found, DigestAuth) else None)
+                field = None if found is None or isinstance(found, DigestAuth) else found.field()
+                if field is not None or before is not None:
+                    self._set_header("Authorization", field)
             else:
                 raise TypeError(f"a client has no setting {name!r}")
             self._settings[name] = value
+
+    def _set_digest(self, auth: Optional[DigestAuth]) -> None:
+        kind = codes.AUTH_ANY if auth is not None and auth.basic else codes.AUTH_DIGEST
+        user = None if auth is None else text(auth.username)
+        password = None if auth is None else text(auth.password)
+        check(lib.wherry_client_set_credentials(self._live(), None, kind, user, password))
 
     def _set_bases(self, bases: Mapping[str, Optional[str]]) -> Dict[str, str]:
         """Adds bases, or removes those that are None; all there are then."""
@@ -201,6 +227,13 @@ class BaseClient(Generic[Answer]):
     @auth.setter
     def auth(self, value: AuthLike) -> None:
         self.configure(auth=value)
+
+    @property
+    def cookies(self) -> Cookies:
+        """The cookies that servers have set; see `Cookies`."""
+        from ._cookies import Cookies
+
+        return Cookies(self._live)
 
     @property
     def headers(self) -> ClientHeaders:
@@ -401,9 +434,11 @@ class BaseClient(Generic[Answer]):
         return not self._handle
 
     def _free(self) -> None:
+        self.__dict__.pop("_monitor", None)
         handle, self._handle = self._handle, 0
         if handle:
             free_client(handle)
+            self._end_log()
 
     def __del__(self) -> None:
         if not self._handle:
@@ -477,10 +512,11 @@ def _match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
 
 def restart() -> None:
     """In a forked child: makes the library usable again. Every older object stays dead."""
-    from . import _api
+    from . import _api, _mapping
 
     check(lib.wherry_library_restart())
     PLAIN.clear()
     _api.forget()
+    _mapping.forget()
 
 

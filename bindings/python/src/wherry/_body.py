@@ -13,7 +13,7 @@ from ._errors import ArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, AsyncIterator, Iterator, Optional, Tuple, Union
+    from typing import Any, AsyncIterator, Callable, Iterator, Optional, Sequence, Tuple, Union
 
     Piece = Union[bytes, bytearray, memoryview, str]
 
@@ -25,13 +25,18 @@ ENDED = frozenset(("done", "failed", "cancelled"))
 class Source:
     """The bytes of one streamed body, handed on as the library has room for them."""
 
-    __slots__ = ("count", "asynchronous", "_pieces", "_piece", "_at", "_sent", "_taken")
+    __slots__ = (
+        "count", "asynchronous", "restart", "_pieces", "_piece", "_at", "_sent", "_taken",
+    )  # fmt: skip
 
     def __init__(
         self,
         pieces: Union[Iterator[Piece], AsyncIterator[Piece]],
         count: int = -1,
+        restart: Optional[Callable[[], Union[Iterator[Piece], AsyncIterator[Piece]]]] = None,
     ) -> None:
+        #: Makes the pieces anew from the first one; None where that cannot be.
+        self.restart = restart
         #: How many bytes there will be, or -1; what the pieces have beyond is left out.
         self.count = count
         self.asynchronous = hasattr(pieces, "__anext__")
@@ -43,6 +48,7 @@ class Source:
 
     def give(self, transfer: int) -> None:
         """Answers one WANT_BODY; an exception of the iterator passes through."""
+        self._begins_again(transfer)
         while self._send(transfer):
             piece = next(self._pieces, None)
             if not self._next(transfer, piece):
@@ -50,6 +56,7 @@ class Source:
 
     async def give_async(self, transfer: int) -> None:
         """The same for an asynchronous iterator."""
+        self._begins_again(transfer)
         while self._send(transfer):
             try:
                 piece = await self._pieces.__anext__()
@@ -58,16 +65,20 @@ class Source:
             if not self._next(transfer, piece):
                 return
 
+    def _begins_again(self, transfer: int) -> bool:
+        """Whether the server wants the bytes once more: then they come from the first one on."""
+        if self.restart is None or not lib.wherry_transfer_wants_rewind(transfer):
+            return False
+        self._pieces = self.restart()
+        self._piece, self._at, self._sent = b"", 0, 0
+        return _goes_on(transfer, lib.wherry_transfer_rewind(transfer))
+
     def _next(self, transfer: int, piece: Optional[Piece]) -> bool:
         left = self.count - self._sent
         if piece is None or left == 0:
             _goes_on(transfer, lib.wherry_transfer_finish(transfer))
-            return False
-        if isinstance(piece, str):
-            piece = piece.encode()
-        elif not isinstance(piece, (bytes, bytearray, memoryview)):
-            raise TypeError(f"a piece of a body is bytes or str, not {type(piece).__name__}")
-        data = bytes(piece)
+            return self._begins_again(transfer)
+        data = as_bytes(piece)
         self._piece, self._at = data[:left] if 0 < left < len(data) else data, 0
         return True
 
@@ -79,6 +90,8 @@ class Source:
             status = lib.wherry_transfer_write(
                 transfer, base + self._at, size - self._at, self._taken.address
             )
+            if status == codes.E_BUSY and self._begins_again(transfer):
+                return True
             if status == codes.E_BUSY or not _goes_on(transfer, status):
                 return False  # Full, or over: either way the next event says what comes.
             taken = self._taken.take()
@@ -104,6 +117,8 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
         return data
     if isinstance(data, str):
         return data.encode()
+    if isinstance(data, Sized):
+        return data._source()
     if isinstance(data, os.PathLike):
         return os.path.abspath(os.fsdecode(data))
     if hasattr(data, "read"):
@@ -113,9 +128,11 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
     except TypeError:
         pass
     if hasattr(data, "__aiter__"):
-        return Source(data.__aiter__())
+        pieces = data.__aiter__()
+        return Source(pieces, restart=None if pieces is data else data.__aiter__)
     if hasattr(data, "__iter__"):
-        return Source(iter(data))
+        pieces = iter(data)
+        return Source(pieces, restart=None if pieces is data else data.__iter__)
     raise TypeError(f"{type(data).__name__} cannot be a body")
 
 
@@ -128,7 +145,14 @@ def of_file(file: Any) -> Union[str, Source]:
     def read() -> Iterator[Piece]:
         return iter(lambda: file.read(CHUNK) or None, None)
 
-    return Source(read(), -1 if start is None or size is None else max(0, size - start))
+    def restart() -> Iterator[Piece]:
+        file.seek(start)
+        return read()
+
+    return Source(
+        read(), -1 if start is None or size is None else max(0, size - start),
+        None if start is None else restart,
+    )  # fmt: skip
 
 
 def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
@@ -162,30 +186,110 @@ def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
     return None, start, about.st_size
 
 
-def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str]]]:
-    """What ``files=`` lists: field, file name, bytes or a path in a `Path`, content type."""
+class Sized:
+    """Pieces of bytes, and how many bytes they are in all: a body, or the content of a part.
+
+    The pieces are an iterable, for `AsyncClient` also an asynchronous one, or a file. They are asked
+    for while they are sent, so that they are never in memory together, and the length goes before
+    them. What they have beyond it is left out; fewer end the request with an error. After a redirect
+    they cannot be sent again.
+    """
+
+    __slots__ = ("pieces", "size")
+
+    def __init__(self, pieces: Any, size: int) -> None:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+            raise ArgumentError(f"a size is a number of bytes, not {size!r}", "bad_value")
+        #: An iterable, an asynchronous one, or a file.
+        self.pieces = pieces
+        #: How many bytes they have.
+        self.size = size
+
+    def _source(self) -> Source:
+        pieces = self.pieces
+        if hasattr(pieces, "read"):
+            return Source(iter(lambda: pieces.read(CHUNK) or None, None), self.size)
+        if hasattr(pieces, "__aiter__"):
+            return Source(pieces.__aiter__(), self.size)
+        return Source(iter(pieces), self.size)
+
+
+def joined(sources: Sequence[Source]) -> Source:
+    """One source after the other, each with as many bytes as it was announced with."""
+    count = sum(source.count for source in sources)
+    if any(source.asynchronous for source in sources):
+        return Source(_one_by_one_async(sources), count)
+    return Source(_one_by_one(sources), count)
+
+
+def _one_by_one(sources: Sequence[Source]) -> Iterator[bytes]:
+    for source in sources:
+        left = source.count
+        while left:
+            data = _piece(next(source._pieces, None), source.count, left)[:left]
+            left -= len(data)
+            yield data
+
+
+async def _one_by_one_async(sources: Sequence[Source]) -> AsyncIterator[bytes]:
+    for source in sources:
+        left = source.count
+        while left:
+            if source.asynchronous:
+                try:
+                    found = await source._pieces.__anext__()
+                except StopAsyncIteration:
+                    found = None
+            else:
+                found = next(source._pieces, None)
+            data = _piece(found, source.count, left)[:left]
+            left -= len(data)
+            yield data
+
+
+def _piece(piece: Optional[Piece], count: int, left: int) -> bytes:
+    if piece is None:
+        raise ArgumentError(
+            f"a part of {count} bytes ended {left} bytes before its end", "bad_value"
+        )
+    return as_bytes(piece)
+
+
+def as_bytes(piece: Any) -> bytes:
+    """One piece of a body."""
+    if isinstance(piece, str):
+        return piece.encode()
+    if not isinstance(piece, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a piece of a body is bytes or str, not {type(piece).__name__}")
+    return bytes(piece)
+
+
+def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], Any]]:
+    """What ``files=`` lists: field, file name, bytes or a path in a `Path` or a `Source`, content
+    type, further fields."""
     from ._options import pairs
 
     for field, item in pairs(files):
         name: Optional[str] = None
         kind: Optional[str] = None
         content = item
+        headers: Any = None
         if isinstance(item, tuple):
             if not 2 <= len(item) <= 4:
                 raise ArgumentError(
-                    f"files= wants (name, content[, type]) for {field!r}", "bad_argument"
+                    f"files= wants (name, content[, type[, headers]]) for {field!r}",
+                    "bad_argument",
                 )
             name, content = item[:2]
             kind = item[2] if len(item) > 2 else None
-            if len(item) == 4 and item[3]:
-                raise ArgumentError("a part has no header fields of its own", "bad_argument")
+            headers = item[3] if len(item) == 4 else None
         elif not isinstance(item, (bytes, bytearray, str)):
             found = getattr(item, "name", None) if not isinstance(item, os.PathLike) else item
             if isinstance(found, (str, bytes, os.PathLike)):
                 name = os.path.basename(os.fsdecode(found))
         if name is None and not isinstance(item, tuple):
             name = field
-        yield field, name, part_content(content), kind
+        yield field, name, part_content(content), kind, headers
 
 
 class Path(str):
@@ -194,10 +298,12 @@ class Path(str):
     __slots__ = ()
 
 
-def part_content(content: Any) -> Union[bytes, Path]:
-    """The content of one part: bytes, or the path of a plain file at its start."""
+def part_content(content: Any) -> Union[bytes, Path, Source]:
+    """The content of one part: bytes, the path of a plain file at its start, or a source."""
     if isinstance(content, bytes):
         return content
+    if isinstance(content, Sized):
+        return content._source()
     if isinstance(content, str):
         return content.encode()
     if isinstance(content, os.PathLike):

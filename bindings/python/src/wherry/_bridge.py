@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     Text = Union[str, bytes]
 
 __all__ = [
-    "ANSWER", "CACHE_USAGE", "IMAGE_INFO", "METRICS", "RECORD", "Cell", "Records", "Scratch",
+    "ANSWER", "CACHE_USAGE", "COUNTERS", "IMAGE_INFO", "JOB_ROW", "LOG_RECORD", "METRICS", "RECORD", "Cell",
+    "Records", "Scratch",
     "address", "bytes_at", "check", "copy_text", "entry_rows", "error_at", "failed_images", "filled",
     "freed", "image_results", "last_error", "lib", "made", "memory_at", "progress_of", "raw_text_at",
     "rows", "scratch", "text", "text_at", "transfer_rows", "partial_rows",
@@ -44,9 +45,13 @@ IMAGE_ROW = struct.Struct("=Q3Q2q6iq")
 #: wherry_image_info behind its size.
 IMAGE_INFO = struct.Struct("=Q3q8iIi")
 PARTIAL_ROW = struct.Struct("=Q3Q2qd")
+JOB_ROW = struct.Struct("=Q6Q4q4i")
 ENTRY_ROW = struct.Struct("=Q4Q3q2i")
 #: wherry_cache_usage behind its size.
 CACHE_USAGE = struct.Struct("=Q5q")
+#: wherry_log_record and wherry_counters behind their sizes.
+LOG_RECORD = struct.Struct("=QqQ5Qq4i8q")
+COUNTERS = struct.Struct("=Q10q")
 
 
 class _Lazy:

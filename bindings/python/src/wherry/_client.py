@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
     from ._cache import Cache
     from ._download import Download
-    from ._keywords import DownloadOptions, StreamOptions, Target, UploadOptions, Which
+    from ._keywords import (
+        DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions, Which,
+    )  # fmt: skip
+    from ._pages import Pages
     from ._request import Draft
     from ._stream import Stream
 
@@ -66,6 +69,18 @@ class Client(BaseClient["Response"]):
         from ._stream import Stream
 
         return Stream(self, method, url, options)
+
+    def pages(
+        self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]
+    ) -> Pages[Any]:
+        """A list that a server hands out in pages: ``for item in client.pages("books")``.
+
+        Nothing is sent before the first page is asked for. The keywords are those of `PageOptions`,
+        see help(wherry.PageOptions); without a method and parameters it is GET.
+        """
+        from ._pages import Pages
+
+        return Pages(self, method, url, options)
 
     def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
         """Sends pictures as one multipart form and waits for the answer.

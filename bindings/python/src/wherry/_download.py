@@ -8,7 +8,7 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._base import warn_unclosed
-from ._bridge import check, lib, made, partial_rows, progress_of, text
+from ._bridge import check, copy_text, lib, made, partial_rows, progress_of, text
 from ._errors import ArgumentError
 from ._exchange import Channel, Exchange
 from ._progress import Partial, Progress
@@ -16,9 +16,10 @@ from ._request import milliseconds, path_text, segments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Generator, List, Mapping, Optional, Tuple, TypeVar
+    from typing import Any, Generator, List, Mapping, Optional, Tuple, TypeVar, Union
 
     from ._async import AsyncClient
+    from ._background import BaseSession
     from ._base import BaseClient
     from ._client import Client
     from ._keywords import Target
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def prepare(
-    client: BaseClient[Any], url: str, path: Target, options: Mapping[str, Any]
+    client: Union[BaseClient[Any], BaseSession], url: str, path: Target, options: Mapping[str, Any]
 ) -> Tuple[Draft, bytes]:
     """The request of a download and its target, as the library takes them."""
     import os
@@ -54,7 +55,10 @@ def prepare(
     if isinstance(mirrors, (str, bytes)):
         raise ArgumentError("mirrors= are several URLs, not a text", "bad_argument")
     count, stall = rest.pop("segments", None), rest.pop("stall_timeout", None)
+    priority, time = rest.pop("priority", None), rest.pop("server_time", None)
     flags += (
+        (codes.OPTION_PRIORITY, None if priority is None else int(priority)),
+        (codes.OPTION_KEEP_SERVER_TIME, None if time is None else int(time)),
         (codes.OPTION_PARTIAL_OF, codes.PARTIALS[whose] or None),
         (codes.OPTION_SEGMENTS, None if count is None else segments(count)),
         (codes.OPTION_STALL_TIMEOUT_MS, None if stall is None else milliseconds(stall)),
@@ -105,7 +109,7 @@ class BaseDownload:
 
     @property
     def state(self) -> str:
-        """queued, running, waiting, paused, restarted, verifying, done, failed or cancelled."""
+        """queued (for its turn), running, waiting, paused, restarted, verifying, done, failed or cancelled."""
         return codes.STATES.get(lib.wherry_transfer_state(self._exchange.transfer), "none")
 
     @property
@@ -148,6 +152,24 @@ class BaseDownload:
             )
         )
 
+    @property
+    def place(self) -> Optional[int]:
+        """Its number among the downloads that have no turn, 0 for the next; paused ones keep theirs.
+        None while it runs and after its end."""
+        place = int(lib.wherry_transfer_place(self._exchange.transfer))
+        return None if place < 0 else place
+
+    def move(self, place: int) -> None:
+        """Gives it another place among them: 0 is the next, and beyond the last is the last. Its
+        priority becomes one that the place may have. One that runs stays."""
+        if place < 0:
+            raise ArgumentError(f"there is no place {place}", "bad_value")
+        check(lib.wherry_transfer_move(self._exchange.transfer, place))
+
+    def prioritize(self, priority: int) -> None:
+        """Puts it behind those that have that priority, -100 to 100; one that runs goes on."""
+        check(lib.wherry_transfer_set_priority(self._exchange.transfer, priority))
+
     def cancel(self) -> None:
         """Ends it; what can be resumed is kept. `wait` then raises CancelledError."""
         check(lib.wherry_transfer_cancel(self._exchange.transfer))
@@ -155,6 +177,10 @@ class BaseDownload:
     def discard(self) -> None:
         """Ends it and deletes what it has kept."""
         check(lib.wherry_transfer_discard(self._exchange.transfer))
+
+    def describe(self, full: bool = True) -> str:
+        """What it is, on several lines without secrets; else "<Download: 12>"."""
+        return copy_text(lib.wherry_transfer_copy_description, self._exchange.transfer, full)
 
     def _began(self, transfer: int) -> None:
         self._exchange.transfer = transfer

@@ -11,8 +11,9 @@ from ._bridge import (
     METRICS, Cell, Records, bytes_at, check, error_at, failed_images, filled, freed, image_results,
     last_error, lib, made, progress_of, raw_text_at, text, text_at,
 )  # fmt: skip
-from ._errors import TimeoutError, WherryError
+from ._errors import TimeoutError, WherryError, shown
 from ._metrics import Metrics
+from ._options import login
 from ._progress import Progress
 from ._response import Response
 
@@ -178,6 +179,22 @@ def storing(decision: Any) -> Tuple[bool, Optional[bytes]]:
     raise TypeError(f"store= returns True, False or a list of header names, not {kind}")
 
 
+def answer_login(event: int, auth: Any, url: str) -> None:
+    """Answers a question for credentials; a wrong answer is refused, and raised."""
+    try:
+        if hasattr(auth, "__await__"):
+            if hasattr(auth, "close"):
+                auth.close()
+            raise TypeError(f"on_credentials= is a coroutine function: {shown(url)} needs an AsyncClient")
+        found = login(auth)
+        user = None if found is None else text(found.username)
+        password = None if found is None else text(found.password)
+        check(lib.wherry_event_answer_credentials(event, user, password))
+    except BaseException:
+        lib.wherry_event_answer_refuse(event, b"on_credentials= gave no credentials")
+        raise
+
+
 class Exchange:
     """One transfer whose events somebody reads: progress, streamed bodies, downloads."""
 
@@ -239,9 +256,27 @@ class Exchange:
             filled_in(response, record, None)
             self._draft.on_cached(response)
 
+    def ask_login(self, record: Record) -> Any:
+        """What the `on_credentials=` function says to a 401: credentials, or what gives them when it
+        is awaited. Where it raises, the transfer is refused."""
+        event = record[1]
+        function = self._draft.on_credentials
+        if function is None or self.error is not None:
+            return None
+        try:
+            realm = lib.wherry_event_text(event) or b""
+            answer = copied(self._draft.answer(), lib.wherry_event_response(event))
+            return function(answer, realm.decode("utf-8", "replace"))
+        except BaseException:
+            lib.wherry_event_answer_refuse(event, b"on_credentials= raised an exception")
+            raise
+
     def _decide(self, record: Record) -> None:
         """Asks the `store=` function; where it raises nothing is stored."""
         event = record[1]
+        if record[6] == codes.DECISION_CREDENTIALS and self._draft.on_credentials is not None:
+            answer_login(event, self.ask_login(record), self._draft.url)
+            return
         if self._draft.store is None or record[6] != codes.DECISION_STORE:
             return
         try:

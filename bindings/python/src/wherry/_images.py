@@ -12,14 +12,15 @@ from ._options import Compression, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Mapping, Optional
+    from typing import Any, Dict, List, Mapping, Optional, Union
 
+    from ._background import BaseSession
     from ._base import BaseClient
     from ._request import Draft
 
 
 def prepare(
-    client: BaseClient[Any], url: str, pictures: Any, options: Mapping[str, Any]
+    client: Union[BaseClient[Any], BaseSession], url: str, pictures: Any, options: Mapping[str, Any]
 ) -> Draft:
     """The request of an upload."""
     rest = dict(options)
@@ -33,6 +34,7 @@ def prepare(
     settings = settings or Compression(quality)
     fields, progress = rest.pop("fields", None), rest.pop("progress", None)
     separate = rest.pop("separate", 0)
+    part_headers = rest.pop("part_headers", None)
     numbers = [
         (option, rest.pop(keyword))
         for keyword, option in (
@@ -46,7 +48,7 @@ def prepare(
         draft.separate(separate)
         for option, value in numbers:
             draft.option(option, int(value))
-        _add(draft, pictures, name, settings, fields)
+        _add(draft, pictures, name, settings, fields, part_headers)
         draft.set_progress(progress)
     except BaseException:
         draft.free()
@@ -60,6 +62,7 @@ def _add(
     name: str,
     compression: Compression,
     fields: Optional[Mapping[str, Any]],
+    part_headers: Any,
 ) -> None:
     """Adds the pictures and the fields beside them to a request."""
     items = several(pictures)
@@ -72,6 +75,7 @@ def _add(
             file_name, picture = item if isinstance(item, tuple) else (None, item)
             image = NativeImage.of(picture)
             image.add_to(draft.handle, label, file_name, settings)
+            draft.part_headers(part_headers)
             # Pixels that are read where they lie stay as long as the transfer's draft.
             draft.pictures.append(image)
     finally:

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 Pairs = Union[Mapping[str, Any], Sequence[Tuple[str, Any]]]
 Target = Union[str, "os.PathLike[str]", None]
 
+#: What ``verify=`` takes: whether to check, a CA file or folder, or PEM.
+Verify = Union[bool, str, "os.PathLike[str]", bytes]
+_Certificate = Union[str, "os.PathLike[str]", Tuple[Any, ...]]
+#: What ``cert=`` takes: a certificate for the base URL's origin, or some by origin.
+Cert = Union[_Certificate, Mapping[str, _Certificate], None]
+_Pin = Union[str, bytes, "os.PathLike[str]"]
+#: What ``pins=`` takes: by host, one or several.
+Pins = Mapping[str, Union[_Pin, Sequence[_Pin]]]
+
 #: What ``url=``, ``tag=``, ``identifier=`` and ``path=`` of `Client.cancel` and its kind take: the
 #: name of transfers; ``url=`` takes several.
 Which = Union[str, Collection[str]]
@@ -30,7 +39,12 @@ class CommonOptions(TypedDict, total=False):
     params: Union[Pairs, str, None]
     #: None as a value leaves the client's field out.
     headers: Union[Mapping[str, Optional[str]], Sequence[Tuple[str, Optional[str]]], None]
+    #: (user, password) and Basic are sent unasked, DigestAuth answers a challenge. All stay with the
+    #: origin of the URL.
     auth: AuthLike
+    #: A mapping is sent in place of the client's cookies, to the origin of the URL alone; False sends and
+    #: keeps none.
+    cookies: Union[Mapping[str, str], bool, None]
     timeout: TimeoutLike
     #: True keeps the limit of the client, unless that is 0.
     follow_redirects: bool
@@ -58,8 +72,17 @@ class CommonOptions(TypedDict, total=False):
     json_only: bool
     #: Statuses that are no refusals to `Response.raise_for_status`, such as (404, 410).
     accept_status: Iterable[int]
+    #: Seconds to wait where there is no way to the host: a request before it is sent, a download after
+    #: each broken connection.
+    wait_for_network: float
+    #: True: no connection over a mobile network; such a request is a NetworkError `metered`.
+    deny_metered: bool
+    #: How often what failed goes again by itself after a broken connection, a time limit, or 408,
+    #: 429, 500, 502, 503, 504. Requests wait up to 0.5, 1, 2... 30 s before, or what Retry-After says.
     max_retries: int
-    #: Seconds that a server may ask a download to wait before it is tried again.
+    #: True: also a POST or PATCH goes again, so that the server may do it twice.
+    retry_unsafe_methods: bool
+    #: Seconds that a server may ask for before an attempt again.
     max_retry_after: float
 
 class CacheKey(TypedDict, total=False):
@@ -78,15 +101,28 @@ class CacheKey(TypedDict, total=False):
 class StreamOptions(CommonOptions, total=False):
     """The keywords of requests with a body."""
 
+    #: Called with a 401 and its realm where no credentials are known, or they were refused: gives
+    #: (user, password), or None, and the 401 is the answer. What it raises ends the request. With an
+    #: AsyncClient it may be a coroutine function.
+    on_credentials: Optional[Callable[[Response, str], Any]]
+
     #: Where the method wants them: query for GET, HEAD and DELETE, else a JSON body.
     parameters: Optional[Mapping[str, Any]]
     json: Any
-    #: bytes, str, a dictionary (form), a file, a path, or an iterator.
+    #: bytes, str, a dictionary (form), a file, a path, an iterator, or a `Sized` one.
     data: Any
     #: The same without the dictionary, as httpx has it.
     content: Any
-    #: name -> file, bytes, path, or (file name, content, content type), as requests has it.
+    #: name -> file, bytes, path, `Sized` pieces, or (file name, content, content type, header fields
+    #: of the part), as requests has it.
     files: Union[Pairs, None]
+    #: True sends names of files that are not ASCII as ``filename*`` too.
+    extended_names: bool
+    #: The digest of the whole body that goes before it: "md5" as Content-MD5, "sha256" and "sha512"
+    #: as Content-Digest; "none" where the client has one.
+    body_digest: str
+    #: The same for each file, in the head of its part.
+    part_digests: str
 
 class RequestOptions(StreamOptions, CacheKey, total=False):
     """The keywords of a request whose answer is collected."""
@@ -112,6 +148,39 @@ class RequestOptions(StreamOptions, CacheKey, total=False):
     #: Called with a Progress while bytes move.
     progress: Optional[Callable[[Progress], object]]
 
+class PageOptions(RequestOptions, total=False):
+    """The keywords of a list in pages; docs/paging.md tells more."""
+
+    #: Where the array of items stands in an answer, as "data/list"; "" is the answer itself.
+    items: str
+    #: The parameter that says which page is wanted: "nextPage" by default.
+    parameter: str
+    #: The number of the first page: 0 by default.
+    first_page: int
+    #: How many items a page has, and the parameter that it is sent as; None sends none.
+    size: Optional[int]
+    size_parameter: Optional[str]
+    #: True: the page's parameter is how many items come before it, by ``size=``.
+    by_items: bool
+    #: How the last page is known: "short_page", "last_page", "has_next", "total", "cursor", "link".
+    end: str
+    #: Where what ``end=`` looks at stands.
+    end_path: Optional[str]
+    #: Where an item has what it is known by; of equal ones one is kept. "" is the item itself.
+    key: Optional[str]
+    #: True keeps the last of equal items, at the place of the first.
+    newest_wins: bool
+    #: How many pages are kept to be shown again without a request; 0 by default.
+    kept_pages: int
+    #: How many pages an iteration loads before they are asked for; 1 by default.
+    prefetch: int
+    #: A dataclass that the items are read as; None leaves them as JSON has them.
+    type: Any
+    #: Called with a word, a page and an error or None: "will_load", "refreshed", "loaded", "failed",
+    #: "finished", "first_page", "last_page".
+    on_event: Optional[Callable[[str, Optional[int], Any], object]]
+
+
 class UploadOptions(CommonOptions, total=False):
     """The keywords of an upload of pictures."""
 
@@ -130,6 +199,15 @@ class UploadOptions(CommonOptions, total=False):
     image_retries: int
     #: True leaves out pictures that cannot be read, which else fail the form before a byte is sent.
     skip_broken: bool
+    #: Further fields in the head of each picture's part.
+    part_headers: Optional[Pairs]
+    #: True sends names of files that are not ASCII as ``filename*`` too.
+    extended_names: bool
+    #: The digest of the whole body that goes before it: "md5" as Content-MD5, "sha256" and "sha512"
+    #: as Content-Digest; "none" where the client has one.
+    body_digest: str
+    #: The same for each picture, in the head of its part.
+    part_digests: str
     progress: Optional[Callable[[Progress], object]]
     #: "POST" by default.
     method: str
@@ -146,6 +224,10 @@ class DownloadOptions(CommonOptions, total=False):
     #: True takes a name with a number where the target exists.
     rename: bool
     make_directories: bool
+    #: -100 to 100: of the downloads that wait for their turn the highest goes first.
+    priority: int
+    #: True: the file gets the time that the server says it was changed at.
+    server_time: bool
     #: How many connections bring the file: "auto", or 1 to 16.
     segments: Union[int, str]
     #: Seconds for which it may be slower than ``stall_bytes_per_second`` before it is `stalled`.
@@ -169,6 +251,9 @@ class LiveSettings(TypedDict, total=False):
 
     max_redirects: int
     max_retries: int
+    retry_unsafe_methods: bool
+    wait_for_network: float
+    deny_metered: bool
     keep_auth_across_hosts: bool
     http_version: Union[str, int, None]
     compressed: int
@@ -180,20 +265,30 @@ class LiveSettings(TypedDict, total=False):
     max_download_bytes_per_second: int
     json_only: bool
     array_style: str
+    extended_names: bool
+    body_digest: str
+    part_digests: str
     max_per_host: int
     max_connections: int
+    #: False neither keeps nor sends cookies.
+    cookies: bool
     #: True: the HTTP cache (RFC 9111) serves and keeps answers; see ``cache_policy=``.
     cache: bool
     #: Bytes that stored answers may have on disk, and of those in memory, in each of the caches.
     cache_max_bytes: int
     cache_memory_bytes: int
     make_directories: bool
+    #: How many downloads run at once; the others wait for their turn. 0 is no limit.
+    max_downloads: int
+    server_time: bool
     durability: int
     segments: Union[int, str]
     stall_bytes_per_second: int
     stall_timeout: float
     max_retry_after: float
     debug: bool
+    #: Names whose values logs leave out too; they are only added.
+    secret_names: Iterable[str]
     app_version: Optional[str]
     user_agent: Optional[str]
     image_names: Optional[str]
@@ -205,6 +300,30 @@ class Settings(LiveSettings, total=False):
     storage_name: Optional[str]
     storage_directory: Optional[str]
     proxy: Optional[str]
+    #: True: requests without https are an ArgumentError, `https_only`.
+    https_only: bool
+    #: True: TLS 1.2 is too old; what is older than that always is.
+    require_tls_1_3: bool
+    #: True: a server must staple a good answer of its CA's OCSP responder.
+    require_staple: bool
+    #: A PEM file of revoked certificates, of every CA of a chain.
+    crl_file: Target
+    #: "keys" (the default): certificates among the pins stand for their keys; "certificates": for
+    #: anchors, one of which the chain must lead to.
+    pin_mode: str
+    #: By host: seconds since 1970 (time.time()) from which on its pins count no more.
+    pin_expiry: Mapping[str, float]
+    #: True: a host without pins is refused.
+    require_pins: bool
+    #: True: what pins refuse goes on, and stderr is told.
+    report_pins: bool
+    #: True: pins alone vouch for the hosts that have some; stderr is told once.
+    allow_invalid: bool
+    #: False: a certificate may be of any name; stderr is told once.
+    check_name: bool
+    #: Addresses that are not connected to, wherever a name or a redirect leads: of "loopback",
+    #: "private", "link_local", "metadata", "multicast", or "not_public", which is all of them.
+    deny_addresses: Union[str, Iterable[str]]
 
 class Changes(LiveSettings, total=False):
     """What `BaseClient.configure` can change."""
@@ -220,7 +339,8 @@ class Changes(LiveSettings, total=False):
 _COMMON = """\
 params | none | pairs, or a text, that always go into the query; a list repeats its name
 headers | the client's | fields; None as a value leaves the client's field out
-auth | the client's | (user, password), Basic or Bearer
+auth | the client's | (user, password), Basic, Bearer or DigestAuth
+cookies | the client's | a mapping of names to values in place of the client's; False: none are sent and kept
 timeout | the client's | seconds for each wait, (connect, idle), a Timeout, or None: no limit
 follow_redirects | True | False: a redirect is the answer
 max_redirects | 10 | how many are followed
@@ -238,16 +358,23 @@ max_receive_bytes_per_second | 0: no limit | what is received at most
 keep_auth_across_hosts | False | True sends credentials on to other hosts after a redirect
 json_only | False | True: an answer that is no JSON, or does not say that it is, is an error
 accept_status | none | further statuses that `raise_for_status` lets pass
-max_retries | 5 | how often a download goes on after a broken connection
-max_retry_after | 60 | seconds a server may ask a download to wait; more is `retry_later`
+wait_for_network | 0, of downloads 60 | seconds to wait where there is no way to the host
+deny_metered | False | True: no connection over a mobile network; that is a NetworkError `metered`
+max_retries | downloads 5, requests 0 | how often it goes again after a failure that may pass
+retry_unsafe_methods | False | True: POST and PATCH go again too; the server may do it twice
+max_retry_after | 60 | seconds a server may ask for before that; after more a download is `retry_later`
 """
 
 _BODY = """\
 parameters | none | query for GET, HEAD and DELETE, else a JSON body or form fields beside files
 json | none | the body as JSON
-data | none | bytes, str, a dictionary (form), a file, a path, or an iterator
+data | none | bytes, str, a dictionary (form), a file, a path, an iterator, or a Sized one
 content | none | the same without the dictionary, as httpx has it
-files | none | name: file, bytes, path, or (file name, content, content type), as in requests
+on_credentials | none | called with a 401 and its realm; gives (user, password), or None
+files | none | name: file, bytes, path, Sized, or (file name, content, content type, header fields)
+extended_names | False | True sends names of files that are not ASCII as filename* too
+body_digest | "none" | sent before the body: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
+part_digests | "none" | the same in the head of each file
 """
 
 _COLLECTED = """\
@@ -276,6 +403,10 @@ fields | none | fields beside the pictures
 separate | 0 | so many pictures at once, each in a request of its own; 0 sends one form
 image_retries | 0 | with separate=, how often a picture is sent again whose failure may pass
 skip_broken | False | True leaves out pictures that cannot be read
+part_headers | none | further fields in the head of each picture's part
+extended_names | False | True sends names of files that are not ASCII as filename* too
+body_digest | "none" | sent before the body: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
+part_digests | "none" | the same in the head of each picture
 progress | none | called with a Progress while bytes move
 method | "POST" | the method
 """
@@ -286,6 +417,8 @@ resume | True | False starts at the first byte, whatever an earlier run has kept
 overwrite | False | True replaces a target that exists
 rename | False | True takes a name with a number where the target exists
 make_directories | False | True makes the folders of the target
+priority | 0 | of the downloads that wait for their turn the highest goes first; -100 to 100
+server_time | False | True: the file gets the time that the server says it was changed at
 segments | "auto" | connections for one file: as many as help, or 1 to 16
 stall_timeout | 10 | seconds of next to nothing that make it `stalled`
 mirrors | none | other URLs of the same bytes, tried one after the other; they need a digest
@@ -300,7 +433,10 @@ progress | none | called with a Progress while bytes move
 
 _LIVE = """\
 max_redirects | 10 | how many redirects are followed
-max_retries | 5 | how often a download goes on after a broken connection
+wait_for_network | 0, of downloads 60 | seconds to wait where there is no way to the host
+deny_metered | False | True: no connection over a mobile network; that is a NetworkError `metered`
+max_retries | downloads 5, requests 0 | how often it goes again after a failure that may pass
+retry_unsafe_methods | False | True: POST and PATCH go again too; the server may do it twice
 keep_auth_across_hosts | False | True sends credentials on to other hosts after a redirect
 http_version | by itself | "1.1" or "2"
 compressed | 1 | 0 asks for no coding, 1 for gzip and deflate, 2 for br and zstd too
@@ -311,18 +447,25 @@ max_receive_bytes_per_second | 0: no limit | what a transfer receives at most
 max_download_bytes_per_second | 0: no limit | what all downloads receive together; counts at once
 json_only | False | True: an answer that is no JSON, or does not say that it is, is an error
 array_style | "brackets" | arrays in queries: "brackets" a[]=, "repeat" a=, "index" a[0]=
+extended_names | False | True sends names of files that are not ASCII as filename* too
+body_digest | "none" | sent before bodies: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
+part_digests | "none" | the same in the heads of pictures and files of forms
 max_per_host | 6 | connections to one host
 max_connections | 32 | connections in all
+cookies | True | False neither keeps nor sends cookies; see `Client.cookies`
 cache | False | True: the HTTP cache (RFC 9111) serves requests and keeps answers
 cache_max_bytes | 268435456 | what stored answers may have on disk; the longest unused goes first
 cache_memory_bytes | 16777216 | what of them is held in memory
 make_directories | False | True makes the folders of download targets
 durability | 1 | downloads: 0 leaves it to the system, 1 makes checkpoints, 2 waits for the disk
+max_downloads | 0: no limit | downloads that run at once; the others wait for their turn
+server_time | False | True: downloaded files get the time that the server says
 segments | "auto" | connections for one download: as many as help, or 1 to 16
 stall_bytes_per_second | 1000 | a download that is slower for `stall_timeout` is `stalled`
 stall_timeout | 10 | seconds
-max_retry_after | 60 | seconds a server may ask a download to wait; more is `retry_later`
-debug | False | True writes what happens to stderr
+max_retry_after | 60 | seconds a server may ask for before that; after more a download is `retry_later`
+debug | False | True writes what happens to stderr; counts at once
+secret_names | none | further names of fields and parameters whose values logs leave out
 app_version | "1" | what was stored under another version counts as missing
 user_agent | "Wherry/..." | the User-Agent field
 image_names | "index" | parts of uploads: "index" name0, name1; "repeat" name; "brackets" name[]
@@ -333,15 +476,43 @@ _FIXED = """\
 storage_name | the program's name | the folder in the user's cache for what is kept
 storage_directory | none | an absolute path instead of a name
 proxy | the environment's | the URL of a proxy; "" is none
+https_only | False | True: requests without https are an error
+require_tls_1_3 | False | True: TLS 1.2 is too old; what is older than that always is
+require_staple | False | True: a server must staple a good answer of its CA's OCSP responder
+crl_file | none | a PEM file of revoked certificates, of every CA of a chain
+pin_mode | "keys" | "certificates": certificates among the pins are anchors, one of which the chain must lead to
+pin_expiry | never | by host: seconds since 1970 from which on its pins count no more
+require_pins | False | True: a host without pins is refused
+report_pins | False | True: what pins refuse goes on, and stderr is told
+allow_invalid | False | True: pins alone vouch for the hosts that have some; stderr is told once
+check_name | True | False: a certificate may be of any name; stderr is told once
+deny_addresses | none | of "loopback", "private", "link_local", "metadata", "multicast", or "not_public": not connected to
 """
 
 _CHANGES = """\
 base_url | none | what relative URLs are joined to
 bases | none | further base URLs by name; None as a value removes one
 timeout | 20, 10, 30 s | the limits of every request; see Timeout
-auth | none | (user, password), Basic or Bearer for every request
+auth | none | (user, password), Basic, Bearer or DigestAuth for every request
 follow_redirects | True | False: a redirect is the answer
 """
+
+
+_PAGES = """\
+items | "" | where the array of items stands in an answer, as "data/list"; "" is the answer itself
+parameter | "nextPage" | the parameter that says which page is wanted
+first_page | 0 | the number of the first page
+size | the server's | how many items a page has
+size_parameter | not sent | the parameter that the size is sent as
+by_items | False | True: the page's parameter is how many items come before it, by the size
+end | "short_page" | how the last page is known: also "last_page", "has_next", "total", "cursor", "link"
+end_path | none | where what the end is known by stands in an answer
+key | none | where an item has what it is known by; of equal ones one is kept; "" is the item itself
+newest_wins | False | True keeps the last of equal items, at the place of the first
+kept_pages | 0 | how many pages are kept to be shown again without a request
+prefetch | 1 | how many pages an iteration loads before they are asked for
+type | none | a dataclass that the items are read as
+on_event | none | called with a word, a page and an error or None, as in docs/paging.md"""
 
 
 def _tell(kind: Any, *tables: str) -> None:
@@ -355,6 +526,7 @@ _tell(CommonOptions, _COMMON)
 _tell(CacheKey, _KEY)
 _tell(StreamOptions, _BODY, _COMMON)
 _tell(RequestOptions, _BODY, _COLLECTED, _KEY, _COMMON)
+_tell(PageOptions, _PAGES, _BODY, _COLLECTED, _KEY, _COMMON)
 _tell(UploadOptions, _UPLOAD, _COMMON)
 _tell(DownloadOptions, _DOWNLOAD, _COMMON)
 _tell(LiveSettings, _LIVE)

@@ -51,6 +51,15 @@ wherry_status wherry_config_set_parameter(wherry_config *config, const char *nam
     *value);
 wherry_status wherry_config_set_base(wherry_config *config, const char *name, const char *url);
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);
+wherry_status wherry_config_add_pin(wherry_config *config, const char *host, const char *pin);
+wherry_status wherry_config_add_pin_certificate(wherry_config *config, const char *host,
+    const void *bytes, size_t count);
+wherry_status wherry_config_set_pin_expiry(wherry_config *config, const char *host,
+    int64_t expires_at);
+wherry_status wherry_config_set_ca_certificates(wherry_config *config, const void *bytes,
+    size_t count);
+wherry_status wherry_config_set_client_certificate(wherry_config *config, const char *origin,
+    const char *certificate, const char *key, const char *password);
 // 5. Client
 wherry_status wherry_client_new(const wherry_config *config, wherry_client **out_client);
 wherry_status wherry_client_free(wherry_client *client);
@@ -67,6 +76,14 @@ wherry_status wherry_client_set_parameter(wherry_client *client, const char *nam
 wherry_status wherry_client_set_base(wherry_client *client, const char *name, const char *url);
 wherry_status wherry_client_copy_storage(const wherry_client *client, char *buffer, size_t capacity,
     size_t *out_count);
+wherry_status wherry_client_set_credentials(wherry_client *client, const char *origin, wherry_auth
+    auth, const char *user, const char *password);
+wherry_status wherry_client_set_cookie(wherry_client *client, const char *url, const char
+    *set_cookie);
+wherry_status wherry_client_clear_cookies(wherry_client *client, const char *url);
+wherry_status wherry_client_list_cookies(const wherry_client *client, wherry_list **out_list);
+wherry_status wherry_client_save_cookies(wherry_client *client, const char *path, bool sessions);
+wherry_status wherry_client_load_cookies(wherry_client *client, const char *path);
 wherry_status wherry_client_set_decisions(wherry_client *client, uint32_t decisions);
 // 6. Request
 wherry_status wherry_request_new(const char *method, const char *url, wherry_request **out_request);
@@ -76,6 +93,8 @@ wherry_status wherry_request_set_option(wherry_request *request, wherry_option o
     value);
 wherry_status wherry_request_set_text(wherry_request *request, wherry_text_option option, const char
     *value);
+wherry_status wherry_request_set_credentials(wherry_request *request, wherry_auth auth, const char
+    *user, const char *password);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
 wherry_status wherry_request_set_base(wherry_request *request, const char *names);
 wherry_status wherry_request_set_header(wherry_request *request, const char *name, const char
@@ -100,6 +119,10 @@ wherry_status wherry_request_add_part(wherry_request *request, const char *name,
     size_t count, const char *file_name, const char *content_type);
 wherry_status wherry_request_add_part_file(wherry_request *request, const char *name, const char
     *path, const char *file_name, const char *content_type);
+wherry_status wherry_request_add_part_stream(wherry_request *request, const char *name, int64_t
+    count, const char *file_name, const char *content_type);
+wherry_status wherry_request_set_part_header(wherry_request *request, const char *name, const char
+    *value);
 wherry_status wherry_request_add_image(wherry_request *request, const char *name, const wherry_image
     *image, const wherry_compression *compression);
 wherry_status wherry_request_set_streamed(wherry_request *request, bool streamed);
@@ -142,11 +165,16 @@ wherry_status wherry_transfer_resume(wherry_transfer *transfer);
 wherry_status wherry_transfer_cancel(wherry_transfer *transfer);
 wherry_status wherry_transfer_discard(wherry_transfer *transfer);
 wherry_status wherry_transfer_set_max_bytes_per_second(wherry_transfer *transfer, int64_t bytes_per_second);
+wherry_status wherry_transfer_set_priority(wherry_transfer *transfer, int32_t priority);
+wherry_status wherry_transfer_move(wherry_transfer *transfer, size_t place);
+int64_t wherry_transfer_place(const wherry_transfer *transfer);
 wherry_status wherry_transfer_progress(const wherry_transfer *transfer, wherry_progress
     *out_progress);
 wherry_status wherry_transfer_list_images(const wherry_transfer *transfer, wherry_list **out_list);
 wherry_status wherry_transfer_write(wherry_transfer *transfer, const void *bytes, size_t count,
     size_t *out_taken);
+bool wherry_transfer_wants_rewind(const wherry_transfer *transfer);
+wherry_status wherry_transfer_rewind(wherry_transfer *transfer);
 wherry_status wherry_transfer_finish(wherry_transfer *transfer);
 // 8. Queue and events
 wherry_status wherry_queue_new(wherry_queue **out_queue);
@@ -170,12 +198,17 @@ const wherry_error *wherry_event_error(const wherry_event *event);
 const wherry_response *wherry_event_response(const wherry_event *event);
 const uint8_t *wherry_event_body(const wherry_event *event, size_t *out_count);
 const char *wherry_event_text(const wherry_event *event);
+const char *wherry_event_job_id(const wherry_event *event);
 const char *wherry_event_digest(const wherry_event *event, wherry_digest digest);
 wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *out_progress);
 // 9. Decisions
 wherry_request *wherry_event_request(const wherry_event *event);
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
 wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
+wherry_status wherry_event_answer_retry(wherry_event *event, bool again, int64_t delay_ms);
+wherry_status wherry_event_answer_token(wherry_event *event, const char *token);
+wherry_status wherry_event_answer_credentials(wherry_event *event, const char *user, const char
+    *password);
 wherry_status wherry_event_answer_store(wherry_event *event, bool store, const char *without_headers);
 wherry_status wherry_event_answer_refuse(wherry_event *event, const char *message);
 // 10. Management
@@ -205,7 +238,9 @@ wherry_status wherry_list_image(const wherry_list *list, size_t index, wherry_im
 const wherry_response *wherry_list_response(const wherry_list *list, size_t index);
 wherry_status wherry_list_partial(const wherry_list *list, size_t index, wherry_partial_row
     *out_row);
+wherry_status wherry_list_cookie(const wherry_list *list, size_t index, wherry_cookie_row *out_row);
 wherry_status wherry_list_entry(const wherry_list *list, size_t index, wherry_entry_row *out_row);
+wherry_status wherry_list_job(const wherry_list *list, size_t index, wherry_job_row *out_row);
 // 12. Responses
 wherry_status wherry_response_copy(const wherry_response *response, wherry_response **out_copy);
 wherry_status wherry_response_free(wherry_response *response);
@@ -257,6 +292,7 @@ wherry_json_type wherry_json_get_type(const wherry_json *json, const char *path)
 size_t wherry_json_count(const wherry_json *json, const char *path);
 bool wherry_json_get_bool(const wherry_json *json, const char *path, bool otherwise);
 int64_t wherry_json_get_integer(const wherry_json *json, const char *path, int64_t otherwise);
+uint64_t wherry_json_get_unsigned(const wherry_json *json, const char *path, uint64_t otherwise);
 double wherry_json_get_number(const wherry_json *json, const char *path, double otherwise);
 const char *wherry_json_get_text(const wherry_json *json, const char *path, const char *otherwise,
     size_t *out_count);
@@ -296,6 +332,115 @@ wherry_status wherry_client_clear_cache(wherry_client *client, uint32_t stores, 
     const char *url, const char *method, size_t *out_count);
 wherry_status wherry_client_cache_usage(wherry_client *client, wherry_cache_usage *out_usage);
 wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, size_t *out_count);
+// 18. Background sessions
+wherry_status wherry_session_new(const wherry_config *config, const char *name, wherry_session
+    **out_session);
+wherry_status wherry_session_free(wherry_session *session);
+wherry_status wherry_session_download(wherry_session *session, const wherry_request *request, const
+    char *path, char *out_id);
+wherry_status wherry_session_upload(wherry_session *session, const wherry_request *request, char
+    *out_id);
+wherry_status wherry_session_list(wherry_session *session, wherry_list **out_list);
+wherry_status wherry_session_follow(wherry_session *session, const char *job_id, wherry_queue
+    *queue, void *user_data);
+wherry_status wherry_session_pause(wherry_session *session, const char *job_id);
+wherry_status wherry_session_resume(wherry_session *session, const char *job_id);
+wherry_status wherry_session_cancel(wherry_session *session, const char *job_id);
+wherry_status wherry_session_acknowledge(wherry_session *session, const char *job_id);
+int wherry_agent_main(int count, const char *const *arguments);
+// 19. Reachability
+wherry_status wherry_reachability_new(const char *target, wherry_reachability **out_reachability);
+wherry_status wherry_reachability_new_reported(wherry_reachability **out_reachability);
+wherry_status wherry_client_open_reachability(wherry_client *client, wherry_reachability
+    **out_reachability);
+wherry_status wherry_reachability_observe(wherry_queue *queue, void *user_data, wherry_reachability
+    **out_reachability);
+wherry_status wherry_reachability_free(wherry_reachability *reachability);
+wherry_status wherry_reachability_set_option(wherry_reachability *reachability, wherry_reach_option
+    option, int64_t value);
+wherry_status wherry_reachability_set_probe(wherry_reachability *reachability, const char *url);
+wherry_status wherry_reachability_start(wherry_reachability *reachability, wherry_queue *queue, void
+    *user_data);
+wherry_status wherry_reachability_stop(wherry_reachability *reachability);
+wherry_reach wherry_reachability_status(const wherry_reachability *reachability);
+const char *wherry_reachability_interface(const wherry_reachability *reachability);
+wherry_status wherry_reachability_copy_name(const wherry_reachability *reachability, char *buffer,
+    size_t capacity, size_t *out_count);
+wherry_status wherry_reachability_wait(wherry_reachability *reachability, int64_t timeout_ms);
+wherry_status wherry_reachability_notify(wherry_reachability *reachability, int64_t timeout_ms,
+    wherry_queue *queue, void *user_data);
+wherry_status wherry_reachability_report(wherry_reachability *reachability, wherry_reach status);
+wherry_reach wherry_event_reach_before(const wherry_event *event);
+const char *wherry_reach_text(wherry_reach status, const char *language);
+wherry_status wherry_reach_set_text(wherry_reach status, const char *language, const char *text);
+wherry_status wherry_reach_set_interface(const char *pattern, const char *word);
+// 20. Log, descriptions and counters
+wherry_status wherry_client_set_log(wherry_client *client, wherry_log_level level, wherry_queue
+    *queue, void *user_data);
+wherry_status wherry_client_set_log_file(wherry_client *client, wherry_log_level level, const char
+    *path, bool json, int64_t max_bytes);
+wherry_status wherry_client_add_secret_name(wherry_client *client, const char *name);
+wherry_status wherry_event_log(const wherry_event *event, wherry_log_record *out_record);
+wherry_status wherry_transfer_copy_description(const wherry_transfer *transfer, bool in_full, char
+    *buffer, size_t capacity, size_t *out_count);
+wherry_status wherry_client_copy_curl_command(const wherry_client *client, const wherry_request
+    *request, bool with_secrets, char *buffer, size_t capacity, size_t *out_count);
+wherry_status wherry_transfer_copy_curl_command(const wherry_transfer *transfer, bool with_secrets,
+    char *buffer, size_t capacity, size_t *out_count);
+wherry_status wherry_client_counters(const wherry_client *client, const char *host, wherry_counters
+    *out_counters);
+// 21. Models and pages
+wherry_status wherry_mapping_new(wherry_mapping **out_mapping);
+wherry_status wherry_mapping_free(wherry_mapping *mapping);
+wherry_status wherry_mapping_add(wherry_mapping *mapping, const char *name, const char *path,
+    wherry_field_type type, int32_t arrays, const wherry_mapping *item);
+wherry_status wherry_mapping_apply(const wherry_mapping *mapping, const wherry_json *json, const
+    char *path, wherry_json *record);
+wherry_status wherry_mapping_check(const wherry_mapping *mapping, const wherry_json *json, const
+    char *path, wherry_json **out_problems);
+wherry_status wherry_request_set_server(wherry_request *request, const char *server, const char
+    *path);
+wherry_status wherry_endpoint_new(wherry_client *client, const wherry_request *request, wherry_queue
+    *queue, void *user_data, wherry_endpoint **out_endpoint);
+wherry_status wherry_endpoint_free(wherry_endpoint *endpoint);
+wherry_status wherry_endpoint_access(wherry_endpoint *endpoint, const wherry_json *parameters,
+    wherry_transfer **out_transfer);
+wherry_status wherry_endpoint_load(wherry_endpoint *endpoint, wherry_transfer **out_transfer);
+wherry_status wherry_endpoint_cancel(wherry_endpoint *endpoint);
+wherry_state wherry_endpoint_state(const wherry_endpoint *endpoint);
+wherry_status wherry_endpoint_json(const wherry_endpoint *endpoint, wherry_json **out_json);
+wherry_status wherry_endpoint_timing(const wherry_endpoint *endpoint, wherry_timing *out_timing);
+wherry_status wherry_pager_new(wherry_client *client, const wherry_request *request, const char
+    *items_path, wherry_queue *queue, void *user_data, wherry_pager **out_pager);
+wherry_status wherry_pager_free(wherry_pager *pager);
+wherry_status wherry_pager_set_parameter(wherry_pager *pager, const char *name, int64_t first_page);
+wherry_status wherry_pager_set_size(wherry_pager *pager, int64_t size, const char *parameter, bool
+    by_items);
+wherry_status wherry_pager_set_end(wherry_pager *pager, wherry_pager_end end, const char *path);
+wherry_status wherry_pager_set_key(wherry_pager *pager, const char *key_path, bool newest_wins);
+wherry_status wherry_pager_set_kept_pages(wherry_pager *pager, int32_t count);
+wherry_status wherry_pager_load_next(wherry_pager *pager, wherry_transfer **out_transfer);
+wherry_status wherry_pager_load_previous(wherry_pager *pager, wherry_transfer **out_transfer);
+wherry_status wherry_pager_refresh(wherry_pager *pager, wherry_transfer **out_transfer);
+wherry_status wherry_pager_load_page(wherry_pager *pager, int64_t page, wherry_transfer
+    **out_transfer);
+wherry_status wherry_pager_cancel(wherry_pager *pager);
+bool wherry_pager_is_loading(const wherry_pager *pager);
+bool wherry_pager_has_next(const wherry_pager *pager);
+bool wherry_pager_has_previous(const wherry_pager *pager);
+int64_t wherry_pager_page(const wherry_pager *pager, int64_t otherwise);
+size_t wherry_pager_count(const wherry_pager *pager);
+wherry_status wherry_pager_copy_items(const wherry_pager *pager, size_t first, size_t count,
+    wherry_json **out_items);
+// 22. Server-sent events
+wherry_status wherry_sse_new(size_t max_event_bytes, wherry_sse **out_sse);
+wherry_status wherry_sse_free(wherry_sse *sse);
+wherry_status wherry_sse_feed(wherry_sse *sse, const void *bytes, size_t count);
+bool wherry_sse_next(wherry_sse *sse);
+const char *wherry_sse_name(const wherry_sse *sse);
+const char *wherry_sse_data(const wherry_sse *sse, size_t *out_count);
+const char *wherry_sse_id(const wherry_sse *sse);
+int64_t wherry_sse_retry_ms(const wherry_sse *sse);
 """
 
 # Handles and out-parameters are plain addresses: an int is the cheapest thing ctypes can pass.
@@ -316,10 +461,13 @@ _TYPES: Dict[str, Any] = {
 # a busy program does not lose its turn several times per request.
 _SLOW = re.compile(
     r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send|send_url"
-    r"|upload_images|list|ratio|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels"
+    r"|upload_images|list|ratio|set_log_file|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels"
     r"|new_pixels_lent|image_free|inspect|compress"
-    r"|(read|write|remove|list|clear)_cache|read_cache_entry|cache_usage)$"
-    r"|^wherry_(client|queue)_(new|free)$|^wherry_request_(set_body|add_part|add_part_file)$"
+    r"|(read|write|remove|list|clear)_cache|read_cache_entry|cache_usage"
+    r"|access|load|load_next|load_previous|load_page|refresh|copy_items|endpoint_json)$"
+    r"|^wherry_(client|queue)_(new|free)$|^wherry_(endpoint|pager)_free$|^wherry_request_(set_body|add_part|add_part_file)$"
+    r"|^wherry_session_|^wherry_agent_main$"
+    r"|^wherry_reachability_(start|stop|free)$"
 )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Seconds = Union[float, None, "Unset"]
     TimeoutLike = Union[None, float, Tuple[Optional[float], Optional[float]], "Timeout"]
-    AuthLike = Union[None, Tuple[str, str], "Basic", "Bearer"]
+    AuthLike = Union[None, Tuple[str, str], "Basic", "Bearer", "DigestAuth"]
 
 
 class Unset:
@@ -124,6 +124,25 @@ class Basic:
         return f"Basic({self.username!r}, ...)"
 
 
+class DigestAuth:
+    """A user name and password that answer a Digest challenge (RFC 7616): SHA-256 or MD5.
+
+    The password never leaves the program. The first request is refused and sent again with all of
+    its body; later ones to the same origin count on. Where the server asks for Basic instead, the
+    401 is the answer, unless ``basic=True`` allows it.
+    """
+
+    __slots__ = ("username", "password", "basic")
+
+    def __init__(self, username: str, password: str, *, basic: bool = False) -> None:
+        self.username = username
+        self.password = password
+        self.basic = basic
+
+    def __repr__(self) -> str:
+        return f"DigestAuth({self.username!r}, ...)"
+
+
 class Bearer:
     """A token for ``Authorization: Bearer``."""
 
@@ -140,13 +159,22 @@ class Bearer:
         return "Bearer(...)"
 
 
-def credentials(auth: AuthLike) -> Union[None, Basic, Bearer]:
+def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
     """What ``auth=`` means."""
-    if auth is None or isinstance(auth, (Basic, Bearer)):
+    if auth is None or isinstance(auth, (Basic, Bearer, DigestAuth)):
         return auth
     if isinstance(auth, tuple) and len(auth) == 2:
         return Basic(*auth)
-    raise TypeError(f"auth= takes (user, password), Basic or Bearer, not {type(auth).__name__}")
+    kind = type(auth).__name__
+    raise TypeError(f"auth= takes (user, password), Basic, Bearer or DigestAuth, not {kind}")
+
+
+def login(auth: Any) -> Union[None, Basic, DigestAuth]:
+    """What an ``on_credentials=`` function answered."""
+    found = credentials(auth)
+    if isinstance(found, Bearer):
+        raise TypeError("on_credentials= answers (user, password) or None, not Bearer")
+    return found
 
 
 _FORMATS = {"keep": 0, "jpeg": 1, "png": 2}

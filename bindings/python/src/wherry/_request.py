@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._body import Path, Source, of_object, parts
+from ._body import Path, Source, joined, of_object, parts
 from ._bridge import check, lib, made, text
 from ._errors import ArgumentError
-from ._options import Timeout, credentials, flat, json_bytes, pairs, word
+from ._options import DigestAuth, Timeout, credentials, flat, json_bytes, pairs, word
 from ._response import Response
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ class Draft:
 
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
-        "is_separate", "wants_metrics", "on_cached", "store", "_cache_seconds", "_cache_policy",
+        "is_separate", "wants_metrics", "on_cached", "store", "on_credentials", "_decisions", "_cache_seconds", "_cache_policy",
     )  # fmt: skip
 
     def __init__(self, method: Optional[str], url: str) -> None:
@@ -45,6 +45,8 @@ class Draft:
         self.wants_metrics = False
         self.on_cached: Optional[Callable[[Response], object]] = None
         self.store: Optional[Callable[[Response], Union[bool, Sequence[str]]]] = None
+        self.on_credentials: Optional[Callable[[Response, str], Any]] = None
+        self._decisions = 0
         self._cache_seconds: float = 0
         self._cache_policy: Optional[int] = None
         self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
@@ -83,7 +85,7 @@ class Draft:
         """Whether somebody has to read its events while it runs."""
         return (
             self.source is not None or self.progress is not None or self.on_cached is not None
-            or self.store is not None
+            or self._decisions != 0
         )  # fmt: skip
 
     def answer(self) -> Response:
@@ -128,8 +130,21 @@ class Draft:
 
     def auth(self, value: Any) -> None:
         found = credentials(value)
-        if found is not None:
+        if isinstance(found, DigestAuth):
+            kind = codes.AUTH_ANY if found.basic else codes.AUTH_DIGEST
+            user, password = text(found.username), text(found.password)
+            check(lib.wherry_request_set_credentials(self.handle, kind, user, password))
+        elif found is not None:
             self.header("Authorization", found.field())
+
+    def cookies(self, values: Any) -> None:
+        if isinstance(values, bool):
+            self.option(codes.OPTION_COOKIES, int(values))
+            return
+        found = [(word(name), word(value)) for name, value in pairs(values, "cookies")]
+        if any(";" in name + value or "=" in name for name, value in found):
+            raise ArgumentError("cookies= has names without = and ;, and values without ;", "bad_value")
+        self.header("Cookie", "; ".join(f"{name}={value}" for name, value in found))
 
     # Bodies
 
@@ -158,6 +173,8 @@ class Draft:
         if isinstance(body, Source):
             self.source = body
             check(lib.wherry_request_set_body_stream(self.handle, body.count, None))
+            if body.restart is not None:
+                self.option(codes.OPTION_REWINDABLE_BODY, 1)
         elif isinstance(body, bytes):
             check(lib.wherry_request_set_body(self.handle, body, len(body), None))
         else:
@@ -165,8 +182,22 @@ class Draft:
 
     def files(self, values: Any) -> None:
         self.set_progress(self.progress)  # Parts would tell of it unasked.
-        for field, name, content, kind in parts(values):
+        sources: List[Source] = []
+        for field, name, content, kind, headers in parts(values):
             self.part(field, name, content, kind)
+            self.part_headers(headers)
+            if isinstance(content, Source):
+                sources.append(content)
+        if sources:
+            self.source = joined(sources)
+
+    def part_headers(self, values: Any) -> None:
+        """Fields in the head of the part that was added last."""
+        for name, value in pairs(values or {}, "part headers"):
+            field = text(value, "bad_header")
+            check(
+                lib.wherry_request_set_part_header(self.handle, text(name, "bad_header"), field)
+            )
 
     def part(self, field: str, name: Optional[str], content: Any, kind: Optional[str]) -> None:
         about = (
@@ -178,6 +209,9 @@ class Draft:
             check(
                 lib.wherry_request_add_part_file(self.handle, label, path_text(content), *about)
             )
+        elif isinstance(content, Source):
+            count = content.count
+            check(lib.wherry_request_add_part_stream(self.handle, label, count, *about))
         else:
             check(lib.wherry_request_add_part(self.handle, label, content, len(content), *about))
 
@@ -262,7 +296,15 @@ class Draft:
 
     def set_store(self, function: Callable[[Response], Union[bool, Sequence[str]]]) -> None:
         self.store = function
-        check(lib.wherry_request_set_decisions(self.handle, codes.DECISION_STORE))
+        self._ask(codes.DECISION_STORE)
+
+    def set_on_credentials(self, function: Callable[[Response, str], Any]) -> None:
+        self.on_credentials = function
+        self._ask(codes.DECISION_CREDENTIALS)
+
+    def _ask(self, decision: int) -> None:
+        self._decisions |= decision
+        check(lib.wherry_request_set_decisions(self.handle, self._decisions))
 
     def cache_version(self, value: int) -> None:
         check(lib.wherry_request_set_cache_version(self.handle, value))
@@ -311,6 +353,15 @@ def array_style(value: str) -> int:
     if value not in styles:
         raise ArgumentError(f"array_style= is one of {', '.join(styles)}", "bad_value")
     return styles[value]
+
+
+def content_digest(value: str) -> int:
+    """The number behind the name of a digest that is sent along."""
+    kinds = {"none": 0, "md5": codes.DIGEST_MD5, "sha256": codes.DIGEST_SHA256,
+             "sha512": codes.DIGEST_SHA512}  # fmt: skip
+    if value not in kinds:
+        raise ArgumentError(f"a digest of a body is one of {', '.join(kinds)}", "bad_value")
+    return kinds[value]
 
 
 def http_version(value: Any) -> int:
@@ -380,6 +431,7 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "data": Draft.data,
     "content": Draft.content,
     "files": Draft.files,
+    "cookies": Draft.cookies,
     "timeout": Draft.timeout,
     "max_redirects": _number(codes.OPTION_MAX_REDIRECTS),
     "tag": Draft.set_tag,
@@ -390,6 +442,7 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "cache_policy": Draft.cache_policy,
     "on_cached": Draft.set_on_cached,
     "store": Draft.set_store,
+    "on_credentials": Draft.set_on_credentials,
     "stale_if_error": Draft.stale_if_error,
     "cache_ignore": Draft.cache_ignore,
     "cache_headers": Draft.cache_headers,
@@ -405,7 +458,13 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "max_send_bytes_per_second": _number(codes.OPTION_MAX_SEND_BYTES_PER_SECOND),
     "max_receive_bytes_per_second": _number(codes.OPTION_MAX_RECEIVE_BYTES_PER_SECOND),
     "keep_auth_across_hosts": _number(codes.OPTION_KEEP_AUTH_ACROSS_HOSTS),
+    "extended_names": _number(codes.OPTION_EXTENDED_NAMES),
+    "body_digest": _number(codes.OPTION_BODY_DIGEST, content_digest),
+    "part_digests": _number(codes.OPTION_PART_DIGESTS, content_digest),
     "json_only": _number(codes.OPTION_JSON_ONLY),
+    "wait_for_network": _number(codes.OPTION_WAIT_FOR_NETWORK_MS, milliseconds),
+    "deny_metered": _number(codes.OPTION_DENY_METERED),
     "max_retries": _number(codes.OPTION_MAX_RETRIES),
+    "retry_unsafe_methods": _number(codes.OPTION_RETRY_UNSAFE_METHODS),
     "max_retry_after": _number(codes.OPTION_MAX_RETRY_AFTER_MS, milliseconds),
 }

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._request import array_style, http_version, milliseconds, segments
+from ._request import array_style, content_digest, http_version, milliseconds, segments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ MAX_REDIRECTS = 10
 NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "max_redirects": (codes.OPTION_MAX_REDIRECTS, int),
     "max_retries": (codes.OPTION_MAX_RETRIES, int),
+    "retry_unsafe_methods": (codes.OPTION_RETRY_UNSAFE_METHODS, int),
+    "wait_for_network": (codes.OPTION_WAIT_FOR_NETWORK_MS, milliseconds),
+    "deny_metered": (codes.OPTION_DENY_METERED, int),
     "keep_auth_across_hosts": (codes.OPTION_KEEP_AUTH_ACROSS_HOSTS, int),
     "http_version": (codes.OPTION_HTTP_VERSION, http_version),
     "compressed": (codes.OPTION_COMPRESSED, int),
@@ -28,13 +31,19 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "max_download_bytes_per_second": (codes.OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND, int),
     "json_only": (codes.OPTION_JSON_ONLY, int),
     "array_style": (codes.OPTION_ARRAY_STYLE, array_style),
+    "extended_names": (codes.OPTION_EXTENDED_NAMES, int),
+    "body_digest": (codes.OPTION_BODY_DIGEST, content_digest),
+    "part_digests": (codes.OPTION_PART_DIGESTS, content_digest),
     "max_per_host": (codes.OPTION_MAX_PER_HOST, int),
     "max_connections": (codes.OPTION_MAX_CONNECTIONS, int),
+    "cookies": (codes.OPTION_COOKIES, int),
     "cache": (codes.OPTION_HTTP_CACHE, int),
     "cache_max_bytes": (codes.OPTION_CACHE_MAX_BYTES, int),
     "cache_memory_bytes": (codes.OPTION_CACHE_MEMORY_BYTES, int),
     "make_directories": (codes.OPTION_MAKE_DIRECTORIES, int),
     "durability": (codes.OPTION_DURABILITY, int),
+    "max_downloads": (codes.OPTION_MAX_DOWNLOADS, int),
+    "server_time": (codes.OPTION_KEEP_SERVER_TIME, int),
     "segments": (codes.OPTION_SEGMENTS, segments),
     "stall_bytes_per_second": (codes.OPTION_STALL_BYTES_PER_SECOND, int),
     "stall_timeout": (codes.OPTION_STALL_TIMEOUT_MS, milliseconds),

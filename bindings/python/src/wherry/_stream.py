@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from . import _codes as codes
+from ._base import warn_unclosed
 from ._bridge import bytes_at, check, lib
-from ._errors import StateError
+from ._errors import StateError, shown
 from ._exchange import Channel, Exchange
 from ._response import Lines, Pieces, Response
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ._async import AsyncClient
     from ._bridge import Record
     from ._client import Client
+    from ._events import ServerEvent
     from ._request import Draft
 
 
@@ -34,6 +36,8 @@ class StreamedResponse(Response):
         self._exchange = exchange
         self._is_read = False
         self._is_taken = False
+        #: Closes the exchange when nobody has either any more.
+        self._opened: object = None
 
     @property
     def content(self) -> bytes:
@@ -99,6 +103,17 @@ class SyncStreamedResponse(StreamedResponse):
             yield from splitter.feed(piece)
         yield from splitter.end()
 
+    def iter_events(self, max_bytes: int = 1 << 20) -> Iterator[ServerEvent]:
+        """The server-sent events of the body as they come; one longer than that is a LimitError.
+
+        An event that the end of the body cuts short is none.
+        """
+        from ._events import ServerEvents
+
+        parser = ServerEvents(max_bytes)
+        for piece in self.iter_bytes():
+            yield from parser.feed(piece)
+
     def read(self) -> bytes:
         """The whole body."""
         if not self._is_read:
@@ -135,7 +150,9 @@ class Stream:
                     lib.wherry_event_free(record[1])
             if exchange.done and exchange.error is not None:
                 raise exchange.error
-            return SyncStreamedResponse(exchange, channel)
+            response = SyncStreamedResponse(exchange, channel)
+            response._opened = self
+            return response
         except BaseException:
             self.__exit__()
             raise
@@ -147,6 +164,16 @@ class Stream:
             self._channel.close()
         if self._exchange is not None:
             self._exchange.free()
+
+    def __del__(self) -> None:
+        if self._channel is None or not self._channel.queue:
+            return
+        if self._exchange is not None and not self._exchange.done:
+            warn_unclosed(self)
+        self.__exit__()
+
+    def __repr__(self) -> str:
+        return f"<Stream {self._request[0]} {shown(self._request[1])}>"
 
 
 def streamed(draft: Draft) -> Exchange:
@@ -202,6 +229,15 @@ class AsyncStreamedResponse(StreamedResponse):
                 yield line
         for line in splitter.end():
             yield line
+
+    async def aiter_events(self, max_bytes: int = 1 << 20) -> AsyncIterator[ServerEvent]:
+        """As `SyncStreamedResponse.iter_events`."""
+        from ._events import ServerEvents
+
+        parser = ServerEvents(max_bytes)
+        async for piece in self.aiter_bytes():
+            for event in parser.feed(piece):
+                yield event
 
     async def aread(self) -> bytes:
         """The whole body."""
@@ -305,8 +341,20 @@ class AsyncStream:
         except BaseException:
             inbox.close()
             raise
-        return AsyncStreamedResponse(exchange, inbox)
+        response = AsyncStreamedResponse(exchange, inbox)
+        response._opened = self
+        return response
 
     async def __aexit__(self, *_: object) -> None:
         if self._inbox is not None:
             self._inbox.close()
+
+    def __del__(self) -> None:
+        if self._inbox is None or self._inbox._is_closed:
+            return
+        if not self._inbox._exchange.done:
+            warn_unclosed(self)
+        self._inbox.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncStream {self._request[0]} {shown(self._request[1])}>"

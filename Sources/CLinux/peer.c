@@ -1,0 +1,153 @@
+/* Wherry: what OpenSSL finds of a peer while libcurl shakes hands with it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "clinux.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The functions of the OpenSSL that libcurl itself is linked with: its objects are theirs alone.
+ * Its headers are not promised by the packages we depend on, so each is declared here. */
+#define FUNCTIONS(X)                                                                       \
+  X(void, SSL_CTX_set_cert_verify_callback, (void *, int (*)(void *, void *), void *))     \
+  X(int, SSL_CTX_get_security_level, (const void *))                                       \
+  X(void, SSL_CTX_set_security_level, (void *, int))                                       \
+  X(int, X509_verify_cert, (void *))                                                       \
+  X(int, X509_STORE_CTX_get_error, (const void *))                                         \
+  X(void, X509_STORE_CTX_set_error, (void *, int))                                         \
+  X(void *, X509_STORE_CTX_get_current_cert, (const void *))                               \
+  X(void *, X509_STORE_CTX_get0_cert, (const void *))                                      \
+  X(void *, X509_STORE_CTX_get0_untrusted, (const void *))                                 \
+  X(void *, X509_STORE_CTX_get0_param, (const void *))                                     \
+  X(void *, X509_STORE_CTX_new, (void))                                                    \
+  X(int, X509_STORE_CTX_init, (void *, void *, void *, void *))                            \
+  X(int, X509_STORE_CTX_set_default, (void *, const char *))                               \
+  X(void, X509_STORE_CTX_free, (void *))                                                   \
+  X(void, X509_VERIFY_PARAM_set_auth_level, (void *, int))                                 \
+  X(void *, X509_STORE_new, (void))                                                        \
+  X(int, X509_STORE_add_cert, (void *, void *))                                            \
+  X(int, X509_STORE_set_flags, (void *, unsigned long))                                    \
+  X(void, X509_STORE_free, (void *))                                                       \
+  X(const char *, X509_verify_cert_error_string, (long))                                   \
+  X(void *, X509_get_subject_name, (const void *))                                         \
+  X(void *, X509_get_issuer_name, (const void *))                                          \
+  X(char *, X509_NAME_oneline, (const void *, char *, int))                                \
+  X(int, i2d_X509, (const void *, unsigned char **))                                       \
+  X(void *, d2i_X509, (void **, const unsigned char **, long))                             \
+  X(void, X509_free, (void *))                                                             \
+  X(void, ERR_clear_error, (void))
+
+#define DECLARE(result, name, arguments) result(*name) arguments;
+static struct { FUNCTIONS(DECLARE) } ssl;
+
+enum {
+  APPLICATION_VERIFICATION = 50, /* X509_V_ERR_APPLICATION_VERIFICATION */
+  PARTIAL_CHAIN = 0x80000,       /* X509_V_FLAG_PARTIAL_CHAIN: any certificate may be an anchor */
+  SECURITY_LEVEL = 2             /* RSA and DH of 2,048 bits, no SHA-1 signatures */
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int is_ready;
+
+static void load(void) {
+  void *curl = dlsym(RTLD_DEFAULT, "curl_easy_init");
+  Dl_info info;
+  if (curl == NULL || dladdr(curl, &info) == 0 || info.dli_fname == NULL) return;
+  /* A search from libcurl on finds what it is linked with, and no other copy in the process. */
+  void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (library == NULL) return;
+#define FIND(result, name, arguments)                  \
+  *(void **)(&ssl.name) = dlsym(library, #name);       \
+  if (ssl.name == NULL) return;
+  FUNCTIONS(FIND)
+  is_ready = 1;
+}
+
+int clinux_peer_is_available(void) {
+  pthread_once(&once, load);
+  return is_ready;
+}
+
+/* Whether the chain ends at one of our own anchors, by all rules but names. */
+static int is_anchored(void *context, const clinux_peer_watch *watch) {
+  int is_good = 0;
+  void *store = ssl.X509_STORE_new();
+  void *other = ssl.X509_STORE_CTX_new();
+  if (store != NULL && other != NULL) {
+    const unsigned char *at = watch->anchors, *end = at + watch->anchor_bytes;
+    int count = 0;
+    while (at < end) {
+      void *certificate = ssl.d2i_X509(NULL, &at, (long)(end - at));
+      if (certificate == NULL) break;
+      count += ssl.X509_STORE_add_cert(store, certificate) == 1;
+      ssl.X509_free(certificate);
+    }
+    void *leaf = ssl.X509_STORE_CTX_get0_cert(context);
+    if (count > 0 && leaf != NULL && ssl.X509_STORE_set_flags(store, PARTIAL_CHAIN) == 1 &&
+        ssl.X509_STORE_CTX_init(other, store, leaf,
+                                ssl.X509_STORE_CTX_get0_untrusted(context)) == 1 &&
+        ssl.X509_STORE_CTX_set_default(other, "ssl_server") == 1) {
+      ssl.X509_VERIFY_PARAM_set_auth_level(ssl.X509_STORE_CTX_get0_param(other), SECURITY_LEVEL);
+      is_good = ssl.X509_verify_cert(other) == 1;
+      if (!is_good && watch->only_anchors)
+        ssl.X509_STORE_CTX_set_error(context, ssl.X509_STORE_CTX_get_error(other));
+    }
+  }
+  ssl.X509_STORE_CTX_free(other);
+  ssl.X509_STORE_free(store);
+  /* What a certificate that fits nothing leaves behind would be told of the next connection. */
+  ssl.ERR_clear_error();
+  return is_good;
+}
+
+static void name(char *text, void *certificate, void *(*get)(const void *)) {
+  text[0] = '\0';
+  void *of = certificate == NULL ? NULL : get(certificate);
+  if (of != NULL) ssl.X509_NAME_oneline(of, text, CLINUX_PEER_NAME);
+}
+
+/* Called by OpenSSL in place of its own verification, once for each full handshake. */
+static int verify(void *context, void *argument) {
+  const clinux_peer_watch *watch = argument;
+  clinux_peer peer;
+  memset(&peer, 0, sizeof peer);
+  int is_good = 1;
+  if (watch->only_anchors) ssl.X509_STORE_CTX_set_error(context, 0);
+  else is_good = ssl.X509_verify_cert(context) == 1;
+  peer.error = ssl.X509_STORE_CTX_get_error(context);
+  void *leaf = ssl.X509_STORE_CTX_get0_cert(context);
+  void *blamed = is_good ? leaf : ssl.X509_STORE_CTX_get_current_cert(context);
+  if (is_good && watch->anchors != NULL && !is_anchored(context, watch)) {
+    peer.is_unpinned = 1;
+    if (!watch->only_reports) {
+      is_good = 0;
+      peer.error = ssl.X509_STORE_CTX_get_error(context);
+      if (peer.error == 0) peer.error = APPLICATION_VERIFICATION;
+      ssl.X509_STORE_CTX_set_error(context, peer.error);
+    }
+  }
+  if (blamed == NULL) blamed = leaf;
+  name(peer.subject, blamed, ssl.X509_get_subject_name);
+  name(peer.issuer, blamed, ssl.X509_get_issuer_name);
+  name(peer.leaf_subject, leaf, ssl.X509_get_subject_name);
+  const char *text = ssl.X509_verify_cert_error_string(peer.error);
+  peer.text = text == NULL ? "" : text;
+  unsigned char leaf_bytes[CLINUX_PEER_LEAF], *at = leaf_bytes;
+  int length = leaf == NULL ? 0 : ssl.i2d_X509(leaf, NULL);
+  if (length > 0 && length <= CLINUX_PEER_LEAF && ssl.i2d_X509(leaf, &at) == length) {
+    peer.leaf = leaf_bytes;
+    peer.leaf_bytes = (uint64_t)length;
+  }
+  watch->told(watch->context, &peer);
+  return is_good;
+}
+
+int clinux_peer_watch_start(void *context, const clinux_peer_watch *watch) {
+  if (!clinux_peer_is_available()) return 0;
+  ssl.SSL_CTX_set_cert_verify_callback(context, verify, (void *)watch);
+  if (ssl.SSL_CTX_get_security_level(context) < SECURITY_LEVEL)
+    ssl.SSL_CTX_set_security_level(context, SECURITY_LEVEL);
+  return 1;
+}

@@ -1,0 +1,161 @@
+// Wherry: pages one after the other, loaded ahead of their reader.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+extension Client {
+    /// The pages of a list, each as its items; the next ones are loaded while one is worked on.
+    ///
+    ///     for try await books in client.pages(Request("books"), paging, of: Book.self) { show(books) }
+    ///
+    /// - Parameters:
+    ///   - request: the pattern of every page's request; without a method and parameters it is GET.
+    ///   - mapping: says where the fields of an item stand and converts them.
+    ///   - prefetch: how many pages are loaded before they are asked for: 1 by default; with 0 each
+    ///     is asked for when the reader wants it.
+    public func pages<Item: Decodable & Sendable>(
+        _ request: Request, _ paging: Paging = Paging(), of type: Item.Type,
+        mapping: ItemMapping? = nil, prefetch: Int = 1
+    ) -> PageSequence<Item> {
+        PageSequence(prefetch: prefetch) { [self] () throws(WherryError) in
+            try PagedList(self, request, paging: paging, of: type, mapping: mapping)
+        }
+    }
+
+    /// The items of a list, page after page; see ``pages(_:_:of:mapping:prefetch:)``.
+    public func items<Item: Decodable & Sendable>(
+        _ request: Request, _ paging: Paging = Paging(), of type: Item.Type,
+        mapping: ItemMapping? = nil, prefetch: Int = 1
+    ) -> PageItemSequence<Item> {
+        PageItemSequence(
+            pages: pages(request, paging, of: type, mapping: mapping, prefetch: prefetch))
+    }
+}
+
+/// The pages of a list in order, each as its items that were not in one before (O19).
+///
+/// Every iteration asks anew. The failure of a page ends it. Letting go of an iterator cancels what
+/// it has on its way.
+public struct PageSequence<Item: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = [Item]
+    public typealias Failure = WherryError
+
+    private let prefetch: Int
+    private let list: @Sendable () throws(WherryError) -> PagedList<Item>
+
+    init(prefetch: Int, list: @escaping @Sendable () throws(WherryError) -> PagedList<Item>) {
+        self.prefetch = Swift.max(0, prefetch)
+        self.list = list
+    }
+
+    /// An iteration of its own, which begins with the first page.
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: PageReader(prefetch, list)) }
+
+    /// Takes the pages in turn.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let reader: PageReader<Item>
+
+        /// The items of the next page; `nil` after the last.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(WherryError) -> [Item]? {
+            try await reader.next()
+        }
+    }
+}
+
+/// The items of a list in order, each once (O19); see ``PageSequence``.
+public struct PageItemSequence<Item: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Item
+    public typealias Failure = WherryError
+
+    let pages: PageSequence<Item>
+
+    /// An iteration of its own, which begins with the first page.
+    public func makeAsyncIterator() -> Iterator { Iterator(pages: pages.makeAsyncIterator()) }
+
+    /// Takes the items in turn.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var pages: PageSequence<Item>.Iterator
+        private var page: ArraySlice<Item> = []
+
+        fileprivate init(pages: PageSequence<Item>.Iterator) { self.pages = pages }
+
+        /// The next item; `nil` after the last.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(WherryError) -> Item? {
+            while page.isEmpty {
+                guard let next = try await pages.next(isolation: actor) else { return nil }
+                page = next[...]
+            }
+            return page.popFirst()
+        }
+    }
+}
+
+/// Loads pages ahead of the one reader it has.
+private final class PageReader<Item: Sendable>: Sendable {
+    private struct State: Sendable {
+        var pages: [[Item]] = []
+        /// How many the reader has asked for, and how many have come.
+        var asked = 0
+        var loaded = 0
+        var isOver = false
+        var error: WherryError?
+    }
+
+    private let monitor = AsyncMonitor(State())
+    private let task: Task<Void, Never>
+
+    init(_ prefetch: Int, _ list: @escaping @Sendable () throws(WherryError) -> PagedList<Item>) {
+        task = Task { [monitor] in await Self.load(prefetch, list, monitor) }
+    }
+
+    deinit { task.cancel() }
+
+    private static func load(
+        _ prefetch: Int, _ list: @Sendable () throws(WherryError) -> PagedList<Item>,
+        _ monitor: AsyncMonitor<State>
+    ) async {
+        do throws(WherryError) {
+            let list = try list()
+            while true {
+                // Nothing is sent before the reader has asked for the first page.
+                let isWanted = await monitor.wait { state in
+                    state.asked > 0 && state.loaded - state.asked < prefetch ? true : nil
+                }
+                guard isWanted != nil else { throw Transfer.cancelledError }
+                guard try await list.loadNext() else { break }
+                let items = list.takeItems()
+                monitor.update { state in
+                    state.pages.append(items)
+                    state.loaded += 1
+                }
+            }
+            monitor.update { $0.isOver = true }
+        } catch {
+            monitor.update { state in
+                state.isOver = true
+                state.error = error
+            }
+        }
+    }
+
+    /// The next page; `nil` after the last. Cancelling the task that waits ends the iteration.
+    func next() async throws(WherryError) -> [Item]? {
+        monitor.update { $0.asked += 1 }
+        let page = await monitor.wait { state -> Result<[Item]?, WherryError>? in
+            if !state.pages.isEmpty { return .success(state.pages.removeFirst()) }
+            guard state.isOver else { return nil }
+            // Told once; the end follows.
+            defer { state.error = nil }
+            return state.error.map { .failure($0) } ?? .success(nil)
+        }
+        guard let page else {
+            task.cancel()
+            throw Transfer.cancelledError
+        }
+        return try page.get()
+    }
+}

@@ -1,0 +1,67 @@
+// Wherry: the nonces that a client has been given.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// What servers said about Digest, so that only the first request of many is refused. One nonce
+/// counts for all connections: nothing here belongs to one of them.
+package final class AuthMemory: Sendable {
+    struct Key: Hashable, Sendable {
+        let origin: String
+        let credentials: Credentials
+    }
+    private struct Known {
+        var session: DigestSession
+        var lastUse: UInt64
+    }
+    private struct State {
+        var known: [Key: Known] = [:]
+        var uses: UInt64 = 0
+    }
+    private let state = Lock(State())
+    /// Beyond it the one that was used longest ago goes.
+    private static let capacity = 128
+
+    package init() {}
+
+    /// The field for one request; `nil` where this server has not asked for a digest yet.
+    func field(_ key: Key, method: String, target: String) -> String? {
+        state.withLock { state in
+            guard var known = state.known[key] else { return nil }
+            state.uses += 1
+            known.lastUse = state.uses
+            let field = known.session.field(key.credentials, method: method, target: target)
+            state.known[key] = known
+            return field
+        }
+    }
+
+    func learn(_ session: DigestSession, for key: Key) {
+        state.withLock { state in
+            state.uses += 1
+            state.known[key] = Known(session: session, lastUse: state.uses)
+            guard state.known.count > Self.capacity,
+                let oldest = state.known.min(by: { $0.value.lastUse < $1.value.lastUse })
+            else { return }
+            state.known[oldest.key] = nil
+        }
+    }
+
+    /// They were refused: the next request does not come with them unasked.
+    func forget(_ key: Key) { state.withLock { $0.known[key] = nil } }
+
+    /// Takes over the nonce that an answer names for the next request, if it names one.
+    func renew(_ key: Key, by head: ResponseHead) {
+        guard let info = head["authentication-info"] else { return }
+        // The grammar of a challenge without its first word.
+        var found: [AuthChallenge] = []
+        AuthChallenge.read("digest \(info)", into: &found)
+        guard let next = found.first?.parameters["nextnonce"],
+            let clientNonce = try? SystemRandom.hex(byteCount: 16)
+        else { return }
+        state.withLock { state in
+            state.known[key]?.session.renew(next, clientNonce: clientNonce)
+        }
+    }
+}

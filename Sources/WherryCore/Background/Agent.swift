@@ -1,0 +1,287 @@
+// Wherry: the agent, which carries the jobs of a session out.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Serves one session: listens, does its jobs, and returns when nothing is left to do.
+///
+/// Everything happens on the thread that calls ``run(ready:)``; transfers tell by a mailbox.
+package final class Agent {
+    /// How long a client may take to ask, and to read the answer: 10 s.
+    private static let patience = Int64.milliseconds(10_000)
+    /// So many are served at once; more wait in the socket's queue.
+    private static let mostGuests = 64
+
+    private let folder: StateFolder
+    private let lock: File
+    private let clock: any Clock
+    private var signals: File?
+    private let log: AgentLog
+    private let mailbox: AgentMailbox
+    private let transfers: AgentTransfers
+    private let autostart: Bool
+    private var machine: AgentMachine
+    private var guests: [AgentMachine.Ticket: AgentGuest] = [:]
+    private var lastTicket: AgentMachine.Ticket = 0
+
+    /// - Parameters:
+    ///   - lock: the session's, held; given back when the agent goes.
+    ///   - idle: how long it stays with nothing to do, in nanoseconds.
+    ///   - signals: readable when the agent is to go.
+    ///   - takesErrors: last words of the process go into the log.
+    package init(
+        _ folder: StateFolder, lock: File, idle: Int64, autostart: Bool, clock: any Clock,
+        signals: File? = nil, takesErrors: Bool = false
+    ) throws(WherryError) {
+        self.folder = folder
+        self.lock = lock
+        self.clock = clock
+        self.signals = signals
+        self.autostart = autostart
+        log = AgentLog(folder, clock: clock, takesErrors: takesErrors)
+        do {
+            mailbox = try AgentMailbox()
+        } catch {
+            throw WherryError(error)
+        }
+        transfers = AgentTransfers(folder, mailbox, clock: clock)
+        machine = AgentMachine(
+            idle: idle, at: AgentMachine.Time(now: clock.now(), wall: clock.wallSeconds()))
+    }
+
+    private var time: AgentMachine.Time {
+        AgentMachine.Time(now: clock.now(), wall: clock.wallSeconds())
+    }
+
+    /// Serves until nothing is left to do.
+    ///
+    /// - Parameter ready: called once clients are heard.
+    package func run(ready: () -> Void) throws(WherryError) {
+        let listener: LocalSocket
+        do {
+            listener = try LocalSocket.listen(StateFolder.socketName, in: folder.directory)
+        } catch {
+            throw WherryError(error)
+        }
+        let observation = clock.observe { [mailbox] in mailbox.wake() }
+        defer { withExtendedLifetime(observation) {} }
+        log.write("the agent of Wherry \(WherryLibrary.version) begins")
+        let (records, unreadable) = try folder.load()
+        for name in unreadable {
+            log.write("\(name) is no record that can be read; it is left alone")
+        }
+        folder.sweep(wall: time.wall)
+        carryOut(machine.open(records, autostart: autostart, time))
+        ready()
+        while !machine.mayLeave(time) {
+            turn(listener)
+        }
+        // First the name goes: who has connected under it meanwhile is told by the end of the line.
+        _ = try? folder.directory.remove(StateFolder.socketName)
+        for ticket in guests.keys { serve(ticket, canRead: false) }
+        log.write("the agent leaves")
+        withExtendedLifetime((listener, lock)) {}
+    }
+
+    /// Waits for something and does what it asks for.
+    private func turn(_ listener: LocalSocket) {
+        let tickets = guests.keys.sorted()
+        var items = [
+            Poll.Item(listener.descriptor, read: guests.count < Self.mostGuests),
+            Poll.Item(mailbox.descriptor),
+        ]
+        let hearsSignals = signals != nil
+        if let signals { items.append(Poll.Item(signals.descriptor)) }
+        let first = items.count
+        var deadline = machine.deadline
+        for ticket in tickets {
+            guard let guest = guests[ticket] else { continue }
+            items.append(Poll.Item(guest.socket.descriptor, write: guest.hasWork))
+            if guest.hasDeadline { deadline = min(deadline, guest.deadline) }
+        }
+        let left = max(0, deadline.since(clock.now()))
+        Poll.wait(&items, nanoseconds: deadline == .never ? nil : clock.realDelay(for: left))
+
+        if items[1].canRead { readMail() }
+        if hearsSignals, items[2].canRead {
+            log.write("the agent is asked to go")
+            // Nobody reads it: looked at again it would keep this loop from ever waiting.
+            signals = nil
+            carryOut(machine.leave(time))
+        }
+        for (index, ticket) in tickets.enumerated() {
+            let item = items[first + index]
+            if item.canRead || item.canWrite { serve(ticket, canRead: item.canRead) }
+        }
+        if items[0].canRead { welcome(listener) }
+        carryOut(machine.tick(time))
+        // Those whose answer has come, and those who took too long.
+        let now = clock.now()
+        for (ticket, guest) in guests {
+            if guest.hasDeadline && guest.deadline <= now {
+                dismiss(ticket)
+            } else if guest.hasWork || guest.isEnding {
+                serve(ticket, canRead: false)
+            }
+        }
+    }
+
+    private func readMail() {
+        let (progress, letters) = mailbox.take()
+        for (id, progress) in progress { carryOut(machine.moved(id, progress)) }
+        for letter in letters {
+            switch letter {
+            case .state(let id, let state, let reason):
+                carryOut(machine.shows(id, state, reason: reason))
+            case .ended(let id, let progress, let ending):
+                transfers.ended(id)
+                if let progress { carryOut(machine.moved(id, progress)) }
+                carryOut(machine.ended(id, ending, time))
+            }
+        }
+    }
+
+    // MARK: Guests
+
+    private func welcome(_ listener: LocalSocket) {
+        while guests.count < Self.mostGuests, let socket = listener.accept() {
+            // The folder is ours alone, so this is who the kernel says it is: looked at all the same.
+            guard socket.isPeerOurs else {
+                log.write("a process of another user was turned away")
+                continue
+            }
+            lastTicket += 1
+            let deadline = clock.now().advanced(by: Self.patience)
+            guests[lastTicket] = AgentGuest(socket, deadline: deadline)
+            machine.arrived()
+            serve(lastTicket, canRead: true)
+        }
+    }
+
+    private func dismiss(_ ticket: AgentMachine.Ticket) {
+        guard guests.removeValue(forKey: ticket) != nil else { return }
+        machine.left(time)
+    }
+
+    /// Reads what a guest asks, and sends what there is for it.
+    private func serve(_ ticket: AgentMachine.Ticket, canRead: Bool) {
+        if canRead, !listen(to: ticket) { return dismiss(ticket) }
+        guard var guest = guests[ticket] else { return }
+        let isThere = guest.send { machine.job($0) }
+        guests[ticket] = guest
+        if !isThere || (guest.isEnding && !guest.hasWork) { dismiss(ticket) }
+    }
+
+    /// - Returns: false if the guest is gone, or says what no client says.
+    private func listen(to ticket: AgentMachine.Ticket) -> Bool {
+        guard var guest = guests[ticket] else { return false }
+        let step = guest.socket.receive(into: &guest.reader.bytes)
+        switch step {
+        case .closed: return false
+        case .wait: return true
+        case .moved: break
+        }
+        // One question each: whoever has asked is not listened to any more.
+        guard guest.isIdle else { return false }
+        do throws(WherryError) {
+            guard let message = try guest.reader.next() else {
+                guests[ticket] = guest
+                return true
+            }
+            guard guest.reader.bytes.isEmpty, let request = AgentRequest(message) else {
+                throw WherryError(.badProtocol, "That is no question")
+            }
+            guest.waits = true
+            guest.deadline = .never
+            guests[ticket] = guest
+            answer(request, ticket)
+            return true
+        } catch {
+            log.write("a client was turned away: \(error.message)")
+            return false
+        }
+    }
+
+    private func answer(_ request: AgentRequest, _ ticket: AgentMachine.Ticket) {
+        switch request {
+        case .list, .follow:
+            guard var guest = guests[ticket] else { return }
+            for job in machine.jobs { guest.tell(job.id) }
+            guest.tellOK()
+            guest.waits = false
+            if request == .follow { guest.follows = true } else { end(&guest) }
+            guests[ticket] = guest
+        case .start(let record):
+            carryOut(machine.start(record, ticket, time), starting: (record.job.id, ticket))
+        case .verb(let verb, let id):
+            carryOut(machine.apply(verb, to: id, ticket, time))
+        }
+    }
+
+    private func end(_ guest: inout AgentGuest) {
+        guest.isEnding = true
+        guest.deadline = clock.now().advanced(by: Self.patience)
+    }
+
+    private func reply(_ ticket: AgentMachine.Ticket, _ failure: JobFailure?) {
+        guard var guest = guests[ticket] else { return }
+        guest.waits = false
+        guest.put(failure.map { .failed($0) } ?? .ok)
+        end(&guest)
+        guests[ticket] = guest
+    }
+
+    private func tellFollowers(_ id: String) {
+        for (ticket, guest) in guests where guest.follows {
+            var guest = guest
+            guest.tell(id)
+            guests[ticket] = guest
+        }
+    }
+
+    // MARK: Doing
+
+    /// Does what the rules say.
+    ///
+    /// - Parameter starting: a job that does not begin unless it can be kept.
+    private func carryOut(
+        _ actions: [AgentMachine.Action],
+        starting: (id: String, ticket: AgentMachine.Ticket)? = nil
+    ) {
+        var failure: JobFailure?
+        for action in actions {
+            switch action {
+            case .begin(let record): transfers.begin(record)
+            case .stop(let id, let discarding): transfers.stop(id, discarding: discarding)
+            case .discard(let record): record.discardPartials()
+            case .tell(let job): tellFollowers(job.id)
+            case .forget(let id): tellFollowers(id)
+            case .answer(let ticket, let word): reply(ticket, word ?? failure)
+            case .note(let text): log.write(text)
+            case .save(let record):
+                do throws(WherryError) {
+                    try folder.save(record)
+                    if record.job.isFinal { folder.removeBody(record.job.id) }
+                } catch {
+                    log.write("\(record.job.id) cannot be kept: \(error.message)")
+                    failure = JobFailure(error)
+                    guard let starting, starting.id == record.job.id else { continue }
+                    reply(starting.ticket, failure)
+                    return carryOut(machine.startFailed(starting.id, time))
+                }
+            case .remove(let id):
+                do throws(WherryError) {
+                    try folder.remove(id)
+                } catch {
+                    log.write("\(id) cannot be removed: \(error.message)")
+                    failure = JobFailure(error)
+                }
+            }
+        }
+    }
+}
+
+extension AgentGuest {
+    /// Whether its time is limited: it has not asked yet, or has its answer.
+    fileprivate var hasDeadline: Bool { isIdle || isEnding }
+}

@@ -1,0 +1,82 @@
+// Wherry: talking to the agent.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// One connection to the agent of a session, and one question by it.
+struct AgentLink: ~Copyable {
+    private let socket: LocalSocket
+    private var reader = AgentFrames.Reader()
+
+    /// Connects; `nil` if no agent listens.
+    init?(_ folder: StateFolder) throws(WherryError) {
+        do {
+            guard
+                let socket = try LocalSocket.connect(StateFolder.socketName, in: folder.directory)
+            else { return nil }
+            guard socket.isPeerOurs else {
+                throw WherryError(
+                    .unsafeStateDirectory, "A process of another user listens in \(folder.path)")
+            }
+            self.socket = socket
+        } catch let error as WherryError {
+            throw error
+        } catch let error as SystemError {
+            throw WherryError(error)
+        } catch {
+            throw WherryError(.internal, "\(error)")
+        }
+    }
+
+    /// What became of a wait.
+    enum Step {
+        case reply(AgentReply)
+        /// The agent is gone.
+        case closed
+        case timeout
+        /// The other descriptor can be read.
+        case interrupted
+    }
+
+    /// Sends a question. `false` if the agent is gone.
+    mutating func send(_ request: AgentRequest, until end: Instant) throws(WherryError) -> Bool {
+        let frame = try AgentFrames.frame(request.json)
+        var offset = 0
+        while offset < frame.count {
+            switch socket.send(frame, from: offset) {
+            case .moved(let count): offset += count
+            case .closed: return false
+            case .wait:
+                let left = end.since(SystemClock.shared.now())
+                guard left > 0 else { return false }
+                var items = [Poll.Item(socket.descriptor, read: false, write: true)]
+                Poll.wait(&items, nanoseconds: left)
+            }
+        }
+        return true
+    }
+
+    /// Waits for the next word of the agent.
+    ///
+    /// - Parameters:
+    ///   - end: of real time; `.never` for none.
+    ///   - interrupt: a descriptor that ends the wait.
+    mutating func next(until end: Instant, interrupt: Int32? = nil) throws(WherryError) -> Step {
+        while true {
+            if let json = try reader.next() {
+                guard let reply = AgentReply(json) else {
+                    throw WherryError(.badProtocol, "The agent says what is not understood here")
+                }
+                return .reply(reply)
+            }
+            var items = [Poll.Item(socket.descriptor)]
+            if let interrupt { items.append(Poll.Item(interrupt)) }
+            let left = end.since(SystemClock.shared.now())
+            guard end == .never || left > 0 else { return .timeout }
+            Poll.wait(&items, nanoseconds: end == .never ? nil : left)
+            if items.count > 1, items[1].canRead { return .interrupted }
+            guard items[0].canRead else { continue }
+            if socket.receive(into: &reader.bytes) == .closed { return .closed }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// Wherry: what agent and clients say to each other.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// What a client asks of the agent, one object of JSON.
+package enum AgentRequest: Sendable, Hashable {
+    /// Every job; then ``AgentReply/ok``.
+    case list
+    /// Do this job.
+    case start(JobRecord)
+    case verb(AgentMachine.Verb, id: String)
+    /// Every job, then ``AgentReply/ok``, and from then on every change.
+    case follow
+
+    package var json: JSONObject {
+        var json = JSONObject()
+        json.set("version", AgentFrames.version)
+        switch self {
+        case .list: json.set("verb", "list")
+        case .follow: json.set("verb", "follow")
+        case .start(let record):
+            json.set("verb", "start")
+            json["record"] = .object(record.json)
+        case .verb(let verb, let id):
+            json.set("verb", verb.rawValue)
+            json.set("id", id)
+        }
+        return json
+    }
+
+    /// `nil` for what no client of this version says.
+    package init?(_ json: JSONObject) {
+        guard json.integer("version") == AgentFrames.version, let verb = json.text("verb") else {
+            return nil
+        }
+        switch verb {
+        case "list": self = .list
+        case "follow": self = .follow
+        case "start":
+            guard let record = json.object("record").flatMap({ JobRecord($0) }),
+                record.request != nil, !record.job.isFinal
+            else { return nil }
+            self = .start(record)
+        default:
+            guard let verb = AgentMachine.Verb(rawValue: verb), let id = json.text("id"),
+                BackgroundJob.isID(id)
+            else { return nil }
+            self = .verb(verb, id: id)
+        }
+    }
+}
+
+/// What the agent says.
+package enum AgentReply: Sendable, Hashable {
+    /// It is done, or that was all.
+    case ok
+    case failed(JobFailure)
+    case job(BackgroundJob)
+    /// There is no such job any more.
+    case gone(id: String)
+
+    package var json: JSONObject {
+        var json = JSONObject()
+        switch self {
+        case .ok: json["ok"] = .bool(true)
+        case .failed(let failure): json["failed"] = .object(failure.json)
+        case .job(let job): json["job"] = .object(job.json)
+        case .gone(let id): json.set("gone", id)
+        }
+        return json
+    }
+
+    /// `nil` for what no agent of this version says.
+    package init?(_ json: JSONObject) {
+        if json.flag("ok") {
+            self = .ok
+        } else if let failure = json.object("failed").flatMap({ JobFailure($0) }) {
+            self = .failed(failure)
+        } else if let job = json.object("job").flatMap({ BackgroundJob($0) }) {
+            self = .job(job)
+        } else if let id = json.text("gone"), BackgroundJob.isID(id) {
+            self = .gone(id: id)
+        } else {
+            return nil
+        }
+    }
+}
+
+/// Messages as bytes: four bytes of length, the greatest first, and so much JSON text.
+package enum AgentFrames {
+    package static let version: Int64 = 1
+    /// A longer message breaks the connection.
+    package static let mostBytes = JobRecord.mostBytes + 65_536
+
+    /// A message with its length before it.
+    package static func frame(_ json: JSONObject) throws(WherryError) -> [UInt8] {
+        let text: [UInt8]
+        do {
+            text = try JSON.object(json).printed()
+        } catch {
+            throw WherryError(.badParameters, error.message)
+        }
+        guard text.count <= mostBytes else {
+            throw WherryError(
+                .tooLarge, "A message of \(text.count) bytes is too long for the agent")
+        }
+        let count = UInt32(text.count)
+        let length = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) }
+        return length + text
+    }
+
+    /// Takes bytes in and gives whole messages out.
+    package struct Reader: Sendable {
+        /// Not yet given out; read into it directly.
+        package var bytes: [UInt8] = []
+
+        package init() {}
+
+        /// The next message; `nil` if it is not whole yet.
+        ///
+        /// - Throws: `protocol` for a length over the limit and for what is no JSON object; nothing
+        ///   that follows can be trusted then.
+        package mutating func next() throws(WherryError) -> JSONObject? {
+            guard bytes.count >= 4 else { return nil }
+            let count = bytes[..<4].reduce(0) { $0 << 8 | Int($1) }
+            guard count <= AgentFrames.mostBytes else {
+                throw WherryError(.badProtocol, "A message between agent and client is too long")
+            }
+            guard bytes.count >= 4 + count else { return nil }
+            let text = Array(bytes[4..<4 + count])
+            bytes.removeFirst(4 + count)
+            guard
+                case .object(let json)? = try? JSON.parse(
+                    text, limits: JSONLimits(bytes: AgentFrames.mostBytes))
+            else {
+                throw WherryError(
+                    .badProtocol, "A message between agent and client is no JSON object")
+            }
+            return json
+        }
+    }
+}

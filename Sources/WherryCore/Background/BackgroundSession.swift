@@ -1,0 +1,392 @@
+// Wherry: downloads and uploads that outlive the program.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// Hands downloads and uploads over to `wherry-agent`, a process that goes on when this one is gone,
+/// and finds them again from any later one of the same user.
+///
+/// A session is known by its name: every program that opens one of that name sees the same jobs.
+/// Opening it starts nothing; the agent starts with the first job and leaves when nothing is to be
+/// done. Every member may be used from any thread and blocks it for a moment, for the disk and the
+/// agent. A session that is let go of changes nothing for its jobs.
+public final class BackgroundSession: Sendable {
+    /// How long a call waits for an agent that is there: 30 s of real time.
+    private static let patience = Int64.milliseconds(30_000)
+
+    /// What it was opened by.
+    public let name: String
+    let folder: StateFolder
+    let launcher: AgentLauncher
+    let autostart: Bool
+    private let settings: ClientSettings
+    package let workers = WorkerPool()
+    let follower: JobFollower
+
+    /// Opens a session, and makes it if it is not there:
+    /// `BackgroundSession("photos") { $0.baseURL = "https://example.org/" }`.
+    ///
+    /// - Parameters:
+    ///   - name: a file name of at most 100 bytes that does not begin with a dot.
+    ///   - configure: settings for its jobs; decisions and caches do not count for them.
+    /// - Throws: `bad_argument` for the name; `unsafe_state_dir` if its folder is a link, another
+    ///   user's, or open to others; what is wrong with a setting.
+    public convenience init(
+        _ name: String, _ configure: (inout Client.Configuration) -> Void = { _ in }
+    ) throws(WherryError) {
+        var configuration = Client.Configuration()
+        configure(&configuration)
+        try self.init(name, configuration)
+    }
+
+    /// Opens a session with a configuration that was filled before.
+    public init(_ name: String, _ configuration: Client.Configuration) throws(WherryError) {
+        guard !name.isEmpty, name.utf8.count <= 100, name.utf8.first != 0x2E,
+            name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x2F && $0 != 0x7F })
+        else {
+            throw WherryError(
+                .badArgument,
+                "A session's name is a file name of at most 100 bytes without spaces that does not begin with a dot"
+            )
+        }
+        try configuration.check()
+        // A job that forgot them would trust whom its program does not; and keys stay out of records.
+        guard configuration.values.trustLists == TrustPolicy() else {
+            throw WherryError(
+                .badOption,
+                "A background session cannot have pins, client certificates and certificates as bytes: its jobs are kept in files; trust a CA file instead"
+            )
+        }
+        guard configuration.values.credentials.isEmpty else {
+            throw WherryError(
+                .badOption,
+                "A background session cannot have credentials, since its jobs keep no passwords; send a field or a bearer token"
+            )
+        }
+        self.name = name
+        settings = try ClientSettings(configuration.values)
+        let options = configuration.values.options
+        autostart = options[.autostart] == 1
+        launcher = AgentLauncher(
+            path: settings.text(.agentPath), autostart: autostart, idle: options[.agentIdle])
+        let path: String
+        if let given = settings.text(.stateDirectory) {
+            path = given
+        } else {
+            path = try StateFolder.path(of: name)
+        }
+        folder = try StateFolder.open(path)
+        follower = JobFollower(folder, launcher)
+    }
+
+    deinit {
+        follower.close()
+        workers.close()
+    }
+
+    /// The folder in which the session's jobs are kept; absolute.
+    public var stateDirectory: String { folder.path }
+
+    // MARK: Starting
+
+    /// Hands a download over. It has a record on disk when this returns, and goes on whatever
+    /// becomes of this program.
+    ///
+    /// The same URL and path again is the same job, also while it is done and not acknowledged. One
+    /// that is paused, interrupted or over begins again with this request.
+    ///
+    /// - Parameters:
+    ///   - request: as for a download of a client; the answer is a file, so nobody is asked
+    ///     anything on the way.
+    ///   - path: of the file to be; of a directory with the option for it. Relative to the working
+    ///     directory.
+    /// - Returns: the job's id.
+    /// - Throws: what is known at once, as a client's download does; `busy` while another URL is
+    ///   downloaded to that path; `no_agent` if the agent cannot be started.
+    @discardableResult
+    public func download(_ request: Request, to path: String) throws(WherryError) -> String {
+        for value in request.overrides { try value.option.check(value.value, in: .request) }
+        try request.checkFields()
+        var options = settings.options.overridden(by: request.overrides)
+        options[.defaultParameters] = 0
+        guard (request.method ?? "GET") == "GET" else {
+            throw WherryError(.badMethod, "A download is a GET request")
+        }
+        guard case .none = request.body else {
+            throw WherryError(
+                .badParameters, "A download has no body; query parameters it may have")
+        }
+        guard request.mirrors.isEmpty || request.expectedDigest != nil else {
+            throw WherryError(
+                .badDigest, "Mirrors need a digest, which proves that they have the same bytes")
+        }
+        let url = try RequestPlanner.url(
+            of: request, method: "GET", settings: settings, options: options)
+        let base = try settings.base(named: request.base)
+        var mirrors: [HTTPURL] = []
+        for text in request.mirrors {
+            mirrors.append(try RequestPlanner.target(text, base: base, options: options))
+        }
+        let wanted = try JobRequest(
+            request, method: "GET", url: url, mirrors: mirrors, settings: settings, options: options
+        )
+        let target: DownloadTarget
+        do {
+            target = try Client.target(
+                path, url: url, options: options, policy: DownloadPolicy(request, options))
+        } catch {
+            // The same job may be done already, and its file is what is in the way.
+            if error.reasonWord == .exists, let known = try finished(wanted, at: path) {
+                return known
+            }
+            throw error
+        }
+        let isNamedLater = target.name == nil || target.existing == .number
+        let id = DownloadID(
+            session: name, target: target.identity, url: isNamedLater ? url.text : "")
+        var job = BackgroundJob(
+            id: id.description, kind: .download, url: url.text, path: target.identity)
+        job.tag = request.tag
+        try ask(.start(JobRecord(job: job, request: wanted)))
+        return job.id
+    }
+
+    /// The id of the job that has brought this file already, if it is still known.
+    private func finished(_ wanted: JobRequest, at path: String) throws(WherryError) -> String? {
+        let absolute: String
+        do {
+            absolute = try Directory.absolute(path)
+        } catch {
+            throw WherryError(error)
+        }
+        let id = DownloadID(session: name, target: absolute).description
+        guard let record = folder.record(id), record.job.state == .done,
+            record.source == JobRecord.source(wanted)
+        else { return nil }
+        return id
+    }
+
+    /// Hands an upload over. Its body is copied when this returns: pictures encoded, files read.
+    ///
+    /// One that is interrupted is sent again from its start, so the server may get it twice.
+    ///
+    /// - Parameter request: with any body but one that is handed over while it is sent, and pictures
+    ///   in one form.
+    /// - Returns: the job's id.
+    /// - Throws: what is wrong with request, pictures and files; `needs_queue` for a streamed body;
+    ///   `no_agent` if the agent cannot be started.
+    @discardableResult
+    public func upload(_ request: Request) throws(WherryError) -> String {
+        for value in request.overrides { try value.option.check(value.value, in: .request) }
+        try request.checkFields()
+        let options = settings.options.overridden(by: request.overrides)
+        let method = request.effectiveMethod
+        try RequestPlanner.check(method: method, body: request.body)
+        if request.isWrittenWhileSent {
+            throw WherryError(
+                .needsQueue, "A body that is handed over while it is sent cannot go on without you")
+        }
+        guard options[.separateImages] == 0 || !request.hasImages else {
+            throw WherryError(
+                .badArgument, "A background upload is one request; start one for each picture")
+        }
+        let url = try RequestPlanner.url(
+            of: request, method: method, settings: settings, options: options)
+        var wanted = try JobRequest(
+            request, method: method, url: url, mirrors: [], settings: settings, options: options)
+        let body = try UploadEngine.encodedBody(
+            of: request, method: method, settings: settings, options: options, workers: workers)
+        wanted.contentType = body.contentType
+        let id: String
+        do {
+            id = try SystemRandom.hex(byteCount: 16)
+        } catch {
+            throw WherryError(error)
+        }
+        var job = BackgroundJob(id: id, kind: .upload, url: url.text, path: nil)
+        job.tag = request.tag
+        do throws(WherryError) {
+            job.progress.total = try keep(body.body, for: id)
+            try ask(.start(JobRecord(job: job, request: wanted)))
+        } catch {
+            folder.removeBody(id)
+            throw error
+        }
+        return id
+    }
+
+    /// Writes the body where the agent finds it. Returns its length.
+    private func keep(_ body: ExchangeBody, for id: String) throws(WherryError) -> Int64 {
+        let file = try folder.makeBody(id)
+        do throws(SystemError) {
+            var count: Int64 = 0
+            switch body {
+            case .none: break
+            case .bytes(let bytes):
+                try file.write(bytes, 0..<bytes.count, at: 0)
+                count = Int64(bytes.count)
+            case .source(let source):
+                guard let source = source as? SegmentedBody else {
+                    throw SystemError(22, "keep a body that is streamed")
+                }
+                try source.write(to: file)
+                count = source.length ?? 0
+            }
+            try file.synchronizeData()
+            return count
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    // MARK: Looking
+
+    /// Every job of the session, oldest first; also those that are over and not acknowledged.
+    ///
+    /// If an agent died at some of them, a new one is started and they go on, unless the session was
+    /// opened without that.
+    public func jobs() throws(WherryError) -> [BackgroundJob] {
+        let found = try exchange(.list)
+        if autostart, found.contains(where: { $0.state == .interrupted }) {
+            // What cannot be started is told as it is.
+            guard (try? launcher.start(folder)) != nil else { return found }
+            return try exchange(.list)
+        }
+        return found
+    }
+
+    /// One job; `nil` if there is none of that id, or it has been acknowledged.
+    public func job(_ id: String) throws(WherryError) -> BackgroundJob? {
+        try jobs().first { $0.id == id }
+    }
+
+    // MARK: Verbs
+
+    /// Stops a job until it is resumed, by whatever program; what it has is kept. Without effect on
+    /// one that is paused or over.
+    ///
+    /// - Throws: `not_found` if there is no such job.
+    public func pause(_ id: String) throws(WherryError) { try ask(.verb(.pause, id: id)) }
+
+    /// Lets a paused or interrupted job go on. Without effect on one that runs or is over.
+    public func resume(_ id: String) throws(WherryError) { try ask(.verb(.resume, id: id)) }
+
+    /// Ends a job and deletes what it had brought. Without effect on one that is over. Its record
+    /// stays until it is acknowledged, as that of every job that is over.
+    public func cancel(_ id: String) throws(WherryError) { try ask(.verb(.cancel, id: id)) }
+
+    /// Claims a job that is over, and removes its record: succeeds for exactly one caller in all
+    /// processes. So act on an end after this has succeeded.
+    ///
+    /// - Throws: `not_found` for all but the first; `wrong_state` while it is not over.
+    public func acknowledge(_ id: String) throws(WherryError) {
+        try ask(.verb(.acknowledge, id: id))
+    }
+
+    // MARK: Asking
+
+    private func ask(_ request: AgentRequest) throws(WherryError) { _ = try exchange(request) }
+
+    /// Asks the agent; without one does it here, under the lock, unless it takes an agent.
+    private func exchange(_ request: AgentRequest) throws(WherryError) -> [BackgroundJob] {
+        let end = SystemClock.shared.now().advanced(by: Self.patience)
+        var rest = Int64.milliseconds(1)
+        while true {
+            if let jobs = try talk(request, until: end) { return jobs }
+            if request.needsAgent {
+                try launcher.start(folder)
+            } else if let lock = try folder.lock() {
+                defer { withExtendedLifetime(lock) {} }
+                return try LocalAgent.answer(request, folder)
+            }
+            guard SystemClock.shared.now() < end else {
+                throw WherryError(
+                    .busy,
+                    "Another process holds \(folder.path)/\(StateFolder.lockName) and answers nobody"
+                )
+            }
+            // One is starting, leaving, or at work for a moment.
+            Poll.rest(nanoseconds: rest)
+            rest = min(rest * 2, .milliseconds(50))
+        }
+    }
+
+    /// The agent's answer; `nil` if there is none, or it left meanwhile.
+    private func talk(_ request: AgentRequest, until end: Instant) throws(WherryError)
+        -> [BackgroundJob]?
+    {
+        guard var link = try AgentLink(folder), try link.send(request, until: end) else {
+            return nil
+        }
+        var jobs: [BackgroundJob] = []
+        while true {
+            switch try link.next(until: end) {
+            case .reply(.ok): return jobs
+            case .reply(.job(let job)): jobs.append(job)
+            case .reply(.failed(let failure)): throw failure.error
+            case .reply(.gone): continue
+            case .closed: return nil
+            case .timeout, .interrupted:
+                throw WherryError(.timeout, "The agent of \(folder.path) does not answer")
+            }
+        }
+    }
+}
+
+extension Request {
+    /// Whether a caller writes its body, or a part of it, while it is sent.
+    fileprivate var isWrittenWhileSent: Bool {
+        switch body {
+        case .stream: true
+        case .multipart(let parts):
+            parts.contains { if case .stream = $0.content { true } else { false } }
+        default: false
+        }
+    }
+}
+
+extension AgentRequest {
+    /// Whether only an agent can do it.
+    fileprivate var needsAgent: Bool {
+        switch self {
+        case .start, .follow: true
+        case .list: false
+        case .verb(let verb, _): verb == .resume
+        }
+    }
+}
+
+/// The agent's rules carried out by a caller that holds the lock, where no transfer is wanted.
+enum LocalAgent {
+    static func answer(_ request: AgentRequest, _ folder: StateFolder) throws(WherryError)
+        -> [BackgroundJob]
+    {
+        let clock = SystemClock.shared
+        let time = AgentMachine.Time(now: clock.now(), wall: clock.wallSeconds())
+        var machine = AgentMachine(idle: 0, at: time)
+        try carryOut(
+            machine.open(try folder.load().records, autostart: false, time), folder)
+        if case .verb(let verb, let id) = request {
+            try carryOut(machine.apply(verb, to: id, 1, time), folder)
+        }
+        return machine.jobs
+    }
+
+    private static func carryOut(
+        _ actions: [AgentMachine.Action], _ folder: StateFolder
+    ) throws(WherryError) {
+        for action in actions {
+            switch action {
+            case .save(let record):
+                try folder.save(record)
+                if record.job.isFinal { folder.removeBody(record.job.id) }
+            case .discard(let record): record.discardPartials()
+            case .remove(let id): try folder.remove(id)
+            case .answer(_, let failure): if let failure { throw failure.error }
+            // Nobody follows, and nothing is begun.
+            case .begin, .stop, .tell, .forget, .note: break
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// Wherry: news of background jobs as the events of transfers.
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import WherrySystem
+
+/// Puts news of jobs into a completion queue: PROGRESS and STATE where they have changed, and one
+/// DONE for each job.
+package final class JobTeller: Sendable {
+    private struct Told: Sendable {
+        var key: UInt64
+        var state = TransferState.queued
+        var progress: Progress?
+        var isOver = false
+    }
+
+    private struct State: Sendable {
+        var told: [String: Told] = [:]
+        /// The agent could not be had, and that was told.
+        var isLost = false
+    }
+    /// Keys of progress that waits in a queue; above those of transfers.
+    private static let lastKey = Atomic<UInt64>(1 << 63)
+    private let state = Lock(State())
+    private let queue: EventQueue
+    private let userData: UInt
+
+    /// Puts its events into a queue, each with this user data.
+    package init(_ queue: EventQueue, userData: UInt) {
+        self.queue = queue
+        self.userData = userData
+    }
+
+    /// Takes news. `false` once the queue is gone.
+    package func hear(_ news: JobNews) -> Bool {
+        var events: [(TransferEvent, String, UInt64)] = []
+        state.withLock { state in
+            switch news {
+            case .job(let job):
+                state.isLost = false
+                Self.tell(job, &state, &events)
+            case .gone(let id):
+                guard let told = state.told.removeValue(forKey: id), !told.isOver else { break }
+                let error = WherryError(
+                    .notFound, "The job \(id) is over, and another program has acknowledged it")
+                events.append((.done(TransferOutcome(error: error)), id, told.key))
+            case .lost(let error):
+                guard !state.isLost else { break }
+                state.isLost = true
+                for (id, told) in state.told where !told.isOver {
+                    events.append((.state(.interrupted, reason: error.reasonWord), id, told.key))
+                    state.told[id]?.state = .interrupted
+                }
+            }
+        }
+        for (event, id, key) in events {
+            guard queue.tell(event, job: id, key: key, userData: userData) else { return false }
+        }
+        return true
+    }
+
+    private static func tell(
+        _ job: BackgroundJob, _ state: inout State,
+        _ events: inout [(TransferEvent, String, UInt64)]
+    ) {
+        let isNew = state.told[job.id] == nil
+        var told =
+            state.told[job.id]
+            ?? Told(key: lastKey.wrappingAdd(1, ordering: .relaxed).newValue)
+        if job.isFinal {
+            guard !told.isOver else { return }
+            told.isOver = true
+            events.append((.done(job.outcome), job.id, told.key))
+        } else {
+            if isNew || told.isOver || told.state != job.state {
+                told.isOver = false
+                events.append(
+                    (
+                        .state(job.state, reason: job.reason.flatMap(ErrorReason.init)), job.id,
+                        told.key
+                    ))
+            }
+            if told.progress != job.progress {
+                events.append((.progress(job.progress), job.id, told.key))
+            }
+        }
+        told.state = job.state
+        told.progress = job.progress
+        state.told[job.id] = told
+    }
+}
+
+extension BackgroundJob {
+    /// The end of a job that is over, as that of a transfer.
+    package var outcome: TransferOutcome {
+        var outcome = TransferOutcome(
+            response: response, error: error.map { error in error.with { $0.response = response } },
+            path: state == .done ? path : nil)
+        for (name, value) in digests {
+            guard let algorithm = DigestAlgorithm(rawValue: name), let bytes = Hex.decode(value)
+            else { continue }
+            outcome.digests[algorithm] = bytes
+        }
+        return outcome
+    }
+}

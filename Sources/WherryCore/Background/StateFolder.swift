@@ -1,0 +1,225 @@
+// Wherry: the folder of a background session.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WherrySystem
+
+/// `$XDG_STATE_HOME/wherry/<session>`, 0700 and ours: the jobs, the lock that proves the agent's
+/// life, its socket and its log. Everything in it is reached through the open directory.
+package final class StateFolder: Sendable {
+    package static let lockName = "agent.lock"
+    package static let socketName = "agent.sock"
+    package static let logName = "log"
+
+    /// Absolute.
+    package let path: String
+    package let directory: Directory
+    /// `jobs`, 0700.
+    package let jobs: Directory
+
+    private init(path: String, directory: Directory, jobs: Directory) {
+        self.path = path
+        self.directory = directory
+        self.jobs = jobs
+    }
+
+    /// Where the session of a name has its folder, unless another one is given.
+    package static func path(of session: String) throws(WherryError) -> String {
+        // A relative path in the variable is invalid and ignored (XDG base directories).
+        if let state = Environment["XDG_STATE_HOME"], state.hasPrefix("/") {
+            return "\(state)/wherry/\(session)"
+        }
+        guard let home = Environment["HOME"], home.hasPrefix("/") else {
+            throw WherryError(
+                .unsafeStateDirectory,
+                "There is no folder for background jobs: neither XDG_STATE_HOME nor HOME is set; give a state directory"
+            )
+        }
+        return "\(home)/.local/state/wherry/\(session)"
+    }
+
+    /// Opens the folder, and makes it if it is not there.
+    ///
+    /// - Throws: `unsafe_state_dir` for a symbolic link, for a folder of another user, and for one
+    ///   that others may enter; it is not touched then.
+    package static func open(_ path: String) throws(WherryError) -> StateFolder {
+        do throws(SystemError) {
+            try Directory.makePrivate(path)
+            let directory = try Directory.open(path, following: false)
+            let status = try directory.file.status()
+            guard status.isOurs, status.permissions & 0o077 == 0 else {
+                throw SystemError(EPERM, "keep background jobs in", path: path)
+            }
+            return StateFolder(
+                path: path, directory: directory,
+                jobs: try Directory.openPrivate("jobs", in: directory))
+        } catch {
+            let failure = WherryError(error)
+            // A link is ENOTDIR or ELOOP; EPERM is our own word about a folder that is not ours alone.
+            guard [EPERM, ENOTDIR, ELOOP, EEXIST].contains(error.code) else { throw failure }
+            throw failure.with {
+                $0.reason = .unsafeStateDirectory
+                $0.message +=
+                    "; background jobs need a folder of mode 0700 that is yours and no link"
+            }
+        }
+    }
+
+    // MARK: The lock
+
+    /// Takes the lock that the agent holds for its life, and callers for a moment.
+    ///
+    /// - Returns: `nil` while somebody else holds it. Letting go of the file gives it back.
+    package func lock() throws(WherryError) -> File? {
+        do throws(SystemError) {
+            let file = try File.open(Self.lockName, [.read, .write, .create], in: directory)
+            let status = try file.status()
+            guard status.kind == .regular, status.isOurs else {
+                throw SystemError(EPERM, "lock", path: file.path)
+            }
+            return try file.lock() ? file : nil
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    // MARK: Jobs
+
+    /// The name of a job's record, and of an upload's body.
+    private static func recordName(_ id: String) -> String { id + ".job" }
+    package static func bodyName(_ id: String) -> String { id + ".body" }
+
+    /// The path of an upload's body.
+    package func bodyPath(_ id: String) -> String { jobs.path(of: Self.bodyName(id)) }
+
+    /// Every job that can be read, oldest first, and the names of records that cannot.
+    ///
+    /// The figures of downloads that nobody is at are those of their partials.
+    package func load() throws(WherryError) -> (records: [JobRecord], unreadable: [String]) {
+        var records: [JobRecord] = []
+        var unreadable: [String] = []
+        let names: [String]
+        do throws(SystemError) {
+            names = try jobs.names()
+        } catch {
+            throw WherryError(error)
+        }
+        for name in names where name.hasSuffix(".job") {
+            if var record = record(String(name.dropLast(4))) {
+                record.refresh()
+                records.append(record)
+            } else {
+                unreadable.append(name)
+            }
+        }
+        records.sort { ($0.job.startedAt, $0.job.id) < ($1.job.startedAt, $1.job.id) }
+        return (records, unreadable.sorted())
+    }
+
+    /// One job as it was last saved; `nil` if there is none that can be read.
+    package func record(_ id: String) -> JobRecord? {
+        guard BackgroundJob.isID(id),
+            let bytes = jobs.contents(of: Self.recordName(id), limit: JobRecord.mostBytes),
+            let record = JobRecord.parse(bytes.array), record.job.id == id
+        else { return nil }
+        return record
+    }
+
+    /// Writes a record in the place of the one before, in one step, and waits for the disk.
+    package func save(_ record: JobRecord) throws(WherryError) {
+        let text = try record.text()
+        let name = Self.recordName(record.job.id)
+        do throws(SystemError) {
+            let temporary = name + ".new"
+            try jobs.remove(temporary)
+            let file = try File.open(temporary, [.write, .create, .exclusive], in: jobs)
+            do throws(SystemError) {
+                try file.setPermissions(0o600)
+                try file.write(text, at: 0)
+                try file.synchronizeData()
+                try jobs.rename(temporary, to: name, replacing: true)
+            } catch {
+                _ = try? jobs.remove(temporary)
+                throw error
+            }
+            try jobs.synchronize()
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    /// Removes a job's record and body.
+    package func remove(_ id: String) throws(WherryError) {
+        do throws(SystemError) {
+            try jobs.remove(Self.recordName(id))
+            try jobs.remove(Self.bodyName(id))
+            try jobs.synchronize()
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    /// Removes an upload's body, which is of no use after the end.
+    package func removeBody(_ id: String) { _ = try? jobs.remove(Self.bodyName(id)) }
+
+    /// Makes the file for an upload's body.
+    package func makeBody(_ id: String) throws(WherryError) -> File {
+        do throws(SystemError) {
+            let file = try File.open(
+                Self.bodyName(id), [.read, .write, .create, .exclusive], in: jobs)
+            try file.setPermissions(0o600)
+            return file
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    /// Removes what no record names and is older than a day: bodies whose program died before it
+    /// had handed them over, and records half written.
+    package func sweep(wall: Double) {
+        let names = (try? jobs.names()) ?? []
+        let records = Set(names)
+        for name in names {
+            let isBody = name.hasSuffix(".body")
+            guard isBody || name.hasSuffix(".new"),
+                let status = try? jobs.status(of: name),
+                wall - Double(status.modifiedNanoseconds) / 1e9 > 86_400
+            else { continue }
+            if isBody, records.contains(Self.recordName(String(name.dropLast(5)))) { continue }
+            _ = try? jobs.remove(name)
+        }
+    }
+}
+
+extension JobRecord {
+    /// Takes over what the partial tells of a download that is not over.
+    mutating func refresh() {
+        guard job.kind == .download, !job.isFinal, let partial else { return }
+        job.progress.completed = partial.bytes
+        job.progress.total = partial.total ?? job.progress.total
+    }
+
+    /// What an unfinished download has left.
+    private var partial: PartialDownload? {
+        guard let path = job.path, let request else { return nil }
+        let identity = DownloadIdentity(url: request.url)
+        return partials(path).first { $0.identity == identity } ?? partials(path).first
+    }
+
+    private func partials(_ path: String) -> [PartialDownload] {
+        guard path.utf8.last == 0x2F else { return (try? PartialDownload.of(path)) ?? [] }
+        // Of those in a directory only the ones of this URL are this job's.
+        let identity = request.map { DownloadIdentity(url: $0.url) }
+        return ((try? PartialDownload.list(in: path)) ?? []).filter { $0.identity == identity }
+    }
+
+    /// Deletes what an unfinished download has left. Nobody may be at it.
+    func discardPartials() {
+        guard job.kind == .download, let path = job.path else { return }
+        if path.utf8.last == 0x2F {
+            for partial in partials(path) { _ = try? PartialDownload.discard(partial.partialPath) }
+        } else {
+            _ = try? PartialDownload.discard(path)
+        }
+    }
+}

@@ -1,0 +1,255 @@
+// Wherry: a policy of trust with its files read and its names checked, before anything is sent.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension TrustPolicy {
+    /// The policy as the transport takes it.
+    ///
+    /// - Throws: `bad_pin`, `bad_certificate`, `bad_value`, `bad_url`, or what keeps a file from
+    ///   being read.
+    package func resolved(base: HTTPURL?, proxy: String?) throws(WherryError) -> TransportTrust {
+        var trust = TransportTrust()
+        trust.caDirectory = caDirectory
+        trust.caCertificates = caCertificates
+        trust.crlFile = crlFile
+        trust.requiresStaple = requiresStaple
+        trust.requiresTLS13 = minimumTLS == .v1_3
+        trust.allowsInvalid = allowsInvalidCertificates
+        trust.checksName = checksName
+        trust.requiresPins = requiresPins
+        trust.onlyReportsPins = onlyReportsPins
+        trust.denied = AddressClasses(rawValue: deniedAddresses.rawValue)
+        trust.pins = try pinTable()
+        try checkFiles()
+        for (origin, certificate) in clientCertificates {
+            let place = try Self.place(of: origin, base)
+            trust.identities[place.text] = try certificate.identity()
+        }
+        try checkTogether(trust, proxy)
+        return trust
+    }
+
+    /// Whether nothing at all is checked: two switches of AFNetworking's say the same as one.
+    package var trustsAnybody: Bool {
+        isInsecure || (allowsInvalidCertificates && !checksName && pins.isEmpty && !requiresPins)
+    }
+
+    /// The pins by host, with every source read.
+    package func pinTable() throws(WherryError) -> PinTable {
+        var table = PinTable()
+        for (host, pins) in pins {
+            guard table.set(host, try pins.resolved(host, pinMode)) else {
+                throw WherryError(
+                    .badPin,
+                    "\"\(host)\" cannot be pinned: give \"example.org\", \"*.example.org\" or \"*\", in ASCII (\"xn--...\")"
+                )
+            }
+        }
+        return table
+    }
+
+    private func checkTogether(_ trust: TransportTrust, _ proxy: String?) throws(WherryError) {
+        func require(_ holds: Bool, _ reason: ErrorReason, _ text: String) throws(WherryError) {
+            if !holds { throw WherryError(reason, text) }
+        }
+        try require(
+            !isInsecure || (pins.isEmpty && !requiresPins), .badPin,
+            "A client that trusts anybody cannot have pins: allow invalid certificates instead, for which pins vouch"
+        )
+        try require(
+            !requiresPins || !pins.isEmpty, .badPin, "Every host must have pins, and there are none"
+        )
+        try require(
+            !allowsInvalidCertificates || !checksName || !pins.isEmpty, .badPin,
+            "Invalid certificates are allowed, and only pins could vouch for them: add some")
+        try require(
+            !onlyReportsPins || !allowsInvalidCertificates, .badPin,
+            "Pins that only report cannot vouch for invalid certificates")
+        try require(
+            pinMode == .keys || TrustedCertificates.areSupported || pins.isEmpty, .badPin,
+            "Certificates cannot be anchors here: libcurl does not use an OpenSSL that can be asked; pin keys"
+        )
+        try require(
+            pinMode == .keys || proxy?.asciiLowercased.hasPrefix("https://") != true, .badPin,
+            "Certificates as anchors do not go with a proxy over TLS; pin keys")
+        try require(
+            caCertificates == nil || caFile == nil, .badValue,
+            "Certificates to trust are given as a file and as bytes: give one of them")
+        try require(
+            deniedAddresses.isEmpty || proxy == nil || proxy == "", .badValue,
+            "A proxy connects in the place of the client, so that no address can be denied: leave one of them out"
+        )
+    }
+
+    private func checkFiles() throws(WherryError) {
+        if let caFile {
+            try Self.check(
+                caFile, "certificate to trust", "BEGIN CERTIFICATE", "BEGIN TRUSTED", "BEGIN X509")
+        }
+        if let crlFile { try Self.check(crlFile, "list of revoked certificates", "BEGIN X509 CRL") }
+        if let caCertificates,
+            Certificate.all(in: caCertificates) == nil
+                || !Self.holds(caCertificates, ["BEGIN CERTIFICATE"])
+        {
+            throw WherryError(
+                .badCertificate,
+                "The bytes of certificates to trust are not PEM, or one of them cannot be read")
+        }
+        guard let caDirectory else { return }
+        for folder in caDirectory.split(separator: ":") {
+            do throws(SystemError) { _ = try Directory.open(String(folder)) } catch {
+                throw WherryError(error)
+            }
+        }
+    }
+
+    private static func check(_ path: String, _ what: String, _ marks: String...)
+        throws(WherryError)
+    {
+        guard holds(try contents(path), marks) else {
+            throw WherryError(.badCertificate, "\(path) holds no \(what) in PEM")
+        }
+    }
+
+    static func holds(_ bytes: [UInt8], _ marks: [String]) -> Bool {
+        let text = String(decoding: bytes, as: UTF8.self)
+        return marks.contains { text.contains("-----\($0)") }
+    }
+
+    /// A file of certificates; 16 MiB at most.
+    static func contents(_ path: String) throws(WherryError) -> [UInt8] {
+        do throws(SystemError) {
+            let file = try File.open(path, [.read, .following])
+            return try file.read(16 << 20, at: 0)
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    /// The origin that a client certificate is for.
+    private static func place(of origin: String, _ base: HTTPURL?) throws(WherryError) -> Origin {
+        var url = base
+        if !origin.isEmpty {
+            do { url = try HTTPURL(origin) } catch { throw WherryError(.badURL, error.message) }
+        }
+        guard let url else {
+            throw WherryError(
+                .badURL, "A client certificate is for one origin: name it, or give a base URL")
+        }
+        guard url.origin.isSecure else {
+            throw WherryError(
+                .badURL,
+                "A client certificate is shown over https only, and \(url.origin.text) is not")
+        }
+        return url.origin
+    }
+}
+
+extension TrustPolicy.Pins {
+    fileprivate func resolved(_ host: String, _ mode: TrustPolicy.PinMode) throws(WherryError)
+        -> HostPins
+    {
+        var resolved = HostPins()
+        resolved.expires = expires
+        var found: [Certificate] = []
+        for pin in pins {
+            if let digest = Self.digest(pin) {
+                guard Base64.decode(digest)?.count == 32 else {
+                    throw WherryError(
+                        .badPin,
+                        "The pin \"\(pin)\" of \(host) is not \"sha256/\" and the base64 of 32 bytes"
+                    )
+                }
+                resolved.keys.append(digest)
+            } else {
+                found += try Self.certificates(pin, host)
+            }
+        }
+        for bytes in certificates {
+            guard let some = Certificate.all(in: bytes) else {
+                throw WherryError(
+                    .badPin,
+                    "Bytes given as a pin of \(host) are neither a certificate nor a public key, in PEM or DER"
+                )
+            }
+            found += some
+        }
+        for certificate in found {
+            if mode == .keys || certificate.der.isEmpty {
+                resolved.keys.append(certificate.keyDigest)
+            } else {
+                resolved.anchors += certificate.der
+            }
+        }
+        guard !resolved.keys.isEmpty || !resolved.anchors.isEmpty else {
+            throw WherryError(.badPin, "\(host) has no pins: give one, or leave the host out")
+        }
+        return resolved
+    }
+
+    /// The base64 behind "sha256/", or behind the "sha256//" that curl writes.
+    private static func digest(_ pin: String) -> String? {
+        guard pin.hasPrefix("sha256/") else { return nil }
+        let rest = pin.dropFirst(7)
+        // 32 bytes are 44 digits: a slash more than that is curl's.
+        return String(rest.utf8.count == 45 && rest.first == "/" ? rest.dropFirst() : rest)
+    }
+
+    private static func certificates(_ path: String, _ host: String) throws(WherryError)
+        -> [Certificate]
+    {
+        let isOtherDigest = ["sha1/", "sha384/", "sha512/", "md5/"].contains { path.hasPrefix($0) }
+        guard !isOtherDigest, path.utf8.contains(0x2F) || path.utf8.contains(0x2E) else {
+            throw WherryError(
+                .badPin, "The pin \"\(path)\" of \(host) is neither \"sha256/...\" nor a path")
+        }
+        var files = [path]
+        if let folder = try? Directory.open(path) {
+            do throws(SystemError) {
+                files = try folder.names().sorted().filter { name in
+                    [".pem", ".crt", ".cer", ".der"].contains { name.asciiLowercased.hasSuffix($0) }
+                }.map { folder.path(of: $0) }
+            } catch {
+                throw WherryError(error)
+            }
+        }
+        var found: [Certificate] = []
+        for file in files {
+            guard let some = Certificate.all(in: try TrustPolicy.contents(file)) else {
+                throw WherryError(
+                    .badPin,
+                    "\(file), a pin of \(host), holds neither certificates nor public keys that can be read"
+                )
+            }
+            found += some
+        }
+        return found
+    }
+}
+
+extension TrustPolicy.ClientCertificate {
+    fileprivate func identity() throws(WherryError) -> ClientIdentity {
+        let bytes = try TrustPolicy.contents(certificate)
+        let isPEM = TrustPolicy.holds(bytes, ["BEGIN CERTIFICATE", "BEGIN TRUSTED"])
+        guard isPEM || bytes.first == 0x30 else {
+            throw WherryError(
+                .badCertificate, "\(certificate) holds no certificate: neither PEM nor PKCS #12")
+        }
+        if let key {
+            guard TrustPolicy.holds(try TrustPolicy.contents(key), ["BEGIN "]) else {
+                throw WherryError(.badCertificate, "\(key) holds no key in PEM")
+            }
+        } else if isPEM {
+            let text = String(decoding: bytes, as: UTF8.self)
+            guard text.contains("PRIVATE KEY-----") else {
+                throw WherryError(
+                    .badCertificate, "\(certificate) holds no key, and no file of one is named")
+            }
+        }
+        return ClientIdentity(
+            certificate: certificate, isPKCS12: !isPEM, key: key ?? (isPEM ? certificate : nil),
+            password: password)
+    }
+}

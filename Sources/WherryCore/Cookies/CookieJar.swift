@@ -1,0 +1,288 @@
+// Wherry: the cookies of one client.
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import WherrySystem
+import WherryTransport
+
+/// The cookies that servers have given to one client (RFC 6265), in memory, and on request in a file.
+///
+/// Every hop of every request reads and writes it, redirects too, unless ``Request/usesCookies`` is
+/// `false`. Any thread may use it at any time. A cookie is scoped by domain, path and TLS, public
+/// suffixes by libpsl; hosts with a dot at their end have none.
+public final class CookieJar: Sendable {
+    private struct Kept {
+        var cookie: Cookie
+        /// When it was made, for the order in which cookies are sent.
+        var number: UInt64
+        var lastUse: UInt64
+    }
+    private struct State {
+        /// By domain.
+        var cookies: [String: [Kept]] = [:]
+        var count = 0
+        var number: UInt64 = 0
+    }
+    private let state = Lock(State())
+    /// Whether there are any, so that a client without cookies takes no lock.
+    private let hasAny = Atomic(false)
+    private let clock: any Clock
+
+    static let maxPerDomain = 50
+    static let maxCount = 3000
+    /// Fields of one answer that are looked at, and bytes of one field of ours.
+    private static let maxPerAnswer = 50
+    private static let maxFieldBytes = 8190
+
+    package init(clock: any Clock) { self.clock = clock }
+
+    private var now: Int64 { Int64(clock.wallSeconds()) }
+
+    /// Whether there are none.
+    public var isEmpty: Bool { !hasAny.load(ordering: .relaxed) }
+
+    // MARK: Requests
+
+    /// The `Cookie` field for a URL; `nil` for none.
+    package func field(for url: HTTPURL) -> String? {
+        guard hasAny.load(ordering: .relaxed), let host = Cookie.host(of: url) else { return nil }
+        let now = now
+        let found = state.withLock { state -> [Kept] in
+            var found: [Kept] = []
+            var name = Substring(host)
+            while true {
+                let domain = String(name)
+                if var kept = state.cookies[domain] {
+                    for index in kept.indices
+                    where kept[index].cookie.belongs(to: url, host: host)
+                        && (kept[index].cookie.expires ?? .max) > now
+                    {
+                        state.number += 1
+                        kept[index].lastUse = state.number
+                        found.append(kept[index])
+                    }
+                    state.cookies[domain] = kept
+                }
+                guard !Cookie.isAddress(host), let dot = name.utf8.firstIndex(of: 0x2E) else { break }
+                name = name[name.utf8.index(after: dot)...]
+            }
+            return found
+        }
+        guard !found.isEmpty else { return nil }
+        // Longer paths first, and of the same length the older one (section 5.4).
+        let sorted = found.sorted { a, b in
+            let (first, second) = (a.cookie.path.utf8.count, b.cookie.path.utf8.count)
+            return first == second ? a.number < b.number : first > second
+        }
+        var field = ""
+        for kept in sorted {
+            let cookie = kept.cookie
+            let pair = cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)"
+            guard field.utf8.count + pair.utf8.count + 2 <= Self.maxFieldBytes else { continue }
+            field += field.isEmpty ? pair : "; \(pair)"
+        }
+        return field.isEmpty ? nil : field
+    }
+
+    /// Takes in what an answer sets.
+    package func take(_ head: ResponseHead, from origin: @autoclosure () -> HTTPURL) {
+        let fields = head.values("set-cookie")
+        guard !fields.isEmpty else { return }
+        let (url, now) = (origin(), now)
+        for text in fields.prefix(Self.maxPerAnswer) {
+            guard let cookie = Cookie(setCookie: text, from: url, now: now) else { continue }
+            keep(cookie, isFromSecure: url.origin.isSecure, now: now)
+        }
+    }
+
+    @discardableResult
+    private func keep(_ cookie: Cookie, isFromSecure: Bool, now: Int64) -> Bool {
+        state.withLock { state in
+            var kept = state.cookies[cookie.domain] ?? []
+            // A plain connection does not touch what came over TLS.
+            if !isFromSecure,
+                kept.contains(where: { $0.cookie.isSecure && $0.cookie.name == cookie.name })
+            {
+                return false
+            }
+            let before = kept.count
+            var number = state.number + 1
+            if let index = kept.firstIndex(where: { $0.cookie.isSame(as: cookie) }) {
+                number = kept.remove(at: index).number
+            }
+            state.number += 1
+            if (cookie.expires ?? .max) > now {
+                kept.append(Kept(cookie: cookie, number: number, lastUse: state.number))
+                if kept.count > Self.maxPerDomain {
+                    kept.removeAll { ($0.cookie.expires ?? .max) <= now }
+                }
+                if kept.count > Self.maxPerDomain,
+                    let oldest = kept.indices.min(by: { kept[$0].lastUse < kept[$1].lastUse })
+                {
+                    kept.remove(at: oldest)
+                }
+            }
+            state.count += kept.count - before
+            state.cookies[cookie.domain] = kept.isEmpty ? nil : kept
+            if state.count > Self.maxCount { Self.evict(&state, now: now) }
+            hasAny.store(state.count > 0, ordering: .relaxed)
+            return true
+        }
+    }
+
+    /// Makes room: first what is over, then what was used longest ago.
+    private static func evict(_ state: inout State, now: Int64) {
+        remove(&state) { ($0.cookie.expires ?? .max) <= now }
+        guard state.count > maxCount else { return }
+        let uses = state.cookies.values.joined().map(\.lastUse).sorted()
+        // A tenth at once, or each further cookie would look at all of them.
+        let limit = uses[min(uses.count - 1, maxCount / 10)]
+        remove(&state) { $0.lastUse < limit }
+    }
+
+    private static func remove(_ state: inout State, where test: (Kept) -> Bool) {
+        for (domain, kept) in state.cookies {
+            let left = kept.filter { !test($0) }
+            state.count -= kept.count - left.count
+            state.cookies[domain] = left.isEmpty ? nil : left
+        }
+    }
+
+    // MARK: Programs
+
+    /// All cookies that are not over, by domain and in the order of their making.
+    public var all: [Cookie] {
+        let now = now
+        return state.withLock { state in
+            state.cookies.sorted { $0.key < $1.key }.flatMap { entry in
+                entry.value.sorted { $0.number < $1.number }.map(\.cookie)
+                    .filter { ($0.expires ?? .max) > now }
+            }
+        }
+    }
+
+    /// Adds a cookie as if the server of that URL had sent the field: `"a=1; Path=/; Max-Age=60"`.
+    ///
+    /// - Throws: `bad_url`; `bad_value` for a field that the rules refuse.
+    public func set(_ setCookie: String, for url: String) throws(WherryError) {
+        let parsed = try Self.parse(url)
+        guard let cookie = Cookie(setCookie: setCookie, from: parsed, now: now),
+            keep(cookie, isFromSecure: parsed.origin.isSecure, now: now)
+        else {
+            throw WherryError(
+                .badValue,
+                "\(parsed.origin.text) may not set this cookie: see RFC 6265, section 5.3")
+        }
+    }
+
+    /// Adds one with a name and a value for the host of a URL and all of its paths.
+    public func set(_ name: String, _ value: String, for url: String) throws(WherryError) {
+        let isToken = FieldRules.isToken(name.utf8)
+        guard isToken, !value.utf8.contains(where: { $0 == 0x3B || $0 < 0x20 || $0 == 0x7F }) else {
+            throw WherryError(
+                .badValue, "A cookie's name is a token, and no semicolon or control byte is in its value")
+        }
+        try set("\(name)=\(value); Path=/", for: url)
+    }
+
+    /// Removes all cookies, or those that would be sent to a URL.
+    public func clear(_ url: String? = nil) throws(WherryError) {
+        let parsed = try url.map { text throws(WherryError) in try Self.parse(text) }
+        state.withLock { state in
+            if let parsed, let host = Cookie.host(of: parsed) {
+                Self.remove(&state) { $0.cookie.belongs(to: parsed, host: host) }
+            } else if parsed == nil {
+                state.cookies = [:]
+                state.count = 0
+            }
+            hasAny.store(state.count > 0, ordering: .relaxed)
+        }
+    }
+
+    private static func parse(_ url: String) throws(WherryError) -> HTTPURL {
+        do { return try HTTPURL(url) } catch { throw WherryError(.badURL, error.message) }
+    }
+
+    // MARK: Files
+
+    /// Writes all cookies into a file that curl, wget and Python's `http.cookiejar` read (Netscape's
+    /// form), 0600, in the place of what was there only when all of it is written.
+    ///
+    /// - Parameter sessions: also those without an end. On by default.
+    /// - Throws: `bad_path` and what the system says against the file.
+    public func save(to path: String, sessions: Bool = true) throws(WherryError) {
+        var text = "# Netscape HTTP Cookie File\n# Written by Wherry. Whoever reads it is you.\n\n"
+        for cookie in all where sessions || cookie.expires != nil {
+            text += Self.line(cookie)
+        }
+        do {
+            let (parent, name) = Directory.split(try Directory.absolute(path))
+            let folder = try Directory.open(parent)
+            let temporary = ".\(name.prefix(100)).\(try SystemRandom.hex(byteCount: 4)).tmp"
+            try folder.write([Bytes(text)], to: name, temporary: temporary)
+        } catch {
+            throw WherryError(error)
+        }
+    }
+
+    private static func line(_ cookie: Cookie) -> String {
+        // A tab inside would begin the next column, and a first "#" a comment.
+        guard !"\(cookie.name)\(cookie.value)\(cookie.path)".utf8.contains(0x09) else { return "" }
+        return [
+            (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
+            cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path, cookie.isSecure ? "TRUE" : "FALSE",
+            String(cookie.expires ?? 0), cookie.name, cookie.value,
+        ].joined(separator: "\t") + "\n"
+    }
+
+    /// Adds the cookies of such a file; lines that make no sense are passed over.
+    ///
+    /// - Throws: what the system says against reading it; `too_large` beyond 16 MiB.
+    public func load(from path: String) throws(WherryError) {
+        let limit = 16 << 20
+        let bytes: [UInt8]
+        do {
+            let file = try File.open(path, [.read, .following])
+            guard try file.status().size <= limit else {
+                throw WherryError(.tooLarge, "The cookie file \(path) is larger than 16 MiB")
+            }
+            bytes = try file.read(Int(file.status().size), at: 0)
+        } catch let error as WherryError {
+            throw error
+        } catch let error as SystemError {
+            throw WherryError(error)
+        } catch {
+            throw WherryError(.internal, "\(error)")
+        }
+        let now = now
+        for line in bytes.split(separator: 0x0A) {
+            guard let cookie = Self.cookie(String(decoding: line, as: UTF8.self)) else { continue }
+            keep(cookie, isFromSecure: true, now: now)
+        }
+    }
+
+    private static func cookie(_ line: String) -> Cookie? {
+        var line = line.utf8.last == 0x0D ? String(line.dropLast()) : line
+        let isHTTPOnly = line.hasPrefix("#HttpOnly_")
+        if isHTTPOnly { line.removeFirst("#HttpOnly_".count) }
+        guard line.utf8.first != 0x23 else { return nil }
+        var columns = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+        // curl writes no last column for an empty value.
+        if columns.count == 6 { columns.append("") }
+        guard columns.count == 7, let expires = Int64(columns[4]), columns[2].utf8.first == 0x2F,
+            !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }),
+            !columns[5].utf8.contains(0x3D), !"\(columns[5])\(columns[6])".utf8.contains(0x3B),
+            columns[5].utf8.count + columns[6].utf8.count <= 4096
+        else { return nil }
+        var domain = columns[0].asciiLowercased
+        if domain.utf8.first == 0x2E { domain.removeFirst() }
+        let isHostOnly = columns[1] != "TRUE" || Cookie.isAddress(domain)
+        guard !domain.isEmpty, domain.utf8.last != 0x2E,
+            isHostOnly || !PublicSuffix.contains(domain)
+        else { return nil }
+        return Cookie(
+            name: columns[5], value: columns[6], domain: domain, path: columns[2],
+            isHostOnly: isHostOnly, isSecure: columns[3] == "TRUE", isHTTPOnly: isHTTPOnly,
+            expires: expires <= 0 ? nil : expires)
+    }
+}

@@ -1,0 +1,105 @@
+// Wherry: digests of bodies and parts, sent along for the server to check.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// Computes the fields that carry the digest of a content (U24): Content-MD5 (RFC 1864), and
+/// Content-Digest (RFC 9530) for SHA-256 and SHA-512.
+enum BodyDigest {
+    /// The algorithm behind the value of an option, which is that of `wherry_digest`.
+    static func algorithm(_ value: Int64) -> DigestAlgorithm? {
+        switch value {
+        case 1: .md5
+        case 3: .sha256
+        case 4: .sha512
+        default: nil
+        }
+    }
+
+    /// Refuses what cannot be: the head is sent first, and what is written later is not known then.
+    static func check(_ request: Request, _ options: OptionTable) throws(WherryError) {
+        guard options[.bodyDigest] != 0 || options[.partDigests] != 0, request.isWritten else {
+            return
+        }
+        throw WherryError(
+            .badOption,
+            "The digest of a body goes before it, and this one is written while it is sent: ask for no digest here"
+        )
+    }
+
+    /// The field with the digest of a body; `nil` where there is no body, or `isStopped` says so.
+    ///
+    /// Reads all of it: for a worker. Throws what reading a file failed with.
+    static func field(
+        _ algorithm: DigestAlgorithm, of body: ExchangeBody, isStopped: () -> Bool = { false }
+    ) throws(WherryError) -> Headers.Field? {
+        var digest = Digest(algorithm)
+        switch body {
+        case .none: return nil
+        case .bytes(let bytes): unsafe bytes.withUnsafeBytes { unsafe digest.update($0) }
+        case .source(let source):
+            guard let source = source as? SegmentedBody else { return nil }
+            do throws(SystemError) {
+                let isWhole = unsafe try source.forEachPiece { piece in
+                    unsafe digest.update(piece)
+                    return !isStopped()
+                }
+                guard isWhole else { return nil }
+            } catch {
+                throw WherryError(error)
+            }
+        }
+        let value = digest.finalize()
+        guard value.count == algorithm.byteCount else {
+            throw WherryError(.internal, "The digest of the body could not be computed")
+        }
+        let text = Base64.encode(value)
+        switch algorithm {
+        case .md5: return Headers.Field(name: "Content-MD5", value: text)
+        case .sha1: return Headers.Field(name: "Content-Digest", value: "sha=:\(text):")
+        case .sha256: return Headers.Field(name: "Content-Digest", value: "sha-256=:\(text):")
+        case .sha512: return Headers.Field(name: "Content-Digest", value: "sha-512=:\(text):")
+        }
+    }
+}
+
+extension RequestTransfer {
+    /// Whether digests are wanted that have not been computed.
+    var lacksDigests: Bool {
+        guard options[.bodyDigest] != 0 || options[.partDigests] != 0 else { return false }
+        return hops.withLock { !$0.isDigested }
+    }
+
+    /// Computes them on a worker, and sends the request then.
+    func computeDigests() {
+        client.workers.submit { [self] in
+            do throws(WherryError) {
+                let (request, method, made) = hops.withLock { state in
+                    (state.edited ?? self.request, state.method, state.body)
+                }
+                var body = made
+                // Pictures have theirs already.
+                if case .multipart = request.body, options[.partDigests] != 0, !request.hasImages,
+                    case .source = made.body
+                {
+                    body = try UploadEngine.body(
+                        of: request, method: method, settings: settings, options: options,
+                        workers: client.workers, computesDigests: true)
+                }
+                if let algorithm = BodyDigest.algorithm(options[.bodyDigest]) {
+                    body.digest = try BodyDigest.field(
+                        algorithm, of: body.body, isStopped: { isCancelled })
+                }
+                let ready = body
+                hops.withLock { state in
+                    state.body = ready
+                    state.isDigested = true
+                }
+                resume { send(wake: .now) }
+            } catch {
+                end(TransferOutcome(error: error))
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+// Wherry: saying who asks, before the server wants to know and after.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension RequestTransfer {
+    /// Whether a 401 may be more than an answer.
+    var mayAuthenticate: Bool {
+        request.credentials != nil || settings.hasCredentials || decisions.contains(.credentials)
+    }
+
+    /// The `Cookie` field for a URL; `nil` for none.
+    func cookies(for url: HTTPURL) -> String? {
+        options[.cookies] == 1 ? client.cookies.field(for: url) : nil
+    }
+
+    /// The field of the next hop; `nil` leaves it to the request's own. Called with the lock held.
+    func authorization(_ state: inout State) -> String? {
+        let request = state.edited ?? request
+        guard state.auth != nil || request.credentials != nil || settings.hasCredentials else {
+            return nil
+        }
+        let origin = state.url.origin
+        if state.auth?.origin != origin {
+            // What was asked of the caller for one origin is never said to another.
+            let credentials = settings.credentials(
+                of: request, at: origin, isHome: !state.isCrossOrigin)
+            state.auth = credentials.map { Authentication($0, at: origin) }
+        }
+        return state.auth?.field(method: state.method, url: state.url, memory: client.auth)
+    }
+
+    /// Decides about a 401 as its head comes; `nil` where it is an answer like any other.
+    func meet(refusal head: ResponseHead) -> BodyDisposition? {
+        guard mayAuthenticate else { return nil }
+        let step = hops.withLock { state in
+            let step = weigh(head, &state)
+            state.refusal = step
+            return step
+        }
+        switch step {
+        case .stand: return nil
+        case .again: return caching?.hasHTTP == true ? .skim : .discard
+        // It may yet become the answer.
+        case .ask: return .collect(limit: options[.maxBodyBytes])
+        }
+    }
+
+    private func weigh(_ head: ResponseHead, _ state: inout State) -> Authentication.Step {
+        let origin = state.url.origin
+        var auth = state.auth?.origin == origin ? state.auth : nil
+        if auth == nil { auth = Authentication(nil, at: origin) }
+        guard var auth else { return .stand }
+        let step = auth.step(
+            after: head, asks: decisions.contains(.credentials), memory: client.auth)
+        state.auth = auth
+        return step
+    }
+
+    /// Does what a 401 asks for. `false` where there is nothing to do, or it is none.
+    func authenticate(
+        _ head: ResponseHead, _ result: ExchangeResult, _ marks: Response.CacheMarks
+    ) -> Bool {
+        let step = hops.withLock { state -> Authentication.Step in
+            guard head.status == 401 else {
+                state.auth?.renew(by: head, memory: client.auth)
+                return .stand
+            }
+            // A stored answer was not met before.
+            let step = state.refusal ?? weigh(head, &state)
+            state.refusal = nil
+            return step
+        }
+        switch step {
+        case .stand: return false
+        case .again: sendAgain(head, result, marks)
+        case .ask(let challenge): ask(challenge, head, result, marks)
+        }
+        return true
+    }
+
+    private func ask(
+        _ challenge: AuthChallenge, _ head: ResponseHead, _ result: ExchangeResult,
+        _ marks: Response.CacheMarks
+    ) {
+        let before = hops.withLock { ($0.auth?.questions ?? 1) - 1 }
+        let question = Decision.Kind.credentials(
+            response(head, result.body, result, marks), realm: challenge.realm,
+            challenge.scheme == "digest" ? .digest : .basic, before: before)
+        put(question) { [self] answer in
+            switch answer {
+            case .refuse(let message): refuse(message)
+            case .credentials(let credentials):
+                resume { self.use(credentials, head, result, marks) }
+            case .standard, .adapted, .follow, .store, .again, .token:
+                resume { self.judge(head, result, marks) }
+            }
+        }
+    }
+
+    private func use(
+        _ credentials: Credentials, _ head: ResponseHead, _ result: ExchangeResult,
+        _ marks: Response.CacheMarks
+    ) {
+        do {
+            try credentials.check()
+        } catch {
+            return end(TransferOutcome(error: error))
+        }
+        let isAnswer = hops.withLock { state in
+            state.auth?.use(credentials, for: head, memory: client.auth) ?? false
+        }
+        // Those that may not answer this challenge change nothing.
+        guard isAnswer else { return judge(head, result, marks) }
+        sendAgain(head, result, marks)
+    }
+
+    /// Sends the same request once more, its body from the first byte on (U13).
+    private func sendAgain(
+        _ head: ResponseHead, _ result: ExchangeResult, _ marks: Response.CacheMarks
+    ) {
+        let canReplay = hops.withLock { state -> Bool in
+            state.wire.sent += result.metrics.sent
+            state.wire.received += result.metrics.received
+            state.delivered = 0
+            guard case .source(let source) = state.body.body else { return true }
+            return state.body.isReplayable && source.rewind()
+        }
+        guard canReplay else {
+            let response = response(head, Bytes(), result, marks)
+            let error = WherryError(
+                .bodySpent,
+                "The server wants to know who asks, and the body of the request came from a stream that cannot be sent again"
+            )
+            return end(
+                TransferOutcome(
+                    response: response,
+                    error: error.with {
+                        $0.httpStatus = head.status
+                        $0.response = response
+                    }))
+        }
+        if decisions.contains(.adapt) { ask() } else { send(wake: .now) }
+    }
+}

@@ -1,0 +1,310 @@
+// Wherry: a request as a command for curl.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension Client {
+    /// The command line of curl that sends the same request, for a shell (L9).
+    ///
+    /// Header fields, parameters and members whose names are secret show `***`, and a body that is
+    /// neither form nor JSON does not show at all, unless `revealingSecrets`. Pictures stand for
+    /// the files or bytes they come from, before any compression; a streamed body is read from
+    /// standard input. Nothing is sent, and no file is opened.
+    ///
+    /// - Throws: what sending the request would throw at once.
+    public func curlCommand(
+        of request: Request, revealingSecrets: Bool = false
+    ) throws(WherryError) -> String {
+        try CurlCommand(
+            request, settings: settings, workers: workers, revealing: revealingSecrets
+        ).text
+    }
+}
+
+extension Transfer {
+    /// The command line of curl that sends the same request, by the settings it was started with:
+    /// see ``Client/curlCommand(of:revealingSecrets:)``.
+    public final func curlCommand(revealingSecrets: Bool = false) throws(WherryError) -> String {
+        try CurlCommand(
+            request, settings: settings, workers: client.workers, revealing: revealingSecrets
+        ).text
+    }
+}
+
+/// Puts the words of the command together.
+struct CurlCommand {
+    private(set) var text = ""
+    private var words: [String] = []
+    /// What makes the body, where it cannot stand in a word.
+    private var producer = ""
+    /// `nil` shows everything.
+    private let secrets: Secrets?
+
+    init(
+        _ request: Request, settings: ClientSettings, workers: WorkerPool, revealing: Bool
+    ) throws(WherryError) {
+        secrets = revealing ? nil : settings.secrets
+        let options = settings.options.overridden(by: request.overrides)
+        let method = request.effectiveMethod
+        try RequestPlanner.check(method: method, body: request.body)
+        try request.checkFields()
+        let url = try RequestPlanner.url(
+            of: request, method: method, settings: settings, options: options)
+        let body = try Self.body(of: request, method, settings, options, workers)
+        addConnection(settings, options)
+        if method == "HEAD" {
+            words.append("--head")
+        } else if method != "GET" || body.hasContent {
+            add("--request", method)
+        }
+        if let credentials = settings.credentials(of: request, at: url.origin, isHome: true) {
+            addCredentials(credentials)
+        }
+        add("--url", shown(url.text))
+        try addFields(of: request, method, url, body, settings, options)
+        try addBody(of: request, method, body, settings, options)
+        text = producer + "curl " + words.joined(separator: " \\\n  ")
+    }
+
+    // MARK: Words
+
+    private mutating func add(_ option: String, _ value: String) {
+        words.append(option + " " + Self.quoted(value))
+    }
+
+    /// A word as a shell takes it, whatever is in it.
+    static func quoted(_ word: String) -> String {
+        let isPlain = !word.isEmpty && word.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x2B...0x3A, 0x40...0x5A, 0x5F, 0x61...0x7A: true
+            default: false
+            }
+        }
+        guard !isPlain else { return word }
+        var quoted = "'"
+        for scalar in word.unicodeScalars {
+            if scalar == "'" {
+                quoted += "'\\''"
+            } else {
+                quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "'"
+    }
+
+    private func shown(_ text: String) -> String { secrets?.text(text) ?? text }
+
+    private func shown(_ name: String, _ value: String) -> String {
+        secrets?.field(name, value) ?? value
+    }
+
+    /// A proxy's URL, whose user information may stand there without a scheme.
+    private func shownProxy(_ proxy: String) -> String {
+        guard secrets != nil, !proxy.contains("://"), let at = proxy.lastIndex(of: "@") else {
+            return shown(proxy)
+        }
+        return Secrets.mask + proxy[at...]
+    }
+
+    // MARK: Connection
+
+    private mutating func addConnection(_ settings: ClientSettings, _ options: OptionTable) {
+        words.append("--globoff")
+        if options[.maxRedirects] > 0 {
+            words.append("--location --max-redirs \(options[.maxRedirects])")
+        }
+        if options[.keepAuthAcrossHosts] == 1 { words.append("--location-trusted") }
+        switch options[.httpVersion] {
+        case 11: words.append("--http1.1")
+        case 20: words.append("--http2")
+        default: break
+        }
+        if options[.insecure] == 1 { words.append("--insecure") }
+        if let file = settings.text(.caFile) { add("--cacert", file) }
+        if let proxy = settings.text(.proxy), !proxy.isEmpty {
+            add("--proxy", shownProxy(proxy))
+        } else if settings.text(.proxy) != nil || options[.ignoreProxyEnvironment] == 1 {
+            add("--noproxy", "*")
+        }
+    }
+
+    private mutating func addCredentials(_ credentials: Credentials) {
+        switch credentials.scheme {
+        case .any: words.append("--anyauth")
+        case .basic: words.append("--basic")
+        case .digest: words.append("--digest")
+        }
+        let password = secrets == nil ? credentials.password : Secrets.mask
+        add("--user", "\(credentials.user):\(password)")
+    }
+
+    // MARK: Fields
+
+    private mutating func addFields(
+        of request: Request, _ method: String, _ url: HTTPURL, _ body: Content,
+        _ settings: ClientSettings, _ options: OptionTable
+    ) throws(WherryError) {
+        let list = try RequestPlanner.fields(
+            of: request, contentType: body.type, hasBody: body.hasContent, settings: settings)
+        let exchange = RequestPlanner.exchange(
+            method: method, url: url, headers: list, body: .none, settings: settings,
+            options: options, deadline: .never)
+        var fields = list.fields
+        func has(_ name: String) -> Bool { fields.contains { Headers.areEqual($0.name, name) } }
+        for own in exchange.ownFields where !has(own.name) {
+            fields.append((own.name, own.value))
+        }
+        // curl says so itself, and with the boundary.
+        if case .parts = body {
+            fields.removeAll { Headers.areEqual($0.name, "Content-Type") && $0.value == nil }
+        }
+        for field in fields {
+            switch field.value {
+            case nil: add("--header", field.name + ":")
+            case "": add("--header", field.name + ";")
+            case let value?: add("--header", "\(field.name): \(shown(field.name, value))")
+            }
+        }
+        if options[.compressed] > 0 { words.append("--compressed") }
+    }
+
+    // MARK: Body
+
+    /// The body as curl gets it.
+    private enum Content {
+        case none
+        case bytes(Bytes, type: String?)
+        case file(String, type: String?)
+        case stream(type: String?)
+        case parts([Request.Part])
+
+        var hasContent: Bool { if case .none = self { false } else { true } }
+        var type: String? {
+            switch self {
+            case .none, .parts: nil
+            case .bytes(_, let type), .file(_, let type), .stream(let type): type
+            }
+        }
+    }
+
+    private static func body(
+        of request: Request, _ method: String, _ settings: ClientSettings, _ options: OptionTable,
+        _ workers: WorkerPool
+    ) throws(WherryError) -> Content {
+        switch request.body {
+        case .multipart(let parts): return .parts(parts)
+        case .file(let path, let type):
+            return .file(path, type: type ?? "application/octet-stream")
+        case .stream(_, let type): return .stream(type: type)
+        case .none, .form, .json, .bytes:
+            let prepared = try RequestPlanner.body(
+                of: request, method: method, settings: settings, options: options,
+                workers: workers)
+            guard case .bytes(let bytes) = prepared.body else { return .none }
+            return .bytes(bytes, type: prepared.contentType)
+        }
+    }
+
+    private mutating func addBody(
+        of request: Request, _ method: String, _ body: Content, _ settings: ClientSettings,
+        _ options: OptionTable
+    ) throws(WherryError) {
+        switch body {
+        case .none:
+            // Such a method announces that nothing follows.
+            if ["POST", "PUT", "PATCH"].contains(method) { add("--data-raw", "") }
+        case .bytes(let bytes, let type): addBytes(redacted(bytes, type))
+        case .file(let path, _): add("--data-binary", "@" + path)
+        case .stream: add("--data-binary", "@-")
+        case .parts(let parts):
+            if !RequestPlanner.takesQuery(method) {
+                for field in try UploadEngine.fields(of: request, settings, options) {
+                    addField(field.name, field.value ?? "")
+                }
+            }
+            for part in parts { addPart(part) }
+        }
+    }
+
+    /// The body without what is secret in it.
+    private func redacted(_ bytes: Bytes, _ type: String?) -> Bytes {
+        guard let secrets, !bytes.isEmpty else { return bytes }
+        let media = type.flatMap { MediaType($0) }
+        if media?.isJSON == true, let value = try? JSON.parse(body: bytes) {
+            return Bytes(secrets.json(value).description)
+        }
+        if media?.essence == "application/x-www-form-urlencoded" {
+            return Bytes(secrets.text(bytes.text))
+        }
+        return Bytes(Secrets.mask)
+    }
+
+    private mutating func addBytes(_ bytes: Bytes) {
+        // A word cannot hold a NUL, nor more than 128 KiB.
+        if bytes.count < 100_000, !bytes.contains(0),
+            let text = String(validating: bytes, as: UTF8.self)
+        {
+            return add("--data-raw", text)
+        }
+        var escapes = ""
+        escapes.reserveCapacity(bytes.count * 5)
+        for byte in bytes {
+            let octal = String(byte, radix: 8)
+            escapes += "\\0" + String(repeating: "0", count: 3 - octal.count) + octal
+        }
+        producer = "printf '%b' '\(escapes)' | "
+        add("--data-binary", "@-")
+    }
+
+    private mutating func addField(_ name: String, _ value: String) {
+        add("--form-string", "\(name)=\(shown(name, value))")
+    }
+
+    private mutating func addPart(_ part: Request.Part) {
+        switch part.content {
+        case .file(let path): addFile(part, path)
+        case .image(let source, _):
+            if case .file(let path) = source {
+                addFile(part, path)
+            } else {
+                addFile(part, "picture")
+            }
+        case .stream: addFile(part, "-")
+        case .bytes(let bytes):
+            let text = String(validating: bytes, as: UTF8.self)
+            if part.fileName == nil, part.contentType == nil, let text {
+                return addField(part.name, text)
+            }
+            let isShown = secrets == nil && text != nil && !bytes.contains(0)
+            var word = "\(part.name)=\(Self.formQuoted(isShown ? text ?? "" : Secrets.mask))"
+            addTo(&word, part)
+            add("--form", word)
+        }
+    }
+
+    private mutating func addFile(_ part: Request.Part, _ path: String) {
+        var word = "\(part.name)=@\(Self.formQuoted(path))"
+        addTo(&word, part)
+        add("--form", word)
+    }
+
+    private func addTo(_ word: inout String, _ part: Request.Part) {
+        if let name = part.fileName { word += ";filename=\(Self.formQuoted(name))" }
+        if let type = part.contentType { word += ";type=\(type)" }
+        for field in part.headers.fields {
+            let value = shown(field.name, field.value ?? "")
+            word += ";headers=\(Self.formQuoted("\(field.name): \(value)"))"
+        }
+    }
+
+    /// A value inside of the word of --form.
+    private static func formQuoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { quoted += "\\" }
+            quoted.unicodeScalars.append(scalar)
+        }
+        return quoted + "\""
+    }
+}

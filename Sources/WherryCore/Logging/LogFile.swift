@@ -1,0 +1,137 @@
+// Wherry: records in a file.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// Appends records to a file, 0600, on a worker: who writes a record does not wait for the disk.
+///
+/// Before a record that would make it larger than it may be, the file gets the name PATH.1, in the
+/// place of an older one, and a new one is begun.
+package final class LogFile: LogSink, @unchecked Sendable {
+    // `out` is touched by one job at a time.
+
+    private struct State {
+        var waiting: [LogRecord] = []
+        /// Records that found no room, or that the disk did not take.
+        var lost: Int64 = 0
+        /// A job writes, or will.
+        var isWriting = false
+    }
+
+    /// The open file and its length.
+    private struct Out {
+        var file: File
+        var length: Int64
+    }
+
+    /// So many wait for the disk at most.
+    private static let mostWaiting = 10_000
+    /// 10 MiB.
+    package static let defaultMaxBytes: Int64 = 10 << 20
+
+    package let level: LogLevel
+    private let isJSON: Bool
+    private let maxBytes: Int64
+    private let directory: Directory
+    private let name: String
+    private let workers: WorkerPool
+    private let state = Monitor(State())
+    private var out: Out?
+
+    /// Opens the file, or makes it; what is in it stays.
+    ///
+    /// - Parameter maxBytes: the largest it gets, a single record apart; 0 is no limit.
+    package init(
+        _ path: String, _ level: LogLevel, isJSON: Bool = false,
+        maxBytes: Int64 = defaultMaxBytes, workers: WorkerPool
+    ) throws(SystemError) {
+        self.level = level
+        self.isJSON = isJSON
+        self.maxBytes = maxBytes
+        self.workers = workers
+        let (parent, name) = Directory.split(path)
+        self.name = name
+        // Held open, so that the file stays where it is if the program changes its directory.
+        directory = try Directory.open(Directory.absolute(parent))
+        out = try Self.open(name, in: directory)
+    }
+
+    private static func open(_ name: String, in directory: Directory) throws(SystemError) -> Out {
+        let file = try File.open(name, [.write, .create, .append], in: directory)
+        return Out(file: file, length: try file.status().size)
+    }
+
+    package func write(_ record: LogRecord) -> Bool {
+        let mustStart = state.withLock { state -> Bool in
+            guard state.waiting.count < Self.mostWaiting else {
+                state.lost += 1
+                return false
+            }
+            state.waiting.append(record)
+            guard !state.isWriting else { return false }
+            state.isWriting = true
+            return true
+        }
+        if mustStart { workers.submit { [self] in work() } }
+        return true
+    }
+
+    package func flush() {
+        _ = state.wait(timeout: nil) { $0.isWriting ? nil : true }
+    }
+
+    private func work() {
+        while true {
+            let (records, lost) = state.update { state -> ([LogRecord], Int64) in
+                let taken = (state.waiting, state.lost)
+                state.waiting = []
+                state.lost = 0
+                state.isWriting = !taken.0.isEmpty
+                if !state.isWriting { state.lost = taken.1 }
+                return taken
+            }
+            guard let first = records.first else { return }
+            var failed: Int64 = 0
+            if lost > 0 { failed = append(.lost(lost, at: first.time)) ? 0 : lost }
+            for record in records where !append(record) { failed += 1 }
+            if failed > 0 { state.withLock { $0.lost += failed } }
+        }
+    }
+
+    /// Writes one record in one call. `false` where it could not be: the log says so once it can be
+    /// written again.
+    private func append(_ record: LogRecord) -> Bool {
+        let bytes = Array((isJSON ? LogText.json(record) : LogText.dated(record)).utf8)
+        do throws(SystemError) {
+            var out = if let open = out { open } else { try Self.open(name, in: directory) }
+            if maxBytes > 0, out.length > 0, out.length + Int64(bytes.count) > maxBytes {
+                self.out = nil
+                try directory.rename(name, to: name + ".1", replacing: true)
+                out = try Self.open(name, in: directory)
+            }
+            self.out = out
+            // It goes to the end, whatever the offset.
+            try out.file.write(bytes, at: out.length)
+            self.out?.length += Int64(bytes.count)
+            return true
+        } catch {
+            // Whatever it was: looked up by its name the next time.
+            out = nil
+            return false
+        }
+    }
+}
+
+extension LogRecord {
+    /// That records are missing.
+    package static func lost(_ count: Int64, at time: Double) -> LogRecord {
+        var record = LogRecord(
+            .warning, .lost, at: time,
+            [
+                .everybody(
+                    "\(count) records of the log are missing: it was not read or written fast enough")
+            ])
+        record.count = count
+        return record.told(at: .debug)
+    }
+}

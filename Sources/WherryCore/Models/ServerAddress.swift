@@ -1,0 +1,64 @@
+// Wherry: a server and a path, joined to one URL.
+// SPDX-License-Identifier: Apache-2.0
+
+/// How an endpoint's server and path become one absolute URL (O1).
+public enum ServerAddress {
+    /// Joins a server as people write it with the path of one interface.
+    ///
+    /// `example.org`, `example.org/`, `http://example.org`, `http://example.org/` and
+    /// `//example.org` are one server; `https://example.org` stays https. Without a scheme it is
+    /// http. A port and a path may follow the name. Slashes at the end are cut, and the path gets
+    /// one in front; an empty path adds nothing.
+    ///
+    /// - Throws: `bad_url` for an empty server, another scheme, and a server with a query or a
+    ///   fragment; what else is wrong with the name is found at the send.
+    public static func join(_ server: String, _ path: String) throws(WherryError) -> String {
+        var address = server[...]
+        let scheme: String
+        if let rest = dropping("https://", from: address) {
+            (scheme, address) = ("https://", rest)
+        } else if let rest = dropping("http://", from: address) {
+            (scheme, address) = ("http://", rest)
+        } else if let rest = dropping("//", from: address) {
+            (scheme, address) = ("http://", rest)
+        } else {
+            scheme = "http://"
+        }
+        while address.utf8.last == UInt8(ascii: "/") { address.removeLast() }
+        let bytes = address.utf8
+        guard let first = bytes.first, first != UInt8(ascii: "/"), first != UInt8(ascii: ":") else {
+            throw WherryError(.badURL, "The server \(quoted(server)) has no name of a host")
+        }
+        // What is left of another scheme, or of "http:" with one slash.
+        if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
+            let next = bytes.index(after: colon)
+            guard next == bytes.endIndex || bytes[next] != UInt8(ascii: "/") else {
+                throw WherryError(
+                    .badURL,
+                    "The server \(quoted(server)) is not written as a name, or with http:// or https:// in front"
+                )
+            }
+        }
+        guard !bytes.contains(where: { "?#".utf8.contains($0) }) else {
+            throw WherryError(
+                .badURL,
+                "The server \(quoted(server)) has a query or a fragment, which a path cannot follow"
+            )
+        }
+        let slash = path.isEmpty || path.utf8.first == UInt8(ascii: "/") ? "" : "/"
+        return "\(scheme)\(address)\(slash)\(path)"
+    }
+
+    /// What follows a prefix, whose letters are compared whatever their case.
+    private static func dropping(_ prefix: String, from text: Substring) -> Substring? {
+        let bytes = text.utf8
+        guard bytes.count >= prefix.utf8.count,
+            zip(bytes, prefix.utf8).allSatisfy({ ($0 | 0x20) == ($1 | 0x20) })
+        else { return nil }
+        return text[bytes.index(bytes.startIndex, offsetBy: prefix.utf8.count)...]
+    }
+
+    private static func quoted(_ server: String) -> String {
+        FieldRules.quoted(RedirectRules.redacted(server).utf8)
+    }
+}

@@ -1,0 +1,336 @@
+// Wherry: which page comes next, and what the list is.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What happens to a list of pages, in the order of happening (O12).
+public enum PageEvent: Sendable {
+    /// A page is about to be asked for.
+    case willLoad(page: Int64)
+    /// The first page has come anew, and the list is made of it alone.
+    case refreshed(page: Int64)
+    /// A page has come, or was kept, and is part of the list.
+    case loaded(page: Int64)
+    /// A page has not come; the list and its place stay.
+    case failed(page: Int64, WherryError)
+    /// What was begun has ended, either way: the last event of every load.
+    case finished
+    /// The page before the first was asked for, which is a refresh.
+    case firstPage
+    /// The page after the last was asked for; nothing is loaded.
+    case lastPage
+}
+
+/// What an item is known by, when items that come again are left out.
+package struct ItemKey: Hashable, Sendable {
+    private let value: any Hashable & Sendable
+
+    package init(_ value: any Hashable & Sendable) { self.value = value }
+
+    package static func == (a: ItemKey, b: ItemKey) -> Bool {
+        AnyHashable(a.value) == AnyHashable(b.value)
+    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(AnyHashable(value)) }
+}
+
+/// The life of a list that comes in pages. Pure: verbs answer with what is to be done.
+///
+/// At most one page is on its way: idle -> loading -> idle. The list moves on success only.
+package struct PageMachine<Item: Sendable>: Sendable {
+    /// One item of a page.
+    package struct Entry: Sendable {
+        package var item: Item
+        package var key: ItemKey?
+
+        package init(_ item: Item, key: ItemKey? = nil) {
+            self.item = item
+            self.key = key
+        }
+    }
+
+    /// What is to be done now.
+    package enum Step: Sendable {
+        /// Ask for this page, then call `succeed` or `fail` with it.
+        case load(PageLoad)
+        /// Nothing: the page was kept and is in the list.
+        case done
+        /// Nothing: there is no page after this one.
+        case end
+    }
+
+    private struct Page: Sendable {
+        var entries: [Entry]
+        var signals: PageSignals
+        /// Counts arrivals, to tell which of two equal items is newer.
+        var arrival: UInt64
+    }
+
+    private let paging: Paging
+    /// Neighbours in the list, by number: `first`, `first + 1` and so on.
+    private var pages: [Page] = []
+    private var first: Int64 = 0
+    private var loading: PageLoad?
+    private var serial: UInt64 = 0
+    private var kept: PageCache<Page>
+    /// How the pages of a chain are asked for, as far as they are known.
+    private var places: [Int64: PageLoad.Place] = [:]
+    private var next = NextPage.number
+
+    /// Where an item stands that has a key, and with which page it came.
+    private struct Known: Sendable {
+        /// In the list, those that were handed over included.
+        var place: Int
+        var arrival: UInt64
+    }
+    private var known: [ItemKey: Known] = [:]
+    /// How many items were handed over.
+    private var taken = 0
+
+    /// The page that was loaded last; `nil` before the first.
+    package private(set) var page: Int64?
+    /// The items of all pages in the list, each once.
+    package private(set) var items: [Item] = []
+
+    package init(_ paging: Paging) {
+        self.paging = paging
+        kept = PageCache(limit: paging.keptPages)
+    }
+
+    package var isLoading: Bool { loading != nil }
+    /// Whether a page comes after the one that was loaded last, as far as its answer says. True
+    /// before the first.
+    package var hasNext: Bool { page == nil || next != .end }
+    /// Whether a page comes before it.
+    package var hasPrevious: Bool { page.map { $0 > paging.firstPage } ?? false }
+    /// The pages in the list.
+    package var loadedPages: ClosedRange<Int64>? {
+        pages.isEmpty ? nil : first...(first + Int64(pages.count - 1))
+    }
+
+    // MARK: Verbs
+
+    /// Starts over with the first page, past all caches; the list is replaced when it has come.
+    package mutating func refresh(
+        _ tell: (PageEvent) -> Void
+    ) throws(WherryError) -> Step {
+        try beIdle()
+        return .load(begin(paging.firstPage, isRefresh: true, tell))
+    }
+
+    /// The page after the one that was loaded last; the first one at the beginning.
+    package mutating func loadNext(_ tell: (PageEvent) -> Void) throws(WherryError) -> Step {
+        try beIdle()
+        guard let page else { return try show(paging.firstPage, tell) }
+        switch next {
+        case .refused(let why): throw WherryError(.redirectRefused, why)
+        case .number, .token, .url:
+            return try show(page + 1, tell)
+        case .end: break
+        }
+        tell(.lastPage)
+        return .end
+    }
+
+    /// The page before the one that was loaded last; on the first one a refresh.
+    package mutating func loadPrevious(_ tell: (PageEvent) -> Void) throws(WherryError) -> Step {
+        try beIdle()
+        guard let page, page > paging.firstPage else {
+            tell(.firstPage)
+            return try refresh(tell)
+        }
+        return try show(page - 1, tell)
+    }
+
+    /// Any page. One that is not in the list and no neighbour of it makes a new list.
+    ///
+    /// - Throws: `bad_value` for one before the first, and in a chain for one that no loaded page
+    ///   leads to.
+    package mutating func load(
+        _ page: Int64, _ tell: (PageEvent) -> Void
+    ) throws(WherryError) -> Step {
+        try beIdle()
+        guard page >= paging.firstPage else {
+            throw WherryError(
+                .badValue, "Page \(page) comes before the first one, \(paging.firstPage)")
+        }
+        guard page <= Paging.mostPages else {
+            throw WherryError(.badValue, "There is no page \(page): 2^53 is the last number")
+        }
+        return try show(page, tell)
+    }
+
+    private func beIdle() throws(WherryError) {
+        if let loading {
+            throw WherryError(.busy, "Page \(loading.page) is on its way: one is loaded at a time")
+        }
+    }
+
+    private mutating func show(
+        _ page: Int64, _ tell: (PageEvent) -> Void
+    ) throws(WherryError) -> Step {
+        if paging.isChained && page != paging.firstPage && places[page] == nil {
+            throw WherryError(
+                .badValue, "Page \(page) cannot be asked for before the one that leads to it")
+        }
+        if let found = kept.take(page) {
+            tell(.willLoad(page: page))
+            put(found, at: page)
+            tell(.loaded(page: page))
+            tell(.finished)
+            return .done
+        }
+        return .load(begin(page, isRefresh: false, tell))
+    }
+
+    private mutating func begin(
+        _ page: Int64, isRefresh: Bool, _ tell: (PageEvent) -> Void
+    ) -> PageLoad {
+        serial += 1
+        let place =
+            page == paging.firstPage && paging.isChained ? .start : places[page] ?? .number
+        let load = PageLoad(serial: serial, page: page, place: place, isRefresh: isRefresh)
+        loading = load
+        tell(.willLoad(page: page))
+        return load
+    }
+
+    // MARK: Ends
+
+    /// A page has come. A late one, of a load that was given up, changes nothing.
+    package mutating func succeed(
+        _ load: PageLoad, _ entries: [Entry], _ signals: PageSignals, _ tell: (PageEvent) -> Void
+    ) {
+        guard load == loading else { return }
+        loading = nil
+        serial += 1
+        if load.isRefresh {
+            kept.removeAll()
+            places = [:]
+            pages = []
+        }
+        let page = Page(entries: entries, signals: signals, arrival: serial)
+        kept.put(page, at: load.page)
+        put(page, at: load.page)
+        tell(load.isRefresh ? .refreshed(page: load.page) : .loaded(page: load.page))
+        tell(.finished)
+    }
+
+    /// A page has not come: the list stays as it is.
+    package mutating func fail(
+        _ load: PageLoad, _ error: WherryError, _ tell: (PageEvent) -> Void
+    ) {
+        guard load == loading else { return }
+        loading = nil
+        tell(.failed(page: load.page, error))
+        tell(.finished)
+    }
+
+    // MARK: The list
+
+    private mutating func put(_ new: Page, at number: Int64) {
+        let last = first + Int64(pages.count)
+        if !pages.isEmpty && number == last {
+            pages.append(new)
+            collect(new)
+        } else if !pages.isEmpty && number >= first && number < last {
+            pages[Int(number - first)] = new
+            collectAll()
+        } else if !pages.isEmpty && number == first - 1 {
+            pages.insert(new, at: 0)
+            first = number
+            collectAll()
+        } else {
+            (pages, first) = ([new], number)
+            collectAll()
+        }
+        page = number
+        next = following(new, number)
+        if paging.isChained {
+            switch next {
+            case .token(let token): places[number + 1] = .token(token)
+            case .url(let url): places[number + 1] = .url(url)
+            default: places[number + 1] = nil
+            }
+        }
+    }
+
+    /// What comes after a page (O10, O18).
+    private func following(_ page: Page, _ number: Int64) -> NextPage {
+        let signals = page.signals
+        if number >= Paging.mostPages { return .end }
+        switch paging.end {
+        case .shortPage:
+            if signals.count == 0 { return .end }
+            if let size = paging.size { return signals.count < size ? .end : .number }
+            let before = number - first - 1
+            guard before >= 0, before < pages.count else { return .number }
+            return signals.count < pages[Int(before)].signals.count ? .end : .number
+        case .lastPage:
+            return number < signals.mark?.integer() ?? .min ? .number : .end
+        case .hasNext:
+            return signals.mark?.bool() == true ? .number : .end
+        case .total:
+            guard signals.count > 0, let total = signals.mark?.number() else { return .end }
+            guard let received = received(through: number) else { return .number }
+            return Double(received) < total ? .number : .end
+        case .cursor:
+            guard let token = signals.mark, let text = token.text(), !text.isEmpty else {
+                return .end
+            }
+            // A server that gives the same token again would never end.
+            if case .token(let sent) = places[number], sent == token { return .end }
+            return .token(token)
+        case .link:
+            guard let target = signals.mark?.text() else { return .end }
+            return Paging.next(link: target, on: signals.url)
+        }
+    }
+
+    /// How many items there are up to the end of a page; `nil` if that cannot be known.
+    private func received(through number: Int64) -> Int64? {
+        if let size = paging.size {
+            let (sum, isTooMuch) = (number - paging.firstPage + 1)
+                .multipliedReportingOverflow(by: size)
+            return isTooMuch ? .max : sum
+        }
+        guard first == paging.firstPage else { return nil }
+        return pages.prefix(Int(number - first) + 1).reduce(0) { $0 + Int64($1.signals.count) }
+    }
+
+    /// Makes the list of the pages anew.
+    private mutating func collectAll() {
+        items = []
+        known = [:]
+        taken = 0
+        items.reserveCapacity(pages.reduce(0) { $0 + $1.entries.count })
+        for page in pages { collect(page) }
+    }
+
+    /// Adds a page to the list (O14).
+    private mutating func collect(_ page: Page) {
+        for entry in page.entries {
+            guard let key = entry.key else {
+                items.append(entry.item)
+                continue
+            }
+            guard let found = known[key] else {
+                known[key] = Known(place: taken + items.count, arrival: page.arrival)
+                items.append(entry.item)
+                continue
+            }
+            if paging.newestWins && page.arrival >= found.arrival && found.place >= taken {
+                items[found.place - taken] = entry.item
+                known[key]?.arrival = page.arrival
+            }
+        }
+    }
+
+    /// Hands the items over that have come since the last time, and keeps no more of them than
+    /// their keys: for who reads the pages one after the other, and loads with `loadNext` alone.
+    package mutating func takeItems() -> [Item] {
+        defer {
+            taken += items.count
+            items = []
+            for index in pages.indices { pages[index].entries = [] }
+        }
+        return items
+    }
+}

@@ -1,0 +1,183 @@
+// Wherry: a list of pages whose events go to an observer.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// A list that comes in pages, for faces without async: its transfers are told to an observer, such
+/// as a queue, and what has come is in the list before their end is told.
+package final class Pager: Sendable {
+    /// What is to be loaded.
+    package enum Verb: Sendable {
+        case refresh, next, previous
+        case page(Int64)
+    }
+
+    private struct State {
+        var paging: Paging
+        var machine: PageMachine<JSON>?
+        var transfer: Transfer?
+    }
+
+    private let client: Client
+    private let pattern: Request
+    private let observer: any TransferObserver
+    private let userData: UInt
+    private let state: Lock<State>
+
+    package init(
+        _ client: Client, _ pattern: Request, _ paging: Paging, observer: any TransferObserver,
+        userData: UInt
+    ) {
+        self.client = client
+        self.pattern = pattern
+        self.observer = observer
+        self.userData = userData
+        state = Lock(State(paging: paging))
+    }
+
+    /// Changes how pages are asked for. Throws `wrong_state` once one was.
+    package func configure(
+        _ change: (inout Paging) throws(WherryError) -> Void
+    ) throws(WherryError) {
+        try state.withLock { state throws(WherryError) in
+            guard state.machine == nil else {
+                throw WherryError(
+                    .wrongState, "How pages are asked for is settled before the first is loaded")
+            }
+            try change(&state.paging)
+        }
+    }
+
+    /// Looks at the list.
+    package func look<Result>(
+        _ body: (PageMachine<JSON>?) -> Result
+    ) -> Result {
+        state.withLock { body($0.machine) }
+    }
+
+    /// Starts to load a page. `nil` if nothing has to be sent: the page was kept, and is in the list.
+    ///
+    /// - Throws: `last_page` if none comes after this one, `busy` while one is on its way.
+    package func start(
+        _ verb: Verb, willBegin: (Transfer) -> Void = { _ in }
+    ) throws(WherryError) -> Transfer? {
+        let (step, paging) = try state.withLock { state throws(WherryError) in
+            (try Self.step(verb, &state), state.paging)
+        }
+        switch step {
+        case .done: return nil
+        case .end: throw WherryError(.lastPage, "There is no page after this one")
+        case .load(let load):
+            do throws(WherryError) {
+                let request = try paging.request(load, of: pattern)
+                return try client.send(
+                    request, observer: PagerObserver(self, load), userData: userData
+                ) { transfer in
+                    state.withLock { $0.transfer = transfer }
+                    willBegin(transfer)
+                }
+            } catch {
+                state.withLock { $0.machine?.fail(load, error) { _ in } }
+                throw error
+            }
+        }
+    }
+
+    private static func step(
+        _ verb: Verb, _ state: inout State
+    ) throws(WherryError) -> PageMachine<JSON>.Step {
+        if state.machine == nil {
+            try state.paging.check()
+            state.machine = PageMachine(state.paging)
+        }
+        // Who has no callbacks hears of the ends of transfers.
+        let tell: (PageEvent) -> Void = { _ in }
+        switch verb {
+        case .refresh: return try state.machine?.refresh(tell) ?? .end
+        case .next: return try state.machine?.loadNext(tell) ?? .end
+        case .previous: return try state.machine?.loadPrevious(tell) ?? .end
+        case .page(let page): return try state.machine?.load(page, tell) ?? .end
+        }
+    }
+
+    /// Cancels the page that is on its way. `false` if none is.
+    @discardableResult
+    package func cancel() -> Bool {
+        let transfer = state.withLock { $0.transfer }
+        transfer?.cancel()
+        return transfer != nil
+    }
+
+    fileprivate var wake: Wake { observer.wake }
+
+    fileprivate func willStart(_ transfer: Transfer) throws(WherryError) {
+        try observer.willStart(transfer)
+    }
+
+    fileprivate func transfer(_ transfer: Transfer, did event: TransferEvent, _ load: PageLoad) {
+        guard case .done(let outcome) = event else {
+            return observer.transfer(transfer, did: event)
+        }
+        guard outcome.error == nil, let response = outcome.response else {
+            return end(transfer, load, outcome, nil)
+        }
+        // Reading JSON may take a while, and this may be the network thread.
+        client.workers.submit { [self] in
+            do throws(WherryError) {
+                end(transfer, load, outcome, try entries(of: response))
+            } catch {
+                end(transfer, load, TransferOutcome(response: response, error: error), nil)
+            }
+        }
+    }
+
+    private typealias Contents = (entries: [PageMachine<JSON>.Entry], signals: PageSignals)
+
+    private func entries(of response: Response) throws(WherryError) -> Contents {
+        let paging = state.withLock { $0.paging }
+        let (elements, signals) = try paging.read(response)
+        return (elements.map { PageMachine.Entry($0, key: paging.key(of: $0)) }, signals)
+    }
+
+    private func end(
+        _ transfer: Transfer, _ load: PageLoad, _ outcome: TransferOutcome, _ contents: Contents?
+    ) {
+        state.withLock { state in
+            state.transfer = nil
+            if let contents {
+                state.machine?.succeed(load, contents.entries, contents.signals) { _ in }
+            } else {
+                let error =
+                    outcome.error ?? WherryError(.internal, "A page ended without an answer")
+                state.machine?.fail(load, error) { _ in }
+            }
+        }
+        observer.transfer(transfer, did: .done(outcome))
+    }
+}
+
+extension Paging {
+    /// What an element is known by; `nil` where it has nothing at the key's path.
+    package func key(of element: JSON) -> ItemKey? {
+        guard let key, let value = element.value(at: key), !value.isNull else { return nil }
+        return ItemKey(value)
+    }
+}
+
+/// Hears of the transfer of one page.
+private final class PagerObserver: TransferObserver {
+    private let pager: Pager
+    private let load: PageLoad
+
+    init(_ pager: Pager, _ load: PageLoad) {
+        self.pager = pager
+        self.load = load
+    }
+
+    var wake: Wake { pager.wake }
+    func willStart(_ transfer: Transfer) throws(WherryError) { try pager.willStart(transfer) }
+    func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        pager.transfer(transfer, did: event, load)
+    }
+}

@@ -1,0 +1,157 @@
+// Wherry: starting a program that outlives us.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+import Glibc
+
+/// A program in a session of its own, which nothing that ends us ends.
+package enum DetachedProgram {
+    /// Starts a program: in a session of its own, in "/", every signal at its default, standard
+    /// input, output and error on /dev/null, and no descriptor of ours but the one given.
+    ///
+    /// The program is our child until its end; one that starts another and leaves is waited for by
+    /// ``start(_:_:environment:ready:waits:)``.
+    ///
+    /// - Parameters:
+    ///   - path: of the executable; the search path is never looked at.
+    ///   - arguments: without the name of the program.
+    ///   - environment: the whole of it, as "NAME=value".
+    ///   - ready: becomes its descriptor 3.
+    ///   - waits: returns when the program has left.
+    package static func start(
+        _ path: String, _ arguments: [String], environment: [String], ready: File?, waits: Bool
+    ) throws(SystemError) {
+        let all = [path] + arguments
+        guard File.isWhole(path), !(all + environment).contains(where: { $0.utf8.contains(0) })
+        else { throw SystemError(EINVAL, "start", path: path) }
+        var process: Int32 = 0
+        let failure = withPointers(all) { arguments in
+            withPointers(environment) { environment in
+                clinux_spawn_detached(
+                    path, arguments, environment, ready?.descriptor ?? -1, &process)
+            }
+        }
+        guard failure == 0 else { throw SystemError(failure, "start", path: path) }
+        if waits { clinux_wait_child(process) }
+    }
+
+    private static func withPointers<Result>(
+        _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        var pointers = texts.map { strdup($0) }
+        pointers.append(nil)
+        defer { for pointer in pointers { free(pointer) } }
+        return pointers.withUnsafeBufferPointer { buffer in
+            // Never empty: it has the end's mark.
+            body(buffer.baseAddress!)
+        }
+    }
+
+    /// A pipe whose ends are handed to nobody by themselves.
+    package static func pipe() throws(SystemError) -> (read: File, write: File) {
+        var read: Int32 = -1
+        var write: Int32 = -1
+        let failure = clinux_pipe(&read, &write)
+        guard failure == 0 else { throw SystemError(failure, "make a pipe") }
+        return (
+            File(adopting: read, path: "a pipe"), File(adopting: write, path: "a pipe")
+        )
+    }
+
+    /// Reads a line from a pipe, or what came before nobody could write to it any more; `nil` if that
+    /// took too long or it broke.
+    ///
+    /// - Parameters:
+    ///   - limit: more than so many bytes are not read.
+    ///   - nanoseconds: of real time.
+    package static func readLine(_ pipe: File, limit: Int, nanoseconds: Int64) -> [UInt8]? {
+        let end = SystemClock.shared.now().advanced(by: nanoseconds)
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 4096)
+        while bytes.count < limit {
+            var items = [Poll.Item(pipe.descriptor)]
+            let left = end.since(SystemClock.shared.now())
+            guard left > 0 else { return nil }
+            Poll.wait(&items, nanoseconds: left)
+            guard items[0].canRead else { continue }
+            let count = read(pipe.descriptor, &piece, piece.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            bytes += piece[..<count]
+            if bytes.last == UInt8(ascii: "\n") { break }
+        }
+        return bytes
+    }
+
+    /// Writes to a pipe whose reader is there to read.
+    ///
+    /// - Returns: false if it is not.
+    @discardableResult
+    package static func write(_ bytes: [UInt8], to pipe: File) -> Bool {
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(
+                    pipe.descriptor, $0.baseAddress.map { $0 + offset }, bytes.count - offset)
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return true
+    }
+
+    /// The file this code was loaded from: the shared library, or the program that contains it.
+    package static func ownFile() throws(SystemError) -> String {
+        var buffer = [CChar](repeating: 0, count: 4097)
+        let failure = clinux_own_file(&buffer, UInt64(buffer.count))
+        guard failure == 0 else { throw SystemError(failure, "find the library's own file") }
+        return buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+
+    /// Whether a path is a file that may be executed.
+    package static func isExecutable(_ path: String) -> Bool {
+        guard File.isWhole(path) else { return false }
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            && access(path, X_OK) == 0
+    }
+
+    /// Sets the process's umask.
+    package static func setUmask(_ mask: UInt32) { _ = umask(mode_t(mask & 0o777)) }
+
+    /// Makes standard error an open file, so that last words go there.
+    package static func redirectStandardError(to file: File) throws(SystemError) {
+        let failure = clinux_redirect_error(file.descriptor)
+        guard failure == 0 else { throw SystemError(failure, "redirect standard error") }
+    }
+
+    /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those it starts; the file is readable
+    /// when one of them came.
+    package static func endSignals() throws(SystemError) -> File {
+        let descriptor = clinux_end_signals()
+        guard descriptor >= 0 else { throw .last("watch for signals") }
+        return File(adopting: descriptor, path: "signals")
+    }
+
+    /// Whether a descriptor is open.
+    package static func isOpen(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_GETFD) >= 0 }
+
+    /// The id of this process.
+    package static var processID: Int32 { getpid() }
+}
+
+extension Environment {
+    /// The whole environment as "NAME=value".
+    package static var all: [String] {
+        var texts: [String] = []
+        // Nobody but a program's first thread calls this, before there is another.
+        var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = environ
+        while let text = entry.pointee {
+            texts.append(String(cString: text))
+            entry += 1
+        }
+        return texts
+    }
+}

@@ -1,0 +1,211 @@
+// Wherry: what libcurl is told of trust, and what its refusals mean.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+import Glibc
+
+extension CurlEasy {
+    /// What holds for every host of the pool.
+    func setUpTrust() {
+        let configuration = loop.configuration
+        let trust = configuration.trust
+        ccurl_set_long(
+            handle, CURLOPT_SSLVERSION,
+            trust.requiresTLS13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
+        setVerification(
+            peer: !configuration.insecure, name: !configuration.insecure && trust.checksName)
+        // Debian's libcurl has a file and a directory of roots; with both it reads all 140
+        // certificates anew for each connection (20 ms). One of them alone is 2 ms or less.
+        if let bytes = loop.caCertificates {
+            ccurl_set_lent_blob(handle, CURLOPT_CAINFO_BLOB, bytes.baseAddress, bytes.count)
+            ccurl_set_text(handle, CURLOPT_CAINFO, nil)
+            ccurl_set_text(handle, CURLOPT_CAPATH, trust.caDirectory)
+        } else if configuration.caFile != nil || trust.caDirectory != nil {
+            ccurl_set_text(handle, CURLOPT_CAINFO, configuration.caFile)
+            ccurl_set_text(handle, CURLOPT_CAPATH, trust.caDirectory)
+        } else if loop.systemRoots {
+            ccurl_set_text(handle, CURLOPT_CAINFO, nil)
+            ccurl_set_text(handle, CURLOPT_CAPATH, "/etc/ssl/certs")
+        }
+        if let file = trust.crlFile { ccurl_set_text(handle, CURLOPT_CRLFILE, file) }
+        if trust.requiresStaple { ccurl_set_long(handle, CURLOPT_SSL_VERIFYSTATUS, 1) }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        // Once for each connection over TLS.
+        ccurl_set_ssl_context(
+            handle,
+            { _, secure, context in
+                guard let context, let secure else { return CURLE_OK }
+                return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                    $0.watchHandshake(secure)
+                }
+            }, context)
+        if !trust.denied.isEmpty { watchSockets() }
+    }
+
+    private func setVerification(peer: Bool, name: Bool) {
+        ccurl_set_long(handle, CURLOPT_SSL_VERIFYPEER, peer ? 1 : 0)
+        ccurl_set_long(handle, CURLOPT_SSL_VERIFYHOST, name ? 2 : 0)
+    }
+
+    private func watchHandshake(_ context: UnsafeMutableRawPointer) -> CURLcode {
+        guard let exchange else { return CURLE_OK }
+        let host = loop.host(exchange.request.url.origin)
+        if host.watch(context) { return CURLE_OK }
+        // What only the watch can check must not go unchecked.
+        return host.pins?.anchors.isEmpty == false ? CURLE_SSL_ENGINE_INITFAILED : CURLE_OK
+    }
+
+    /// What one host is held to; or why it is not spoken to at all.
+    func prepareTrust(_ origin: Origin) -> TransportError? {
+        let trust = loop.configuration.trust
+        guard trust.isByHost else { return nil }
+        let host = loop.host(origin)
+        if let error = refusal(of: host) { return error }
+        guard origin.isSecure else { return nil }
+        let pinsCount = host.pinsCount
+        if let heldTo, heldTo.host === host, heldTo.pinsCount == pinsCount { return nil }
+        heldTo = (host, pinsCount)
+        let keys = pinsCount ? host.pins?.keys ?? [] : []
+        let isVouched = pinsCount && trust.allowsInvalid
+        let hasAnchors = host.pins?.anchors.isEmpty == false
+        setVerification(
+            peer: !loop.configuration.insecure && (!isVouched || hasAnchors),
+            name: !loop.configuration.insecure && trust.checksName)
+        let codes = [
+            ccurl_set_text(
+                handle, CURLOPT_PINNEDPUBLICKEY,
+                keys.isEmpty ? nil : keys.map { "sha256//\($0)" }.joined(separator: ";")),
+            ccurl_set_text(handle, CURLOPT_SSLCERT, host.identity?.certificate),
+            ccurl_set_text(
+                handle, CURLOPT_SSLCERTTYPE, host.identity?.isPKCS12 == true ? "P12" : "PEM"),
+            ccurl_set_text(handle, CURLOPT_SSLKEY, host.identity?.key),
+            // Without one, OpenSSL would ask for it on the terminal.
+            ccurl_set_text(handle, CURLOPT_KEYPASSWD, host.identity.map { $0.password ?? "" }),
+        ]
+        guard let code = codes.first(where: { $0 != CURLE_OK }) else { return nil }
+        heldTo = nil
+        return TransportError(
+            .tls, "libcurl cannot check what \(origin.text) is held to: \(Self.text(code))",
+            curlCode: Int32(code.rawValue))
+    }
+
+    /// Hosts without pins where all must have some, and pinned ones without TLS.
+    private func refusal(of host: TrustedHost) -> TransportError? {
+        let trust = loop.configuration.trust
+        let text: String
+        if host.pins == nil {
+            guard trust.requiresPins else { return nil }
+            text = "\(host.origin.text) has no pins, and every host must have some"
+        } else {
+            guard !host.origin.isSecure, !host.isExpired else { return nil }
+            text = "\(host.origin.text) is pinned, and without https no key is proven"
+        }
+        guard trust.onlyReportsPins else { return TransportError(.pin, text) }
+        host.report(text)
+        return nil
+    }
+
+    // MARK: Refusals
+
+    /// What a failure of TLS means; `nil` for any other.
+    func trustError(_ code: CURLcode, _ detail: String) -> TransportError? {
+        guard let origin = exchange?.request.url.origin else { return nil }
+        let number = Int32(code.rawValue)
+        if code == CURLE_COULDNT_CONNECT, let kinds = exchange?.state.deniedAddress,
+            exchange?.state.openedAddresses == 0
+        {
+            return TransportError(
+                .addressDenied,
+                "\(origin.text) has a \(kinds) address, which is not to be connected to",
+                curlCode: number)
+        }
+        guard origin.isSecure else { return nil }
+        let host = loop.hosts[origin.text]
+        switch code {
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            return TransportError(
+                .pin, "Could not trust \(host?.mismatch ?? origin.text)", curlCode: number)
+        case CURLE_SSL_INVALIDCERTSTATUS:
+            let isRevoked = detail.contains("revo")
+            return TransportError(
+                isRevoked ? .revoked : .untrusted,
+                "Could not trust \(origin.text): \(detail)\(Self.about(host?.peer, isLeaf: true))",
+                curlCode: number)
+        case CURLE_PEER_FAILED_VERIFICATION:
+            let peer = host?.peer
+            let isChain = peer.map { $0.error != 0 && detail.contains($0.text) } ?? false
+            if isChain, peer?.isUnpinned == true, let host {
+                return TransportError(.pin, "Could not trust \(host.mismatch)", curlCode: number)
+            }
+            let kind = isChain ? Self.kind(of: peer?.error ?? 0) : Self.kind(of: detail)
+            return TransportError(
+                kind,
+                "Could not trust \(origin.text): \(detail)\(Self.about(peer, isLeaf: !isChain))",
+                curlCode: number)
+        case CURLE_SSL_CERTPROBLEM:
+            // libcurl's words have the paths in them, which belong in no log (SEC-C10).
+            return TransportError(
+                .tls,
+                "The client's certificate for \(origin.text) cannot be used: its key, or the password, does not fit it",
+                curlCode: number)
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
+            return negotiationError(origin, detail, number)
+        default: return nil
+        }
+    }
+
+    /// The alert with which the server refused, or ours at what it offered.
+    private func negotiationError(
+        _ origin: Origin, _ detail: String, _ number: Int32
+    ) -> TransportError? {
+        func says(_ words: String...) -> Bool { words.contains { detail.contains($0) } }
+        if says(
+            "unsupported protocol", "alert protocol version", "no protocols available",
+            "no ciphers available", "alert insufficient security", "alert handshake failure")
+        {
+            return TransportError(
+                .tlsProtocol,
+                "No version of TLS and no cipher that is allowed was agreed with \(origin.text): \(detail)",
+                curlCode: number)
+        }
+        if says(
+            "alert certificate required", "alert bad certificate", "alert unknown ca",
+            "alert certificate unknown", "alert certificate expired", "alert certificate revoked",
+            "alert unsupported certificate", "alert access denied")
+        {
+            return TransportError(
+                .clientCertificate,
+                "\(origin.text) \(loop.hosts[origin.text]?.identity == nil ? "wants a certificate of the client" : "does not accept the client's certificate"): \(detail)",
+                curlCode: number)
+        }
+        return nil
+    }
+
+    private static func about(_ peer: TrustedHost.Peer?, isLeaf: Bool) -> String {
+        guard let peer else { return "" }
+        let subject = isLeaf ? peer.leafSubject : peer.subject
+        let issuer = isLeaf && peer.error != 0 ? "" : ", issued by \"\(peer.issuer)\""
+        return " (the certificate of \"\(subject)\"\(issuer))"
+    }
+
+    /// OpenSSL's numbers: X509_V_ERR_*.
+    private static func kind(of error: Int32) -> TransportError.Kind {
+        switch error {
+        case 9, 10: .expired
+        case 23: .revoked
+        case 62, 63, 64: .wrongName
+        default: .untrusted
+        }
+    }
+
+    /// OpenSSL's words for what is wrong with a certificate.
+    private static func kind(of detail: String) -> TransportError.Kind {
+        // First the one whose words have the host's name in them.
+        if detail.contains("does not match") || detail.contains("no alternative certificate") {
+            return .wrongName
+        }
+        if detail.contains("expired") || detail.contains("not yet valid") { return .expired }
+        if detail.contains("revoked") { return .revoked }
+        return .untrusted
+    }
+}

@@ -1,0 +1,136 @@
+// Wherry: one origin over TLS, what it is held to and what was found of it.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+import WherrySystem
+
+/// What a loop knows of the trust in one origin; touched by its driver only.
+final class TrustedHost {
+    /// What OpenSSL found in the last full handshake.
+    struct Peer {
+        /// X509_V_ERR_*; 0 where the chain is good.
+        var error: Int32
+        /// OpenSSL's words for it.
+        var text: String
+        /// Of the certificate to blame, the server's own where none is.
+        var subject: String
+        var issuer: String
+        var leafSubject: String
+        /// The chain leads to none of the certificates it is held to.
+        var isUnpinned: Bool
+        /// Base64 of the SHA-256 of the key; `nil` where there are no pins, or it cannot be read.
+        var key: String?
+    }
+
+    let origin: Origin
+    let pins: HostPins?
+    let identity: ClientIdentity?
+    var peer: Peer?
+    /// It was told of already that pins would refuse the host.
+    var isReported = false
+    private unowned(unsafe) let loop: CurlLoop
+    private let watch = UnsafeMutablePointer<clinux_peer_watch>.allocate(capacity: 1)
+    private let anchors: UnsafeMutableBufferPointer<UInt8>?
+
+    init(_ origin: Origin, loop: CurlLoop) {
+        let trust = loop.configuration.trust
+        self.origin = origin
+        self.loop = loop
+        let pins = trust.pins.pins(of: origin.host)
+        self.pins = pins
+        identity = trust.identities[origin.text]
+        anchors = pins.flatMap { pins in
+            guard !pins.anchors.isEmpty else { return nil }
+            let memory = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: pins.anchors.count)
+            _ = memory.initialize(from: pins.anchors)
+            return memory
+        }
+        watch.initialize(to: clinux_peer_watch())
+    }
+
+    deinit {
+        watch.deallocate()
+        anchors?.deallocate()
+    }
+
+    /// Whether its pins have an end that has passed.
+    var isExpired: Bool {
+        pins?.expires.map { loop.clock.wallSeconds() >= Double($0) } ?? false
+    }
+
+    /// Whether its pins decide.
+    var pinsCount: Bool {
+        pins != nil && !loop.configuration.trust.onlyReportsPins && !isExpired
+    }
+
+    /// Looks at what OpenSSL finds in the handshakes of a new connection. `false` where that cannot be.
+    func watch(_ context: UnsafeMutableRawPointer) -> Bool {
+        let trust = loop.configuration.trust
+        watch.pointee.told = { context, peer in
+            guard let context, let peer else { return }
+            Unmanaged<TrustedHost>.fromOpaque(context).takeUnretainedValue().hear(peer)
+        }
+        watch.pointee.context = Unmanaged.passUnretained(self).toOpaque()
+        let counts = anchors != nil && !isExpired
+        watch.pointee.anchors = counts ? anchors.flatMap { UnsafePointer($0.baseAddress) } : nil
+        watch.pointee.anchor_bytes = counts ? UInt64(anchors?.count ?? 0) : 0
+        watch.pointee.only_anchors = counts && trust.allowsInvalid && !trust.onlyReportsPins ? 1 : 0
+        watch.pointee.only_reports = trust.onlyReportsPins ? 1 : 0
+        return clinux_peer_watch_start(context, watch) == 1
+    }
+
+    private func hear(_ found: UnsafePointer<clinux_peer>) {
+        func text<Characters>(_ keyPath: KeyPath<clinux_peer, Characters>) -> String {
+            withUnsafeBytes(of: found.pointee[keyPath: keyPath]) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+        }
+        var peer = Peer(
+            error: found.pointee.error,
+            text: found.pointee.text.map { String(cString: $0) } ?? "",
+            subject: text(\.subject), issuer: text(\.issuer), leafSubject: text(\.leaf_subject),
+            isUnpinned: found.pointee.is_unpinned != 0)
+        if pins != nil, let leaf = found.pointee.leaf {
+            let bytes = UnsafeBufferPointer(start: leaf, count: Int(found.pointee.leaf_bytes))
+            peer.key = Certificate(der: Array(bytes))?.keyDigest
+        }
+        self.peer = peer
+        guard let pins, loop.configuration.trust.onlyReportsPins, !isExpired else { return }
+        let hasKey = pins.keys.isEmpty || peer.key.map { pins.keys.contains($0) } ?? false
+        if peer.isUnpinned || !hasKey { report(mismatch) }
+    }
+
+    /// Tells once that pins would have refused the host.
+    func report(_ text: String) {
+        guard !isReported else { return }
+        isReported = true
+        loop.report("\(text); pins only report, so it goes on")
+    }
+
+    /// What a server that pins refuse has in place of what it should.
+    var mismatch: String {
+        let of = peer.map { " of \"\($0.leafSubject)\"" } ?? ""
+        guard peer?.isUnpinned != true else {
+            return
+                "\(origin.text): the chain\(of) leads to none of the certificates that the host is held to"
+        }
+        let key = peer?.key.map { ", sha256/\($0)," } ?? ""
+        return
+            "\(origin.text): the key\(of)\(key) is none of the \(pins?.keys.count ?? 0) that the host is held to"
+    }
+}
+
+extension CurlLoop {
+    /// What is known of an origin.
+    func host(_ origin: Origin) -> TrustedHost {
+        if let host = hosts[origin.text] { return host }
+        let host = TrustedHost(origin, loop: self)
+        hosts[origin.text] = host
+        return host
+    }
+}
+
+/// Whether certificates can be looked at while libcurl shakes hands.
+package enum TrustedCertificates {
+    package static var areSupported: Bool { clinux_peer_is_available() == 1 }
+}

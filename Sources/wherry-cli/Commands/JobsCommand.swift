@@ -1,0 +1,306 @@
+// Wherry: looking at jobs in the background, and steering them.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Wherry
+import WherrySystem
+
+struct JobsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "jobs",
+        abstract: "Look at jobs in the background, and pause, resume, cancel and follow them.",
+        discussion: """
+            EXAMPLES
+              wherry jobs list
+              wherry jobs follow 3f2a91
+              wherry jobs cancel --all
+              wherry jobs clean
+
+            A job is named by its id, by the beginning of it, or by the file it is to become. Those \
+            that are over stay in the list, until jobs clean or another program takes note of them.
+            """,
+        subcommands: [
+            JobsListCommand.self, JobsShowCommand.self, JobsPauseCommand.self,
+            JobsResumeCommand.self, JobsCancelCommand.self, JobsFollowCommand.self,
+            JobsCleanCommand.self,
+        ])
+}
+
+/// A command that asks a session.
+protocol SessionCommand: NetworkCommand {
+    var session: SessionOptions { get }
+    func perform(_ session: BackgroundSession, _ console: Console) async throws
+}
+
+extension SessionCommand {
+    mutating func perform(_ console: Console) async throws {
+        try await perform(session.open(), console)
+    }
+}
+
+/// Which jobs are meant.
+struct JobChoice: ParsableArguments, Sendable {
+    @Argument(help: "The ids of jobs, the beginnings of such, or their files.")
+    var job: [String] = []
+
+    @Flag(help: "Every job of the session.")
+    var all = false
+
+    mutating func validate() throws {
+        guard job.isEmpty == all else {
+            throw ValidationError("Name jobs, or take --all.")
+        }
+    }
+
+    /// The jobs that are there; those that were named in that order.
+    func find(in session: BackgroundSession) async throws -> [BackgroundJob] {
+        let jobs = try await session.jobs()
+        return all ? jobs : try job.map { try Self.find($0, in: jobs) }
+    }
+
+    /// - Throws: `not_found` for a name of none or of several.
+    static func find(_ name: String, in jobs: [BackgroundJob]) throws(WherryError) -> BackgroundJob
+    {
+        let path = (try? Directory.absolute(name)) ?? name
+        let found = jobs.filter { $0.id.hasPrefix(name) || $0.path == path }
+        guard let first = found.first, found.count == 1 else {
+            throw WherryError(
+                .notFound,
+                found.isEmpty
+                    ? "The session has no job \(name)"
+                    : "\(name) is the beginning of \(found.count) ids")
+        }
+        return first
+    }
+}
+
+struct JobsListCommand: SessionCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Print the jobs of the session, a line each, oldest first.",
+        discussion: "EXAMPLES\n  wherry jobs list --session photos")
+    @OptionGroup(title: "SESSION") var session: SessionOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    func perform(_ session: BackgroundSession, _ console: Console) async throws {
+        let jobs = try await session.jobs()
+        for job in jobs {
+            if console.isJSON {
+                try console.print(JobReport.object(job))
+            } else {
+                try console.print(JobReport.line(job))
+            }
+        }
+        if jobs.isEmpty { console.note("There are no jobs.") }
+    }
+}
+
+struct JobsShowCommand: SessionCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print what is known of a job.",
+        discussion: "EXAMPLES\n  wherry jobs show 3f2a91 --json-output")
+    @Argument(help: "The id of the job, the beginning of it, or its file.")
+    var job: String
+    @OptionGroup(title: "SESSION") var session: SessionOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    func perform(_ session: BackgroundSession, _ console: Console) async throws {
+        let found = try JobChoice.find(job, in: try await session.jobs())
+        if console.isJSON { return try console.print(JobReport.object(found)) }
+        for line in JobReport.lines(found) { try console.print(line) }
+    }
+}
+
+/// A verb over some jobs.
+protocol JobsVerbCommand: SessionCommand {
+    var choice: JobChoice { get }
+    func apply(to job: BackgroundJob, of session: BackgroundSession) async throws(WherryError)
+}
+
+extension JobsVerbCommand {
+    func perform(_ session: BackgroundSession, _ console: Console) async throws {
+        var status: Int32 = 0
+        for job in try await choice.find(in: session) {
+            if let error = await failure({ () async throws(WherryError) in
+                try await apply(to: job, of: session)
+            }) {
+                let told = console.complain(error, about: JobReport.name(job), url: job.url)
+                if status == 0 { status = told }
+                continue
+            }
+            guard console.isJSON else { continue }
+            if let now = try await session.job(job.id) {
+                try console.print(JobReport.object(now))
+            }
+        }
+        if status != 0 { throw ToldFailure(status: status) }
+    }
+}
+
+/// Why something did not go well; `nil` if it did.
+private func failure(
+    _ body: () async throws(WherryError) -> Void
+) async -> WherryError? {
+    do throws(WherryError) {
+        try await body()
+        return nil
+    } catch {
+        return error
+    }
+}
+
+struct JobsPauseCommand: JobsVerbCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause", abstract: "Stop jobs until they are resumed; what has come is kept.",
+        discussion: "EXAMPLES\n  wherry jobs pause --all")
+    @OptionGroup var choice: JobChoice
+    @OptionGroup(title: "SESSION") var session: SessionOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    func apply(to job: BackgroundJob, of session: BackgroundSession) async throws(WherryError) {
+        try await session.pause(job.id)
+    }
+}
+
+struct JobsResumeCommand: JobsVerbCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Let paused and interrupted jobs go on.",
+        discussion: "EXAMPLES\n  wherry jobs resume 3f2a91")
+    @OptionGroup var choice: JobChoice
+    @OptionGroup(title: "SESSION") var session: SessionOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    func apply(to job: BackgroundJob, of session: BackgroundSession) async throws(WherryError) {
+        try await session.resume(job.id)
+    }
+}
+
+struct JobsCancelCommand: JobsVerbCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel", abstract: "End jobs and delete what they had brought.",
+        discussion: "EXAMPLES\n  wherry jobs cancel debian.iso")
+    @OptionGroup var choice: JobChoice
+    @OptionGroup(title: "SESSION") var session: SessionOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    func apply(to job: BackgroundJob, of session: BackgroundSession) async throws(WherryError) {
+        try await session.cancel(job.id)
+    }
+}
+
+struct JobsCleanCommand: SessionCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clean", abstract: "Take jobs that are over off the list, and print them.",
+        discussion: "EXAMPLES\n  wherry jobs clean --json-output")
+    @Argument(help: "Of these only: ids of jobs, beginnings of such, or their files.")
+    var job: [String] = []
+    @OptionGroup(title: "SESSION") var session: SessionOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    func perform(_ session: BackgroundSession, _ console: Console) async throws {
+        let jobs = try await session.jobs()
+        let wanted = try job.isEmpty ? jobs : job.map { try JobChoice.find($0, in: jobs) }
+        for job in wanted where job.isFinal {
+            if let error = await failure({ () async throws(WherryError) in
+                try await session.acknowledge(job.id)
+            }) {
+                // Another program was first.
+                guard error.reason == ErrorReason.notFound.rawValue else { throw error }
+                continue
+            }
+            if console.isJSON {
+                try console.print(JobReport.object(job))
+            } else {
+                try console.print(JobReport.line(job))
+            }
+        }
+    }
+}
+
+struct JobsFollowCommand: SessionCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "follow",
+        abstract: "Tell how far jobs are until they are over; the exit status is theirs.",
+        discussion: """
+            EXAMPLES
+              wherry jobs follow
+              wherry jobs follow debian.iso --progress json
+
+            Without names it follows all that are not over. Ctrl-C ends the command and no job. It \
+            takes note of nothing: other programs are told of the ends as well.
+            """)
+    @Argument(help: "Of these only: ids of jobs, beginnings of such, or their files.")
+    var job: [String] = []
+    @OptionGroup(title: "SESSION") var session: SessionOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    func perform(_ session: BackgroundSession, _ console: Console) async throws {
+        let jobs = try await session.jobs()
+        let wanted =
+            try job.isEmpty
+            ? jobs.filter { !$0.isFinal } : job.map { try JobChoice.find($0, in: jobs) }
+        if wanted.isEmpty { console.note("There are no jobs to follow.") }
+        let rows = BarRows()
+        let statuses = await withTaskGroup(of: (Int, Int32).self) { group in
+            for (number, job) in wanted.enumerated() {
+                let display = JobDisplay(console, job, rows)
+                group.addTask { (number, await Self.follow(job, of: session, console, display)) }
+            }
+            var statuses = wanted.map { _ in Int32(0) }
+            for await (number, status) in group { statuses[number] = status }
+            return statuses
+        }
+        if let status = statuses.first(where: { $0 != 0 }) { throw ToldFailure(status: status) }
+    }
+
+    /// Follows one job to its end. Returns its status.
+    private static func follow(
+        _ job: BackgroundJob, of session: BackgroundSession, _ console: Console,
+        _ display: JobDisplay
+    ) async -> Int32 {
+        var iterator = session.follow(job.id).makeAsyncIterator()
+        do {
+            while let now = try await iterator.next() {
+                display.hear(now)
+                guard now.isFinal else { continue }
+                if let error = now.error {
+                    return console.complain(error, about: JobReport.name(now), url: now.url)
+                }
+                if console.isJSON { try console.print(JobReport.object(now)) }
+                return 0
+            }
+            // Interrupted: nothing is said of the job, which goes on.
+            display.stop()
+            return Interrupts.status ?? ExitStatus.other.rawValue
+        } catch {
+            display.stop()
+            return console.complain(error)
+        }
+    }
+}
+
+/// Tells of one job while it goes on.
+private final class JobDisplay: @unchecked Sendable {  // one change after the other
+    private let display: (any ProgressDisplay)?
+    private var state: TransferState?
+
+    init(_ console: Console, _ job: BackgroundJob, _ rows: BarRows) {
+        display = console.progress(named: JobReport.name(job), in: rows)
+    }
+
+    func hear(_ job: BackgroundJob) {
+        if job.state != state,
+            job.state == .waiting || job.state == .restarted || job.state == .paused
+                || job.state == .interrupted
+        {
+            display?.remark("\(job.state)" + (job.reason.map { ": \($0)" } ?? ""))
+        }
+        state = job.state
+        guard job.isFinal else {
+            display?.update(job.progress)
+            return
+        }
+        if job.state == .done { display?.finish(job.progress, note: nil) } else { stop() }
+    }
+
+    func stop() { display?.stop() }
+}

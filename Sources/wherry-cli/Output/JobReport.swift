@@ -1,0 +1,79 @@
+// Wherry: jobs in the background as lines and as JSON objects.
+// SPDX-License-Identifier: Apache-2.0
+
+import Wherry
+
+/// What is told of a job.
+enum JobReport {
+    /// What people call it: its file, else its URL.
+    static func name(_ job: BackgroundJob) -> String {
+        guard let path = job.path else { return job.url }
+        let last = path.split(separator: "/").last.map(String.init)
+        // The answer will name the file.
+        return path.hasSuffix("/") ? guessedName(of: job.url) : last ?? path
+    }
+
+    /// `3f2a91c07d5e  running   62 %  158.7 of 256.0 MiB  /home/me/debian.iso`
+    static func line(_ job: BackgroundJob) -> String {
+        let percent = ProgressText.percent(job.progress).map { "\($0) %" } ?? "-"
+        var text = "\(job.id.prefix(12))  " + "\(job.state)".padded(to: 11)
+        text += "  " + String(repeating: " ", count: max(0, 5 - percent.count)) + percent
+        text += "  \(ProgressText.amount(job.progress))  \((job.path ?? job.url).printable)"
+        if let reason = job.error?.reason ?? job.reason, job.state != .done {
+            text += "  (\(reason))"
+        }
+        return text
+    }
+
+    /// Every member in a line of its own.
+    static func lines(_ job: BackgroundJob) -> [String] {
+        object(job).map { member in
+            let value: String
+            if case .string(let text) = member.value {
+                value = text.printable
+            } else {
+                value = member.value.description
+            }
+            return member.name.padded(to: 17) + value
+        }
+    }
+
+    static func object(_ job: BackgroundJob) -> JSONObject {
+        var object: JSONObject = [
+            "job": .string(job.id), "kind": .string("\(job.kind)"),
+            "state": .string("\(job.state)"),
+            "url": .string(job.url),
+        ]
+        object["file"] = job.path.map { .string($0) }
+        object["tag"] = job.tag.map { .string($0) }
+        object["completed"] = JSON(job.progress.completed)
+        object["total"] = job.progress.total.map { JSON($0) } ?? .null
+        if !job.isFinal {
+            object["bytes_per_second"] = job.progress.bytesPerSecond.map { JSON($0) } ?? .null
+            object["seconds_left"] = job.progress.remaining.map { Report.seconds($0) } ?? .null
+        }
+        object["started_at"] = .double(job.startedAt)
+        object["changed_at"] = .double(job.changedAt)
+        object["retry_at"] = job.retryAt.map { .double($0) }
+        object["reason"] = job.reason.map { .string($0) }
+        if let response = job.response { object["status"] = JSON(response.status) }
+        for (name, value) in job.digests.sorted(by: <) { object[name] = .string(value) }
+        if let error = job.error {
+            var told: JSONObject = [
+                "reason": .string(error.reason), "message": .string(error.message),
+            ]
+            told["retryable"] = .bool(error.isRetryable)
+            if error.httpStatus != 0 { told["status"] = JSON(error.httpStatus) }
+            if let path = error.partialPath { told["partial"] = .string(path) }
+            object["error"] = .object(told)
+        }
+        return object
+    }
+}
+
+extension String {
+    /// The text with spaces behind it, so that columns stand below each other.
+    fileprivate func padded(to count: Int) -> String {
+        self + String(repeating: " ", count: max(0, count - self.count))
+    }
+}

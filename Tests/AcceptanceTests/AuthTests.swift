@@ -1,0 +1,311 @@
+// Wherry: acceptance tests of user names, passwords and questions for them
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+@Suite struct AuthTests {
+    private let scope: TestServer.Scope
+    private let client: Client
+
+    struct Answer: Decodable {
+        let authenticated: Bool
+        let scheme: String
+        let size: Int
+        let sha256: String
+    }
+
+    init() throws {
+        scope = try TestServer.shared.scope()
+        client = try makeClient(scope)
+    }
+
+    private func request(
+        _ path: String, _ credentials: Credentials?, method: String? = nil
+    ) -> Request {
+        var request = Request(path, method: method)
+        request.credentials = credentials
+        return request
+    }
+
+    /// The Authorization of each request that came.
+    private func fields(_ scope: TestServer.Scope? = nil) throws -> [String?] {
+        try (scope ?? self.scope).requests().map { $0.header("authorization") }
+    }
+
+    @Test("R20 Basic is sent with the first request, of a request and of a client")
+    func basic() async throws {
+        let path = "auth/basic/skye/p%C3%A4ss"
+        let answer = try await client.send(
+            request("auth/basic/skye/päss", .basic("skye", "päss")), as: Answer.self)
+        #expect(answer.authenticated)
+        #expect(try fields() == ["Basic c2t5ZTpww6Rzcw=="])
+        let own = try makeClient(scope) { $0.credentials = .basic("skye", "päss") }
+        #expect(try await own.get(path).status == 200)
+        try own.setCredentials(nil)
+        #expect(await failure { () throws(WherryError) in try await own.get(path) }?.httpStatus == 401)
+        // A field of the request's own goes before.
+        try own.setCredentials(.basic("a", "b"))
+        let echo = try await own.get("echo", headers: ["Authorization": "Own 1"]).decode(Echo.self)
+        #expect(echo.values("authorization") == ["Own 1"])
+    }
+
+    @Test(
+        "R20 Digest answers a challenge, and the next request does not wait for one",
+        arguments: [
+            "algorithm=MD5", "algorithm=SHA-256", "algorithm=MD5-sess", "algorithm=SHA-256-sess",
+            "algorithm=MD5&qop=none", "qop=auth,auth-int", "opaque=a%2C%20b", "userhash=1",
+            "next=1",
+        ])
+    func digest(query: String) async throws {
+        let asked = request("auth/digest/skye/p?\(query)&x=a%20b", .digest("skye", "p"))
+        for _ in 0..<3 {
+            #expect(try await client.send(asked, as: Answer.self).scheme == "digest")
+        }
+        let seen = try scope.requests()
+        #expect(seen.map(\.status) == [401, 200, 200, 200])
+        #expect(seen[0].header("authorization") == nil)
+        // All of it goes over one connection.
+        #expect(Set(seen.map(\.connection)).count == 1)
+        #expect(!seen.contains { $0.headers.description.contains("c2t5ZTpw") })
+    }
+
+    @Test("R20 a nonce that has become stale is replaced, and nobody hears of it")
+    func stale() async throws {
+        let asked = request("auth/digest/skye/p?uses=2", .digest("skye", "p"))
+        for _ in 0..<6 { #expect(try await client.send(asked).status == 200) }
+        #expect(try scope.requests().map(\.status) == [401, 200, 200, 401, 200, 200, 401, 200, 200])
+    }
+
+    @Test("R20 many requests at once count the uses of one nonce, each one once")
+    func parallel() async throws {
+        let asked = request("auth/digest/skye/p", .digest("skye", "p"))
+        _ = try await client.send(asked)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<40 { group.addTask { [client] in try await client.send(asked).status } }
+            for try await status in group { #expect(status == 200) }
+        }
+        // The server refuses a count that it has seen.
+        #expect(try scope.requests().filter { $0.status == 401 }.count == 1)
+    }
+
+    @Test("R20 the wrong password is tried once, and the 401 is the answer")
+    func wrong() async throws {
+        for credentials in [Credentials.digest("skye", "no"), .basic("skye", "no")] {
+            let scope = try TestServer.shared.scope()
+            let client = try makeClient(scope)
+            let kind = credentials.scheme == .digest ? "digest" : "basic"
+            let asked = request("auth/\(kind)/skye/p", credentials)
+            let error = await failure { () throws(WherryError) in try await client.send(asked) }
+            #expect(error?.httpStatus == 401 && error?.response?.body.isEmpty == false)
+            #expect(try scope.requests().count == (kind == "digest" ? 2 : 1))
+        }
+    }
+
+    @Test("R20 by itself it chooses a digest before Basic, and Basic where there is no other")
+    func anyScheme() async throws {
+        let any = Credentials(user: "skye", password: "p")
+        let digest = try await client.send(
+            request("auth/digest/skye/p?also=Basic", any), as: Answer.self)
+        #expect(digest.scheme == "digest")
+        let basic = try await client.send(
+            request("auth/basic/skye/p?also=Negotiate", any), as: Answer.self)
+        #expect(basic.scheme == "basic")
+        let seen = try fields()
+        #expect(seen[0] == nil)
+        #expect(!seen[..<3].contains { $0?.hasPrefix("Basic") == true })
+        // A digest alone is never given away as a password.
+        let refused = await failure { [client] () throws(WherryError) in
+            try await client.send(request("auth/basic/skye/p", .digest("skye", "p")))
+        }
+        #expect(refused?.httpStatus == 401)
+        #expect(try fields().last == .some(nil))
+    }
+
+    @Test("R20 SEC-U3 credentials stay with their origin, unless the request says otherwise")
+    func origins() async throws {
+        let other = try TestServer()
+        defer { other.stop() }
+        let target = other.scope()
+        let away = "redirect-to?url=\(target.url("/echo"))"
+        for (credentials, keeps) in [
+            (Credentials.basic("skye", "p"), false), (.basic("skye", "p"), true),
+            (.digest("skye", "p"), false),
+        ] {
+            try target.reset()
+            var asked = request(away, credentials)
+            asked.keepsAuthAcrossHosts = keeps
+            #expect(try await client.send(asked).status == 200)
+            #expect(try fields(target).map { $0 != nil } == [keeps])
+        }
+        // Nor does a digest answer the challenge of another origin.
+        let asked = request(
+            "redirect-to?url=\(target.url("/auth/digest/skye/p"))", .digest("skye", "p"))
+        let error = await failure { () throws(WherryError) in try await client.send(asked) }
+        #expect(error?.httpStatus == 401)
+        #expect(try fields(target).last == .some(nil))
+        // Those of that origin are said there, and nowhere else.
+        try target.reset()
+        try scope.reset()
+        try client.setCredentials(.basic("there", "p"), for: target.url("/x"))
+        #expect(try await client.send(Request(away)).status == 200)
+        #expect(try fields(target) == ["Basic dGhlcmU6cA=="] && fields() == [nil])
+    }
+
+    @Test("R20 a question for credentials is answered, asked again where they are refused, or denied")
+    func questions() async throws {
+        let asked = Request("auth/digest/skye/p")
+        let failures = Guarded<[Int]>([])
+        let response = try await client.send(
+            asked,
+            decisions: .authenticating { question in
+                #expect(question.realm == "wherry" && question.scheme == .digest)
+                #expect(question.response.status == 401 && !question.response.body.isEmpty)
+                failures.withLock { $0.append(question.previousFailures) }
+                return Credentials(user: "skye", password: question.previousFailures < 2 ? "no" : "p")
+            })
+        #expect(response.status == 200 && failures.withLock { $0 } == [0, 1, 2])
+
+        let none = await failure { () throws(WherryError) in
+            try await client.send(asked, decisions: .authenticating { _ in nil })
+        }
+        #expect(none?.reason == "http_status" && none?.response?.body.isEmpty == false)
+        struct Denied: Error {}
+        let denied = await failure { () throws(WherryError) in
+            try await client.send(asked, decisions: .authenticating { _ in throw Denied() })
+        }
+        #expect(denied?.reason == "refused" && denied?.code == .cancelled)
+        // Whoever always gives the same is not asked without end.
+        let count = Guarded(0)
+        let endless = await failure { () throws(WherryError) in
+            try await client.send(
+                asked,
+                decisions: .authenticating { _ in
+                    count.withLock { $0 += 1 }
+                    return .digest("skye", "no")
+                })
+        }
+        #expect(endless?.httpStatus == 401 && count.withLock { $0 } == 8)
+    }
+
+    @Test("R20 an answer that is streamed begins with the one behind the 401")
+    func streamed() async throws {
+        let answer = try await client.stream(request("auth/digest/skye/p", .digest("skye", "p")))
+        var body: [UInt8] = []
+        for try await piece in answer.body { body += Array(piece) }
+        #expect(answer.head.status == 200)
+        #expect(try JSONDecoder().decode(Answer.self, from: Data(body)).authenticated)
+    }
+
+    @Test("R20 a download says who asks, also with several connections and a digest")
+    func downloads() async throws {
+        let folder = try TemporaryFolder()
+        try scope.script(
+            "guarded",
+            #"[{"status": 401, "headers": [["WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""]]}, {"json": {"a": 1}}]"#)
+        var asked = request("s/guarded", .digest("skye", "p"))
+        _ = try await client.download(asked, to: folder.file("a")).value
+        #expect(try folder.contents("a").count > 5)
+        let seen = try fields()
+        #expect(seen.count == 2 && seen[0] == nil && seen[1]?.hasPrefix("Digest ") == true)
+        asked = request("bytes/1000", .basic("skye", "p"))
+        _ = try await client.download(asked, to: folder.file("b")).value
+        #expect(try fields().last == "Basic c2t5ZTpw")
+    }
+
+    @Test("R20 SEC-S1 neither an error nor the debugging words have the password")
+    func secrets() async throws {
+        let asked = request("auth/basic/skye/p", .basic("skye", "s3cret"))
+        let error = try #require(
+            await failure { () throws(WherryError) in try await client.send(asked) })
+        let told = "\(error) \(String(reflecting: error)) \(asked)"
+        #expect(!told.contains("s3cret") && !told.contains("czNjcmV0"))
+    }
+
+    // MARK: Bodies that are sent twice
+
+    @Test("U13 a digest 401 gets all of the body once more: bytes, a file, a form, pictures")
+    func replayed() async throws {
+        let folder = try TemporaryFolder()
+        let bytes = TestPattern.bytes(count: 700_000)
+        try Data(bytes).write(to: URL(fileURLWithPath: folder.file("body")))
+        let picture = try Image.pixels(
+            Array(repeating: 77, count: 64 * 48 * 3), .rgb8, width: 64, height: 48)
+        let bodies: [(Request.Body, Int?)] = [
+            (.bytes(Bytes(bytes), contentType: nil), bytes.count),
+            (.bytes(Bytes("small"), contentType: "text/plain"), 5),
+            (.file(path: folder.file("body"), contentType: nil), bytes.count),
+            (.form([.init("a", "1")]), 3),
+            (.multipart([.field("a", "1"), .file("f", path: folder.file("body"))]), nil),
+            (.multipart([.image("photo", picture, Compression())]), nil),
+        ]
+        for (index, (body, size)) in bodies.enumerated() {
+            // A client of its own, which has no nonce yet.
+            let scope = try TestServer.shared.scope()
+            let client = try makeClient(scope)
+            var asked = request("auth/digest/skye/p", .digest("skye", "p"), method: "POST")
+            asked.body = body
+            let answer = try await client.send(asked, as: Answer.self)
+            let seen = try scope.requests()
+            #expect(seen.map(\.status) == [401, 200], "\(index)")
+            #expect(answer.size == size ?? seen[0].received && answer.size > 0, "\(index)")
+            if size == bytes.count {
+                #expect(answer.sha256 == Digest.hash(of: bytes, .sha256).hex, "\(index)")
+            }
+        }
+    }
+
+    @Test("U13 a stream that can begin again does, after a digest 401 and after a redirect")
+    func rewound() async throws {
+        // More than what waits in memory.
+        let pieces = 40
+        let size = 50_000
+        let whole = (0..<pieces).flatMap { piece in
+            [UInt8](repeating: UInt8(truncatingIfNeeded: pieces - 1 - piece), count: size)
+        }
+        let expected = Digest.hash(of: whole, .sha256).hex
+        for length in [Int64(pieces * size), nil] {
+            for path in ["auth/digest/skye/p", "redirect-to?status=307&url=\(scope.url("/sink"))"] {
+                let made = Guarded(0)
+                let scope = try TestServer.shared.scope()
+                let client = try makeClient(scope)
+                let response = try await client.send(
+                    request(path, .digest("skye", "p"), method: "POST"), length: length,
+                    rewindableBody: {
+                        made.withLock { $0 += 1 }
+                        return Pieces(count: pieces, size: size)
+                    })
+                let body = String(decoding: response.body, as: UTF8.self)
+                #expect(body.contains(expected), "\(path) \(body)")
+                #expect(made.withLock { $0 } == 2, "\(path)")
+            }
+        }
+    }
+
+    @Test("U13 a stream that cannot begin again ends with a clear error")
+    func spent() async throws {
+        do {
+            _ = try await client.send(
+                request("auth/digest/skye/p", .digest("skye", "p"), method: "POST"),
+                body: Pieces(count: 3))
+            Issue.record("A body from a sequence was sent twice")
+        } catch let error as WherryError {
+            #expect(error.reason == "body_spent" && error.code == .http && error.httpStatus == 401)
+            #expect(error.message.contains("stream"))
+        }
+        #expect(try scope.requests().count == 1)
+        // Once the nonce is known, it goes through.
+        _ = try await client.send(request("auth/digest/skye/p", .digest("skye", "p")))
+        let response = try await client.send(
+            request("auth/digest/skye/p", .digest("skye", "p"), method: "POST"),
+            body: Pieces(count: 3))
+        #expect(response.status == 200)
+    }
+}
+
+extension [UInt8] {
+    fileprivate var hex: String { map { String(format: "%02x", $0) }.joined() }
+}

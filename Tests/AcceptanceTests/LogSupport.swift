@@ -1,0 +1,61 @@
+// Wherry: what the acceptance tests of logs have in common
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Wherry
+import WherrySystem
+
+/// Keeps every record of a client, at once and in order.
+final class LogKeeper: LogSink {
+    let level: LogLevel
+    private let kept = Guarded<[LogRecord]>([])
+
+    init(_ client: Client, _ level: LogLevel = .debug) {
+        self.level = level
+        client.log.set(ClientLog.newReader(), self)
+    }
+
+    func write(_ record: LogRecord) -> Bool {
+        kept.withLock { $0.append(record) }
+        return true
+    }
+
+    var records: [LogRecord] { kept.withLock { $0 } }
+    var events: [LogRecord.Event] { records.map(\.event) }
+    var text: String { records.map(\.text).joined(separator: "\n") }
+    /// The first lines of the records that are about transfers and caches, without what follows the
+    /// sentence.
+    var sentences: [String] {
+        records.filter { ![.sent, .answered, .header].contains($0.event) }
+            .map { String($0.text.prefix { $0 != "\n" }) }
+    }
+    func clear() { kept.withLock { $0 = [] } }
+}
+
+/// Until something of the file has come.
+func waitForBytes(of transfer: Transfer) async {
+    while transfer.progress.completed == 0, !transfer.state.isFinal { await Task.yield() }
+}
+
+/// A file beside the scenarios that holds a text as it has to be.
+func golden(_ name: String) throws -> String {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Scenarios/log")
+    return try String(
+        contentsOf: folder.appendingPathComponent(name), encoding: .utf8
+    ).trimmingCharacters(in: .newlines)
+}
+
+/// Runs a shell and returns its standard output.
+func shell(_ command: String) throws -> Data {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", command]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return output
+}

@@ -1,0 +1,311 @@
+// Wherry: acceptance tests of attempts after the first one
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+/// With the stand-in of a network, whose time is moved by hand.
+@Suite struct RetryTests {
+    private let stub = StubServer()
+    private let client: Client
+
+    init() throws {
+        let stub = stub
+        stub.advance(by: .zero)
+        client = try Client {
+            $0.stubServer = stub
+            $0.maxRetries = 3
+            $0.baseURL = "http://h/"
+        }
+    }
+
+    /// Waits until the transfer rests, and moves time on.
+    private func pass(
+        _ time: Duration, _ handle: TransferHandle<Response>, _ states: inout StateSequence.Iterator
+    ) async {
+        while let element = await states.next() {
+            if element.state == .waiting { return stub.advance(by: time) }
+        }
+        Issue.record("the transfer has ended: \(handle.state)")
+    }
+
+    @Test("R29 503 twice, then an answer: three hits, within the bounds of the waits")
+    func passes() async throws {
+        stub.answer("*", times: 2, status: 503)
+        stub.answer("*", body: Bytes("at last"))
+        let handle = try client.start(Request("a"))
+        var states = handle.states.makeAsyncIterator()
+        await pass(.milliseconds(500), handle, &states)
+        await pass(.seconds(1), handle, &states)
+        let response = try await handle.value
+        #expect(response.text == "at last" && response.metrics.retries == 2)
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test("R29 off by default, and never a POST unless it is asked for")
+    func off() async throws {
+        stub.answer("*", status: 503)
+        let stub = stub
+        let plain = try Client { $0.stubServer = stub }
+        let first = await failure { () throws(WherryError) in try await plain.get("http://h/") }
+        #expect(first?.httpStatus == 503 && stub.requests.count == 1)
+        let post = await failure { () throws(WherryError) in try await client.post("a") }
+        #expect(post?.httpStatus == 503 && stub.requests.count == 2)
+        var request = Request("a", method: "POST")
+        request.body = .bytes(Bytes("twice"), contentType: nil)
+        request.retriesUnsafeMethods = true
+        request.maxRetries = 1
+        let handle = try client.start(request)
+        var states = handle.states.makeAsyncIterator()
+        await pass(.milliseconds(500), handle, &states)
+        let second = await failure { () throws(WherryError) in try await handle.value }
+        #expect(second?.httpStatus == 503)
+        #expect(stub.requests.suffix(2).map(\.body.text) == ["twice", "twice"])
+    }
+
+    @Test("R29 broken connections are tried again, the last failure is the result")
+    func broken() async throws {
+        try stub.fail("*", reason: "connection_reset")
+        let handle = try client.start(Request("a"))
+        var states = handle.states.makeAsyncIterator()
+        for seconds in [1, 2, 3] { await pass(.seconds(seconds), handle, &states) }
+        let error = await failure { () throws(WherryError) in try await handle.value }
+        #expect(error?.reason == "connection_reset")
+        #expect(stub.requests.count == 4)
+    }
+
+    @Test("R29 Retry-After is waited for, and not too long")
+    func asked() async throws {
+        stub.answer("http://h/a", times: 1, status: 503, headers: ["Retry-After": "40"])
+        stub.answer("http://h/a")
+        stub.answer("http://h/b", status: 429, headers: ["Retry-After": "61"])
+        var request = Request("a")
+        request.totalTimeout = .seconds(41)
+        let handle = try client.start(request)
+        var states = handle.states.makeAsyncIterator()
+        await pass(.milliseconds(39_999), handle, &states)
+        #expect(stub.requests.count == 1 && handle.state == .waiting)
+        stub.advance(by: .milliseconds(1))
+        #expect(try await handle.value.metrics.retries == 1)
+        request.url = "b"
+        let error = await failure { [request] () throws(WherryError) in try await client.send(request) }
+        #expect(error?.httpStatus == 429 && error?.retryAfter == .seconds(61))
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test("R29 a cancel ends the wait at once, and so does closing the client")
+    func cancelled() async throws {
+        stub.answer("*", status: 500)
+        for closes in [false, true] {
+            let handle = try client.start(Request("a"))
+            var states = handle.states.makeAsyncIterator()
+            while let element = await states.next(), element.state != .waiting {}
+            if closes { client.close() } else { handle.cancel() }
+            let error = await failure { () throws(WherryError) in try await handle.value }
+            #expect(error?.code == .cancelled)
+        }
+        #expect(stub.requests.count == 2)
+        stub.advance(by: .seconds(60))
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test("R29 a hundred attempts again are all that a client has where nothing succeeds")
+    func budget() async throws {
+        stub.answer("*", status: 500)
+        try client.setDecisions(nil)
+        for number in 1...40 {
+            let handle = try client.start(Request("a"))
+            var states = handle.states.makeAsyncIterator()
+            while let element = await states.next(), !element.state.isFinal {
+                if element.state == .waiting { stub.advance(by: .seconds(4)) }
+            }
+            let expected = number <= 33 ? number * 4 : number == 34 ? 134 : 134 + number - 34
+            #expect(stub.requests.count == expected)
+        }
+    }
+
+    @Test("R29 a stream begins again before its first piece, and never after")
+    func streamed() async throws {
+        stub.answer("http://h/early", times: 1, status: 503, body: Bytes("no such piece"))
+        stub.answer("http://h/early", body: Bytes("piece"))
+        try stub.fail("http://h/late", reason: "truncated", afterBytes: 100)
+        let decisions = Decisions.retrying { _, _ in .after(.zero) }
+        let stream = try await client.stream(Request("early"), decisions: decisions)
+        var text = ""
+        for try await piece in stream.body { text += piece.text }
+        #expect(text == "piece" && stream.head.status == 200)
+        let late = try await client.stream(Request("late"), decisions: decisions)
+        let error = await failure { () throws(WherryError) in
+            for try await _ in late.body {}
+        }
+        #expect(error?.reason == "truncated")
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test("R31 a closure decides about a failure: again at once, later, or not")
+    func decided() async throws {
+        stub.answer("http://h/a", times: 3, status: 404)
+        stub.answer("http://h/a")
+        stub.answer("http://h/b", status: 500)
+        let seen = Guarded<[String]>([])
+        let decisions = Decisions.retrying { error, retries in
+            seen.withLock { $0.append("\(error.httpStatus) \(retries)") }
+            return retries < 3 ? .after(.zero) : .giveUp
+        }
+        let found = try await client.send(
+            Request("a", method: "POST"), decisions: decisions)
+        #expect(found.metrics.retries == 3)
+        #expect(seen.withLock { $0 } == ["404 0", "404 1", "404 2"])
+        let error = await failure { () throws(WherryError) in
+            try await client.send(Request("b"), decisions: decisions)
+        }
+        #expect(error?.httpStatus == 500 && stub.requests.count == 8)
+        let never = await failure { () throws(WherryError) in
+            try await client.send(Request("b"), decisions: .retrying { _, _ in .giveUp })
+        }
+        #expect(never?.httpStatus == 500 && stub.requests.count == 9)
+        struct Stop: Error {}
+        let refused = await failure { () throws(WherryError) in
+            try await client.send(Request("b"), decisions: .retrying { _, _ in throw Stop() })
+        }
+        #expect(refused?.reason == "refused" && stub.requests.count == 10)
+    }
+
+    @Test("R31 an attempt after a failure is shown like the first one")
+    func adaptedAgain() async throws {
+        stub.answer("*", times: 1, status: 500)
+        stub.answer("*")
+        var decisions = Decisions.retrying { _, _ in .after(.zero) }
+        let count = Guarded(0)
+        decisions.adapt = { request in
+            var request = request
+            request.headers["X-Attempt"] = count.withLock { $0 += 1; return "\($0)" }
+            return request
+        }
+        _ = try await client.send(Request("a"), decisions: decisions)
+        #expect(stub.requests.map { $0.headers["X-Attempt"] } == ["1", "2"])
+    }
+}
+
+/// With a server that knows only its newest token.
+@Suite struct TokenTests {
+    private let scope: TestServer.Scope
+    private let client: Client
+
+    init() throws {
+        scope = try TestServer.shared.scope()
+        client = try makeClient(scope) { $0.bearerToken = "stale" }
+    }
+
+    private func newToken() async throws -> String {
+        let request = Request("token", method: "POST")
+        struct Token: Decodable { let access_token: String }
+        return try await client.send(request, decisions: Decisions()).decode(Token.self).access_token
+    }
+
+    private func hits(_ path: String) throws -> Int {
+        try scope.requests().filter { $0.path.hasSuffix(path) }.count
+    }
+
+    @Test("R32 fifty requests meet a 401: one new token, fifty answers")
+    func fifty() async throws {
+        let asked = Guarded(0)
+        try client.setDecisions(
+            .refreshingToken { _ in
+                asked.withLock { $0 += 1 }
+                return try await newToken()
+            })
+        let client = client
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<50 {
+                group.addTask { try await client.get("protected").status }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 50))
+        #expect(asked.withLock { $0 } == 1)
+        #expect(try hits("/token") == 1)
+        // Later ones have it from the start.
+        let before = try hits("/protected")
+        #expect(try await client.get("protected").status == 200)
+        #expect(try hits("/protected") == before + 1)
+    }
+
+    @Test("R32 where there is no new token every 401 stands, and nothing goes round in circles")
+    func failed() async throws {
+        let asked = Guarded(0)
+        try client.setDecisions(
+            .refreshingToken { _ in
+                asked.withLock { $0 += 1 }
+                return nil
+            })
+        let client = client
+        let statuses = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<50 {
+                group.addTask {
+                    let error = await failure { () throws(WherryError) in
+                        try await client.get("protected")
+                    }
+                    return error?.httpStatus ?? 0
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 401, count: 50))
+        #expect((1...5).contains(asked.withLock { $0 }))
+        #expect(try hits("/protected") == 50)
+    }
+
+    @Test("R32 a token that helps nothing is replaced once more, and then the 401 stands")
+    func useless() async throws {
+        let asked = Guarded(0)
+        try client.setDecisions(
+            .refreshingToken { _ in asked.withLock { $0 += 1; return "useless\($0)" } })
+        let error = await failure { () throws(WherryError) in try await client.get("protected") }
+        #expect(error?.httpStatus == 401)
+        #expect(asked.withLock { $0 } == 2)
+        #expect(try hits("/protected") == 3)
+    }
+
+    @Test("R32 a request with an Authorization of its own is not asked about")
+    func own() async throws {
+        try client.setDecisions(
+            .refreshingToken { _ in
+                Issue.record("asked")
+                return nil
+            })
+        var request = Request("protected")
+        request.bearerToken = "mine"
+        let error = await failure { [request] () throws(WherryError) in
+            try await client.send(request)
+        }
+        #expect(error?.httpStatus == 401)
+        #expect(try hits("/protected") == 1)
+    }
+
+    @Test("R32 whoever asks and is cancelled leaves the question to the next one")
+    func handedOver() async throws {
+        let entered = AsyncStream.makeStream(of: Void.self)
+        let first = Guarded(true)
+        try client.setDecisions(
+            .refreshingToken { _ in
+                if first.withLock({ first in defer { first = false }; return first }) {
+                    entered.continuation.yield()
+                    for await _ in AsyncStream<Void>.makeStream().stream {}
+                }
+                return try await newToken()
+            })
+        let asker = try client.start(Request("protected"))
+        for await _ in entered.stream { break }
+        let other = try client.start(Request("protected"))
+        try await scope.wait("requests=2")
+        while other.state != .waiting { await Task.yield() }
+        asker.cancel()
+        #expect(try await other.value.status == 200)
+        let error = await failure { () throws(WherryError) in try await asker.value }
+        #expect(error?.code == .cancelled)
+    }
+}

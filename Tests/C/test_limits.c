@@ -1,0 +1,96 @@
+/* Wherry: rules SEC-R1 to SEC-R7, from C: what a server may cost
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+static const char *ending(wherry_client *client, const char *path) {
+  return perform(client, new_request("GET", server_url("%s", path))).reason;
+}
+
+TEST("SEC-R1 SEC-R2 a body is bounded decoded, by its size and by its ratio") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_BODY_BYTES, 1000000);
+  const char *large[] = {"/bytes/1000001", "/bytes/1000001?chunked=1", "/bytes/1000001?no_length=1",
+                         "/gzip?zeros=1000001", "/deflate?zeros=1000001"};
+  for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+    outcome got = perform(client, new_request("GET", server_url("%s", large[i])));
+    CHECK_STATUS(got.status, WHERRY_E_LIMIT);
+    CHECK_TEXT(got.reason, "too_large");
+  }
+  CHECK_INT(perform(client, new_request("GET", server_url("/gzip?zeros=1000000"))).count, 1000000);
+  wherry_client *bombed = new_client(NULL);
+  outcome bomb = perform(bombed, new_request("GET", server_url("/gzip?zeros=60000000")));
+  CHECK_TEXT(bomb.reason, "too_large");
+  CHECK_HOLDS(bomb.message, "1,000 times");
+  CHECK_TEXT(ending(bombed, "/gzip?header=Content-Encoding:gzip"), "bad_encoding");
+}
+
+TEST("SEC-R3 a gzip body that is cut anywhere is an error") {
+  wherry_client *client = new_client(NULL);
+  outcome whole = perform(client, new_request("GET", server_url("/gzip")));
+  const char *length = strstr(whole.head, "ontent-");
+  CHECK_STATUS(whole.status, WHERRY_OK);
+  int count = 0;
+  for (; length != NULL && count == 0; length = strstr(length + 1, "ontent-"))
+    sscanf(length, "ontent-%*1[Ll]ength: %d", &count);
+  REQUIRE(count > 20);
+  for (int cut = 1; cut < count; cut++) {
+    const char *reason = ending(client, check_format("/gzip?no_length=1&cut=%d", cut));
+    if (strcmp(reason, "truncated") != 0) CHECK_TEXT(reason, "bad_encoding");
+  }
+  CHECK_TEXT(ending(client, "/gzip?no_length=1"), "");
+}
+
+TEST("SEC-R4 a body that ends early is an error, and what comes after its end is nobody's") {
+  wherry_client *client = new_client(NULL);
+  const char *cut[] = {"/bytes/1000?length=2000", "/bytes/1000?cut=500", "/bytes/1000?chunked_cut=1",
+                       "/bytes/1000?chunked=1&cut=500"};
+  for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) CHECK_TEXT(ending(client, cut[i]), "truncated");
+  outcome more = perform(client, new_request("GET", server_url("/bytes/1000?more=100")));
+  CHECK_INT(more.count, 1000);
+}
+
+TEST("SEC-R5 a head is bounded in fields, in the length of a line and in all") {
+  wherry_client *client = new_client(NULL);
+  CHECK_TEXT(ending(client, "/headers?count=200&size=10"), "");
+  CHECK_TEXT(ending(client, "/headers?count=257&size=10"), "header_too_large");
+  CHECK_TEXT(ending(client, "/headers?count=1&size=16000"), "");
+  CHECK_TEXT(ending(client, "/headers?count=1&size=16500"), "header_too_large");
+  CHECK_TEXT(ending(client, "/headers?count=100&size=4000"), "header_too_large");
+  wherry_client *narrow = new_client_with(WHERRY_OPTION_MAX_HEADER_BYTES, 2000);
+  CHECK_TEXT(ending(narrow, "/headers?count=10&size=300"), "header_too_large");
+}
+
+TEST("SEC-R6 a head and a body that drip for ever end at the total time") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_TOTAL_TIMEOUT_MS, 300);
+  const char *slow[] = {"/slow-head?drip=1&interval_ms=50", "/drip?bytes=1000&interval_ms=50"};
+  for (size_t i = 0; i < 2; i++) {
+    outcome got = perform(client, new_request("GET", server_url("%s", slow[i])));
+    CHECK_STATUS(got.status, WHERRY_E_TIMEOUT);
+    CHECK_TEXT(got.reason, "total_timeout");
+  }
+}
+
+TEST("SEC-R7 lengths that disagree, NUL, a bare CR and HTTP 0.9 never become an answer") {
+  const char *answers[] = {
+      "Content-Length: 5\\r\\nContent-Length: 6\\r\\n\\r\\nhello!", "Content-Length: 5, 6\\r\\n\\r\\nhello",
+      "Content-Length: -1\\r\\n\\r\\n", "Content-Length: +5\\r\\n\\r\\nhello", "Content-Length: 0x5\\r\\n\\r\\nhello",
+      "X: a\\u0000b\\r\\nContent-Length: 0\\r\\n\\r\\n", "X: a\\rContent-Length: 7\\r\\nContent-Length: 0\\r\\n\\r\\n",
+      " folded\\r\\nContent-Length: 0\\r\\n\\r\\n",
+      "Transfer-Encoding: chunked\\r\\n\\r\\nzz\\r\\nhello\\r\\n0\\r\\n\\r\\n"};
+  wherry_client *client = new_client(NULL);
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    server_script(check_format(
+        "{\"raw%zu\": [{\"raw\": [[\"send\", \"HTTP/1.1 200 OK\\r\\n%s\"], [\"fin\"]]}]}", i, answers[i]));
+    outcome got = perform(client, new_request("GET", server_url("/s/raw%zu", i)));
+    if (!CHECK_STATUS(got.status, WHERRY_E_NETWORK)) CHECK_TEXT(answers[i], got.reason);
+  }
+  server_script("{\"old\": [{\"raw\": [[\"send\", \"<html>hello</html>\"], [\"fin\"]]}]}");
+  CHECK_TEXT(perform(client, new_request("GET", server_url("/s/old"))).reason, "protocol");
+  server_script("{\"both\": [{\"raw\": [[\"send\", \"HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\n"
+                "Transfer-Encoding: chunked\\r\\n\\r\\n5\\r\\nhello\\r\\n0\\r\\n\\r\\n\"], [\"keep\"]]}]}");
+  CHECK_TEXT(perform(client, new_request("GET", server_url("/s/both"))).body, "hello");
+}

@@ -1,0 +1,301 @@
+/* Wherry: tests of wherry.h, section 20: log, descriptions, curl's command and counters
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+static const char planted[] = "pl4nted";
+static int own;
+
+/* The next LOG event as a record of the test's own; ends the test if none waits. */
+static wherry_log_record next_log(wherry_queue *queue, wherry_event **out_event) {
+  wherry_log_record record = {.size = sizeof record};
+  REQUIRE_OK(wherry_queue_next(queue, 600000, out_event));
+  REQUIRE_INT(wherry_event_get_kind(*out_event), WHERRY_EVENT_LOG);
+  REQUIRE_OK(wherry_event_log(*out_event, &record));
+  CHECK_TEXT(wherry_event_text(*out_event), record.text);
+  CHECK_INT(wherry_event_detail(*out_event), record.level);
+  CHECK_INT(wherry_event_transfer_id(*out_event), record.transfer_id);
+  return record;
+}
+
+/* All records that wait: their first lines, each with a line feed. */
+static const char *first_lines(wherry_queue *queue) {
+  const char *told = "";
+  while (wherry_queue_count(queue) > 0) {
+    wherry_event *event = NULL;
+    wherry_log_record record = next_log(queue, &event);
+    if (record.event != WHERRY_LOG_EVENT_HEADER && record.event != WHERRY_LOG_EVENT_SENT &&
+        record.event != WHERRY_LOG_EVENT_ANSWERED) {
+      told = check_format("%s%.*s\n", told, (int)strcspn(record.text, "\n"), record.text);
+    }
+    CHECK_OK(wherry_event_free(event));
+  }
+  return told;
+}
+
+static char *copied(wherry_status (*copy)(const wherry_transfer *, bool, char *, size_t, size_t *),
+                    const wherry_transfer *transfer, bool flag) {
+  size_t count = 0;
+  REQUIRE_OK(copy(transfer, flag, NULL, 0, &count));
+  char *text = check_memory(count + 1);
+  REQUIRE_OK(copy(transfer, flag, text, count + 1, &count));
+  CHECK_INT(strlen(text), count);
+  return text;
+}
+
+static char *curl_command(wherry_client *client, const wherry_request *request, bool secrets) {
+  size_t count = 0;
+  REQUIRE_OK(wherry_client_copy_curl_command(client, request, secrets, NULL, 0, &count));
+  char *text = check_memory(count + 1);
+  REQUIRE_OK(wherry_client_copy_curl_command(client, request, secrets, text, count + 1, &count));
+  return text;
+}
+
+TEST("L3 the texts of the timed cache come in SJNetwork's order: off, miss, hit") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, check_path("storage")));
+  wherry_client *client = new_client(config);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_DEBUG, queue, NULL));
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  perform(client, request);
+  CHECK_TEXT(first_lines(queue), "Do not need to load cache, start sending network request...\n"
+                                 "Start requesting...\nRequest succeed!\n");
+  CHECK_OK(wherry_request_set_cache(request, WHERRY_CACHE_USE, 180000));
+  perform(client, request);
+  CHECK_TEXT(first_lines(queue),
+             "Load cache failed: Cache info does not exist\n"
+             "Failed to load cache, start to sending network request...\n"
+             "Start requesting...\nRequest succeed!\nWrite cache succeed!\n");
+  outcome hit = perform(client, request);
+  CHECK_TEXT(first_lines(queue),
+             check_format("Load cache succeed:%zu bytes\nRequest succeed by loading Cache!\n",
+                          hit.count));
+}
+
+TEST("L4 a transfer describes itself, in short and in full") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  wherry_request *request = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_set_parameter(request, "token", planted));
+  wherry_transfer *transfer = send_request(client, request, queue, NULL);
+  done_of(queue, transfer);
+  char *shown = copied(wherry_transfer_copy_description, transfer, false);
+  CHECK_TEXT(shown, check_format("<Request: %llu>",
+                                 (unsigned long long)wherry_transfer_id(transfer)));
+  char *full = copied(wherry_transfer_copy_description, transfer, true);
+  CHECK_HOLDS(full, "   type:             ordinary request\n");
+  CHECK_HOLDS(full, "   parameters:       {\"token\":\"***\"}\n");
+  CHECK_HOLDS(full, "   task:             done\n");
+  CHECK_LACKS(full, planted);
+}
+
+TEST("L6 L10 suspend, resume, a redirect and the end are events with their records") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *log = new_queue(), *queue = new_queue();
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, log, &own));
+  wherry_request *request = new_request("GET", server_url("/redirect/1?gate=g&query=secret"));
+  wherry_transfer *transfer = send_request(client, request, queue, NULL);
+  CHECK(server_wait("requests=1"));
+  CHECK_OK(wherry_transfer_pause(transfer));
+  CHECK_OK(wherry_transfer_resume(transfer));
+  server_open("g");
+  CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
+  CHECK_OK(wherry_client_free(client));
+  const int32_t wanted[] = {WHERRY_LOG_EVENT_STARTED, WHERRY_LOG_EVENT_SUSPENDED,
+                            WHERRY_LOG_EVENT_RESUMED, WHERRY_LOG_EVENT_REDIRECTED,
+                            WHERRY_LOG_EVENT_SUCCEEDED, WHERRY_LOG_EVENT_CLOSED};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    wherry_event *event = NULL;
+    wherry_log_record record = next_log(log, &event);
+    CHECK_INT(record.event, wanted[i]);
+    CHECK_INT(record.level, WHERRY_LOG_INFO);
+    CHECK_LACKS(record.text, "query=secret");
+    CHECK(record.time_ms > 1600000000000);
+    CHECK(wherry_event_user_data(event) == &own);
+    if (wanted[i] == WHERRY_LOG_EVENT_CLOSED) {
+      CHECK_INT(record.transfer_id, 0);
+      CHECK(record.url == NULL && record.method == NULL);
+    } else {
+      CHECK_INT(record.transfer_id, wherry_transfer_id(transfer));
+      CHECK_TEXT(record.method, "GET");
+      CHECK_LACKS(record.url, "query");
+    }
+    CHECK_INT(record.has_metrics, wanted[i] == WHERRY_LOG_EVENT_SUCCEEDED);
+    if (record.has_metrics) {
+      CHECK_INT(record.http_code, 200);
+      CHECK(record.total_us > 0 && record.total_us >= record.first_byte_us);
+      CHECK(record.received_bytes > 0 && record.sent_bytes > 0);
+    }
+    if (wanted[i] == WHERRY_LOG_EVENT_REDIRECTED) CHECK_INT(record.http_code, 302);
+    /* Nothing else is one. */
+    CHECK_FAILS(wherry_event_progress(event, &(wherry_progress){.size = sizeof(wherry_progress)}),
+                WHERRY_E_STATE, "wrong_state");
+    CHECK_OK(wherry_event_free(event));
+  }
+  CHECK(queue_is_empty(log));
+}
+
+TEST("L8 SEC-S1 no secret is in a log, a description or a command, at any level") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  const char *file = check_path("log");
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_DEBUG, queue, NULL));
+  CHECK_OK(wherry_client_set_log_file(client, WHERRY_LOG_DEBUG, file, true, 0));
+  CHECK_OK(wherry_client_add_secret_name(client, "X-Shop"));
+  wherry_request *request =
+      new_request("POST", server_url("/echo?access_token=%s&page=2", planted));
+  CHECK_OK(wherry_request_set_text(request, WHERRY_TEXT_BEARER_TOKEN, planted));
+  CHECK_OK(wherry_request_set_header(request, "Cookie", check_format("id=%s", planted)));
+  CHECK_OK(wherry_request_set_header(request, "x_shop", planted));
+  CHECK_OK(wherry_request_set_header(request, "X-Plain", "seen"));
+  const char *json = check_format("{\"in\":[{\"pin\":\"%s\"}],\"page\":1}", planted);
+  CHECK_OK(wherry_request_set_parameters_json(request, json, strlen(json)));
+  outcome got = perform(client, request);
+  CHECK_HOLDS(echoed_header(&got, "authorization"), planted);
+  CHECK_LACKS(curl_command(client, request, false), planted);
+  CHECK_HOLDS(curl_command(client, request, false), "Authorization: ***");
+  CHECK_HOLDS(curl_command(client, request, true), planted);
+  CHECK_OK(wherry_client_set_log_file(client, WHERRY_LOG_OFF, NULL, false, 0));
+  long count = 0;
+  const char *lines = check_read_file(file, &count);
+  CHECK_HOLDS(lines, "\"event\":\"succeeded\"");
+  CHECK_HOLDS(lines, "seen");
+  CHECK_HOLDS(lines, "page=2");
+  CHECK_LACKS(lines, planted);
+  while (wherry_queue_count(queue) > 0) {
+    wherry_event *event = NULL;
+    CHECK_LACKS(next_log(queue, &event).text, planted);
+    CHECK_OK(wherry_event_free(event));
+  }
+}
+
+TEST("L9 the command that is pasted into a shell sends the same request") {
+  wherry_client *client = new_client(NULL);
+  wherry_request *request = new_request("PUT", server_url("/echo"));
+  CHECK_OK(wherry_request_set_header(request, "X-Odd", "it's $HOME `x` \\ \"y\""));
+  CHECK_OK(wherry_request_add_query(request, "a b", "\xC3\xBC&="));
+  CHECK_OK(wherry_request_set_body(request, "a\0b\xFF'\n", 6, "x/y"));
+  perform(client, request);
+  FILE *shell = popen(check_format("( %s ) 2>/dev/null", curl_command(client, request, true)), "r");
+  REQUIRE(shell != NULL);
+  char piece[256];
+  while (fread(piece, 1, sizeof piece, shell) > 0) {}
+  CHECK_INT(pclose(shell), 0);
+  CHECK_INT(server_count("requests"), 2);
+  CHECK_INT(server_count("received"), 12);
+  for (const char **name = (const char *[]){"X-Odd", "Content-Type", "User-Agent", "Accept",
+                                            "Accept-Encoding", "Content-Length", NULL};
+       *name != NULL; name++) {
+    CHECK(server_field(0, *name) != NULL);
+    CHECK_TEXT(server_field(1, *name), server_field(0, *name));
+  }
+}
+
+TEST("L11 a file is private, begins anew when it is full, and has everything at the end") {
+  wherry_client *client = new_client(NULL);
+  const char *path = check_path("log");
+  CHECK_OK(wherry_client_set_log_file(client, WHERRY_LOG_INFO, path, false, 2000));
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  for (int i = 0; i < 12; i++) perform(client, request);
+  CHECK_OK(wherry_client_free(client));
+  long count = 0, older = 0;
+  const char *lines = check_read_file(path, &count);
+  CHECK_HOLDS(lines, "info: =========== Client closed\n");
+  check_read_file(check_format("%s.1", path), &older);
+  CHECK(count > 0 && count <= 2000 && older > 0 && older <= 2000);
+  struct stat status;
+  REQUIRE(stat(path, &status) == 0);
+  CHECK_INT(status.st_mode & 0777, 0600);
+}
+
+TEST("L11 what cannot be is refused, and a queue that is freed ends its log") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  CHECK_FAILS(wherry_client_set_log(client, (wherry_log_level)5, queue, NULL), WHERRY_E_ARGUMENT,
+              "bad_value");
+  CHECK_FAILS(wherry_client_set_log(client, WHERRY_LOG_INFO, (wherry_queue *)client, NULL),
+              WHERRY_E_ARGUMENT, "bad_handle");
+  CHECK_FAILS(wherry_client_set_log_file(client, WHERRY_LOG_INFO, check_path("log"), false, -1),
+              WHERRY_E_ARGUMENT, "bad_value");
+  CHECK_STATUS(wherry_client_set_log_file(client, WHERRY_LOG_INFO, check_path("none/log"), false, 0),
+               WHERRY_E_FILE);
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, queue, NULL));
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  perform(client, request);
+  CHECK(wherry_queue_count(queue) == 2);
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_OFF, NULL, NULL));
+  perform(client, request);
+  CHECK(wherry_queue_count(queue) == 2);
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, queue, NULL));
+  CHECK_OK(wherry_queue_free(queue));
+  CHECK_INT(perform(client, request).http_code, 200);
+  /* A reader that does not read loses what follows, and hears of it. */
+  queue = new_queue();
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, queue, NULL));
+  for (int i = 0; i < 600; i++) perform(client, request);
+  CHECK_INT(wherry_queue_count(queue), 1000);
+  for (int i = 0; i < 1000; i++) {
+    wherry_event *event = NULL;
+    next_log(queue, &event);
+    CHECK_OK(wherry_event_free(event));
+  }
+  perform(client, request);
+  wherry_event *event = NULL;
+  wherry_log_record record = next_log(queue, &event);
+  CHECK_INT(record.event, WHERRY_LOG_EVENT_LOST);
+  CHECK_INT(record.count, 200);
+  CHECK_OK(wherry_event_free(event));
+}
+
+TEST("L11 WHERRY_LOG and WHERRY_LOG_FILE ask for a log from outside") {
+  const char *path = check_path("log");
+  setenv("WHERRY_LOG", "debug", 1);
+  setenv("WHERRY_LOG_FILE", path, 1);
+  wherry_client *client = new_client(NULL);
+  unsetenv("WHERRY_LOG");
+  unsetenv("WHERRY_LOG_FILE");
+  perform(client, new_request("GET", server_url("/echo?page=2")));
+  CHECK_OK(wherry_client_free(client));
+  long count = 0;
+  const char *lines = check_read_file(path, &count);
+  CHECK_HOLDS(lines, " debug #");
+  CHECK_HOLDS(lines, "page=2");
+}
+
+TEST("L12 the counters are those of the server") {
+  wherry_client *client = new_client(NULL);
+  const char *target = server_url("/echo");
+  perform(client, new_request("GET", server_url("/redirect-to?url=%s", target)));
+  perform(client, new_request("GET", server_url("/status/500")));
+  wherry_request *sink = new_request("POST", server_url("/sink"));
+  char body[5000];
+  memset(body, 'x', sizeof body);
+  CHECK_OK(wherry_request_set_body(sink, body, sizeof body, NULL));
+  perform(client, sink);
+  perform(client, new_request("GET", "http://127.0.0.1:1/"));
+  download(client, new_request(NULL, server_url("/bytes/1000")), check_path("file"));
+  wherry_counters sums = {.size = sizeof sums}, host = {.size = sizeof host};
+  REQUIRE_OK(wherry_client_counters(client, NULL, &sums));
+  CHECK_INT(sums.started, 5);
+  CHECK_INT(sums.succeeded, 3);
+  CHECK_INT(sums.failed, 2);
+  CHECK_INT(sums.cancelled, 0);
+  CHECK_INT(sums.redirected, 1);
+  CHECK_INT(sums.retried, 0);
+  CHECK_INT(sums.requests, server_count("requests"));
+  CHECK(sums.sent_bytes > 5000 && sums.received_bytes > 1000);
+  REQUIRE_OK(wherry_client_counters(client, "127.0.0.1", &host));
+  CHECK_BYTES(&host, sizeof host, &sums, sizeof sums);
+  REQUIRE_OK(wherry_client_counters(client, "other.test", &host));
+  CHECK_INT(host.requests, 0);
+}

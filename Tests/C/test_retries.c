@@ -1,0 +1,106 @@
+/* Wherry: rows R29, R31 and R32 of features.md, from C: attempts after the first one
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+TEST("R29 requests go again after failures that may pass, as often as asked") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "http://h.invalid/a", 2, 503, NULL, "no", 2));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "ok", 2));
+  wherry_request *request = new_request("GET", "http://h.invalid/a");
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 2));
+  send_request(client, request, queue, NULL);
+  for (int64_t bound = 500; bound <= 1000; bound *= 2) {
+    wherry_event *event = next_event(queue, WHERRY_EVENT_STATE);
+    CHECK_INT(wherry_event_detail(event), WHERRY_STATE_WAITING);
+    CHECK_STATUS(wherry_event_status(event), WHERRY_E_HTTP);
+    CHECK_OK(wherry_event_free(event));
+    CHECK_OK(wherry_stub_advance_ms(stub, bound));
+  }
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(got.body, "ok");
+  CHECK_INT(wherry_stub_request_count(stub), 3);
+}
+
+TEST("R29 neither by default nor with POST does anything go again by itself") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 503, NULL, "no", 2));
+  CHECK_INT(perform(client, new_request("GET", "http://h.invalid/")).http_code, 503);
+  CHECK_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_RETRIES, 3));
+  CHECK_INT(perform(client, new_request("POST", "http://h.invalid/")).http_code, 503);
+  CHECK_INT(wherry_stub_request_count(stub), 2);
+  CHECK_FAILS(wherry_client_set_option(client, WHERRY_OPTION_MAX_RETRIES, -2), WHERRY_E_ARGUMENT,
+              "bad_value");
+  CHECK_FAILS(wherry_client_set_option(client, WHERRY_OPTION_RETRY_UNSAFE_METHODS, 2),
+              WHERRY_E_ARGUMENT, "bad_value");
+}
+
+TEST("R31 a question decides whether a failure is the end") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 404, NULL, "none", 4));
+  wherry_request *request = new_request("POST", "http://h.invalid/");
+  CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_RETRY));
+  send_request(client, request, queue, NULL);
+  for (int again = 1; again >= 0; again--) {
+    wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+    CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_RETRY);
+    CHECK_INT(wherry_error_http_code(wherry_event_error(event)), 404);
+    CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 404);
+    CHECK_FAILS(wherry_event_answer_retry(event, true, -2), WHERRY_E_ARGUMENT, "bad_value");
+    CHECK_FAILS(wherry_event_answer_token(event, "x"), WHERRY_E_ARGUMENT, "bad_argument");
+    CHECK_OK(wherry_event_answer_retry(event, again == 1, 0));
+    CHECK_OK(wherry_event_free(event));
+  }
+  outcome got = next_done(queue);
+  CHECK_INT(got.http_code, 404);
+  CHECK_TEXT(got.body, "none");
+  CHECK_INT(wherry_stub_request_count(stub), 2);
+}
+
+TEST("R32 fifty requests that meet a 401 ask once, and all go again") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  /* The server takes its newest token only. */
+  outcome got = perform(client, new_request("POST", server_url("/token")));
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_BEARER_TOKEN, "stale"));
+  CHECK_OK(wherry_client_set_decisions(client, WHERRY_DECISION_TOKEN));
+  for (int i = 0; i < 50; i++)
+    send_request(client, new_request("GET", server_url("/protected")), queue, NULL);
+  int asked = 0, done = 0;
+  while (done < 50) {
+    wherry_event *event = NULL;
+    REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
+    if (wherry_event_get_kind(event) == WHERRY_EVENT_DECISION) {
+      CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_TOKEN);
+      CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 401);
+      CHECK_FAILS(wherry_event_answer_token(event, "a\r\nb"), WHERRY_E_ARGUMENT, "bad_header");
+      CHECK_OK(wherry_event_answer_token(event, "token-1"));
+      asked++;
+    } else if (wherry_event_get_kind(event) == WHERRY_EVENT_DONE) {
+      CHECK_STATUS(wherry_event_status(event), WHERRY_OK);
+      done++;
+    }
+    CHECK_OK(wherry_event_free(event));
+  }
+  CHECK_INT(asked, 1);
+}
+
+TEST("R32 without a new token every 401 stands") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_client_set_decisions(client, WHERRY_DECISION_TOKEN));
+  send_request(client, new_request("GET", server_url("/protected")), queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_event_answer_token(event, NULL));
+  CHECK_OK(wherry_event_free(event));
+  CHECK_INT(next_done(queue).http_code, 401);
+}

@@ -1,0 +1,41 @@
+# Wherry: tests of user names and passwords on the command line.
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+from conftest import Scope, field, wherry
+
+
+def test_R20_a_user_is_sent_as_basic_or_as_a_digest(server: Scope) -> None:
+    result = wherry("get", server.url("/echo"), "-u", "skye:p:1")
+    assert field(result.json, "Authorization") == "Basic c2t5ZTpwOjE="
+
+    result = wherry("get", server.url("/auth/digest/skye/p"), "--user", "skye:p", "--digest")
+    assert result.json["scheme"] == "digest"
+
+    for scheme in ("digest", "basic"):
+        result = wherry("get", server.url(f"/auth/{scheme}/skye/p"), "--user", "skye:p", "--anyauth")
+        assert result.json["scheme"] == scheme
+
+    result = wherry("get", server.url("/echo"), "--oauth2-bearer", "t")
+    assert field(result.json, "Authorization") == "Bearer t"
+
+
+def test_R20_a_password_comes_from_a_file_and_is_not_shown(server: Scope, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "user").write_text("skye:s3cret\n")
+    result = wherry("get", server.url("/auth/basic/skye/other"), "--user", f"@{tmp_path / 'user'}", "--debug")
+    assert result.status != 0 and "401" in result.err
+    assert "s3cret" not in result.err and "c2t5ZTpzM2NyZXQ" not in result.err
+
+    (tmp_path / "user").write_text("s3cret\n")
+    result = wherry("get", server.url("/echo"), "--user", f"@{tmp_path / 'user'}")
+    assert result.status == 2 and "s3cret" not in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--digest"], ["-u", "a:b", "--digest", "--anyauth"], ["-u", "a"], ["-u", "a:b", "--bearer", "t"]])
+def test_R20_what_makes_no_sense_is_refused(server: Scope, arguments: list[str]) -> None:
+    result = wherry("get", server.url("/echo"), *arguments)
+    assert result.status == 2 and server.requests() == []

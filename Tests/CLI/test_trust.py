@@ -1,0 +1,123 @@
+# Wherry: whom the command trusts.
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+from typing import Any, Iterator
+
+import pytest
+from conftest import GUARD, ROOT, Result, wherry
+
+
+
+class Authority:
+    """Good and bad certificates, and a server that shows the one its name asks for."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.told = told
+        self.pins: dict[str, str] = told["pins"]
+
+    def path(self, name: str) -> str:
+        return f"{self.told['folder']}/{name}"
+
+    def url(self, host: str, path: str = "/bytes/3", port: str = "tls_port") -> str:
+        return f"https://{host}.localhost:{self.told[port]}{path}"
+
+    def get(self, url: str, *options: object) -> Result:
+        return wherry("get", url, "--cacert", self.path("ca.pem"), *options)
+
+
+@pytest.fixture(scope="module")
+def authority() -> Iterator[Authority]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wherry_testserver.authority"], cwd=ROOT / "Tests/TestServer",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        yield Authority(json.loads(process.stdout.readline()))
+    finally:
+        process.stdin.close()
+        process.wait(GUARD)
+        process.stdout.close()
+
+
+def test_S1_S6_bad_certificates_are_exit_status_5_and_say_why(authority: Authority) -> None:
+    assert authority.get(authority.url("good")).status == 0
+    for host, words in (
+        ("expired", "has expired"), ("wrong-name", "no alternative certificate"),
+        ("self-signed", "self-signed"), ("unknown-root", "issuer"), ("weak-key", "key too weak"),
+    ):
+        done = authority.get(authority.url(host))
+        assert done.status == 5 and done.out == b"", host
+        assert words in done.err and f"{host}.localhost" in done.err, done.err
+
+
+def test_S1_insecure_and_nothing_else_takes_anybody(authority: Authority) -> None:
+    url = authority.url("self-signed")
+    ca = authority.path("ca.pem")
+    done = wherry(
+        "get", authority.url("good"), SSL_CERT_FILE=ca, CURL_CA_BUNDLE=ca, REQUESTS_CA_BUNDLE=ca)
+    assert done.status == 5
+    done = wherry("get", url, "--insecure")
+    assert done.status == 0 and done.err.count("trusts anybody") == 1
+
+
+def test_SEC_T1_roots_are_a_file_or_a_folder(authority: Authority) -> None:
+    roots = authority.path("roots")
+    assert wherry("get", authority.url("good"), "--capath", roots).status == 0
+    assert wherry("get", authority.url("unknown-root"), "--capath", roots).status == 5
+    assert wherry("get", authority.url("good"), "--cacert", "/proc/version").status == 2
+
+
+def test_SEC_T2_SEC_T9_versions_lists_and_staples(authority: Authority) -> None:
+    assert authority.get(authority.url("good", port="tls11_port")).status == 5
+    tls12 = authority.url("good", port="tls12_port")
+    assert authority.get(tls12).status == 0
+    assert authority.get(tls12, "--tlsv1.3").status == 5
+    crl = ("--crlfile", authority.path("crl.pem"))
+    assert authority.get(authority.url("good"), *crl).status == 0
+    assert "revoked" in authority.get(authority.url("revoked"), *crl).err
+    staple = authority.url("good", "/", port="staple_good_port")
+    assert authority.get(staple, "--cert-status").status == 0
+    assert authority.get(authority.url("good"), "--cert-status").status == 5
+
+
+def test_S7_a_client_certificate_and_its_password(authority: Authority, tmp_path: pathlib.Path) -> None:
+    url = authority.url("good", port="client_port")
+    secret = tmp_path / "secret"
+    secret.write_text("open sesame\n")
+    assert authority.get(url).status == 5
+    for options in (
+        ("--cert", authority.path("client.both.pem")),
+        ("--cert", authority.path("client.pem"), "--key", authority.path("client.key")),
+        ("--cert", authority.path("client.p12"), "--pass", f"@{secret}"),
+        ("--cert", authority.path("client.pem"), "--key", authority.path("client.locked.key"),
+         "--pass", "open sesame"),
+    ):
+        done = authority.get(url, *options)
+        assert done.status == 0, done.err
+        target = tmp_path / "file"
+        assert wherry("download", url, "--output", target, "--cacert", authority.path("ca.pem"), *options, "--overwrite").status == 0
+    done = authority.get(url, "--cert", authority.path("client.p12"), "--pass", "shut", "--debug")
+    assert done.status == 5 and "shut" not in done.err
+    assert authority.get(url, "--key", "x").status == 2
+
+
+def test_S8_pins_as_curl_writes_them(authority: Authority) -> None:
+    good, rotated = (authority.pins[kind].replace("sha256/", "sha256//") for kind in ("good", "rotated"))
+    for pins in (good, f"{rotated};{good}", authority.path("good.pub"), authority.path("good.der")):
+        assert authority.get(authority.url("good"), "--pinnedpubkey", pins).status == 0
+        assert authority.get(authority.url("chained"), "--pinnedpubkey", pins).status == 5
+    assert authority.get(authority.url("good"), "--pinnedpubkey", "sha256//x").status == 2
+    assert authority.get(authority.url("good"), "--pinnedpubkey", good, "--insecure").status == 2
+
+
+def test_S10_SEC_U7_https_alone_and_public_addresses_alone(authority: Authority) -> None:
+    plain = f"http://127.0.0.1:{authority.told['port']}/bytes/3"
+    assert wherry("get", plain).status == 0
+    assert wherry("get", plain, "--https-only").status == 2
+    assert wherry("get", plain, "--deny-private").status == 4
+    assert authority.get(authority.url("good"), "--https-only").status == 0

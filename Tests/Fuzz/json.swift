@@ -1,0 +1,62 @@
+// Wherry: fuzz target of JSON text, of paths and of Link fields (libFuzzer); scripts/fuzz builds and runs it
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WherrySystem
+
+@_cdecl("LLVMFuzzerInitialize")
+public func initialize(
+    _ count: UnsafeMutablePointer<CInt>?, _ arguments: UnsafeMutableRawPointer?
+) -> CInt {
+    guard let folder = getenv("WHERRY_FUZZ_SEEDS") else { return 0 }
+    let seeds = [
+        #"a/0/b{"a":[{"b":null},1,-2.5e-3,"é\u00e9\ud83d\ude00\n"],"c":{"d":true,"e":false}}"#,
+        #"/{"big":9223372036854775807,"huge":18446744073709551615,"small":-9223372036854775808}"#,
+        #"~0~1[[[[[[[[]]]]]]]]"#, #"x"text""#, #"-0.1"#,
+        ##"rel</list?page=2>; rel="next prev"; title="a, \"b\"", <x>; anchor="#y"; rel=next"##,
+    ]
+    for (number, seed) in seeds.enumerated() {
+        let name = String(cString: folder) + "/seed\(number)"
+        let bytes = [UInt8(number)] + Array(seed.utf8)
+        guard let file = fopen(name, "wb"), fwrite(bytes, 1, bytes.count, file) == bytes.count,
+            fclose(file) == 0
+        else { fatalError("\(name) cannot be written") }
+    }
+    return 0
+}
+
+/// Reads a text whose first byte says how many of the next ones are a path. An error is a good
+/// answer; what was read is printed, and reads back as the same value.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard let data, count > 0 else { return 0 }
+    let all = Array(UnsafeBufferPointer(start: data, count: count))
+    let split = min(1 + Int(all[0] & 15), count)
+    let path = String(decoding: all[1..<max(1, split)], as: UTF8.self)
+    let text = Array(all[split...])
+    _ = LinkField.target("next", in: [String(decoding: text, as: UTF8.self)])
+    guard let value = try? JSON.parse(text) else { return 0 }
+    do {
+        let printed = try value.printed()
+        guard try JSON.parse(printed) == value else {
+            fatalError("\(String(decoding: printed, as: UTF8.self)) is another value")
+        }
+        _ = try JSON.parse(try value.printed(.pretty))
+    } catch {
+        fatalError("What was read cannot be printed and read again: \(error)")
+    }
+    _ = (value.bool(at: path), value.integer(at: path), value.unsigned(at: path))
+    _ = (value.number(at: path), value.text(at: path), value.count(at: path))
+    _ = value.removingNullMembers()
+    var changed = value
+    do {
+        try changed.set(.string("new"), at: path)
+        // In an array "-" is the place after the last, where nothing is.
+        guard path.utf8.contains(UInt8(ascii: "-")) || changed.value(at: path) != nil else {
+            fatalError("What was put at \(path) is not there")
+        }
+    } catch {
+        guard changed == value else { fatalError("A refused change at \(path) changed something") }
+    }
+    return 0
+}

@@ -1,0 +1,175 @@
+// Wherry: the line of downloads that wait for their turn, and groups of transfers
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WherryCore
+
+@Suite("The line of downloads") struct DownloadLineTests {
+    private func line(_ limit: Int, _ entries: KeyValuePairs<UInt64, Int>) -> DownloadLine {
+        var line = DownloadLine(limit: limit)
+        for (id, priority) in entries { line.enter(id, priority: priority) }
+        return line
+    }
+
+    /// Those that get a turn, each when the one before has ended.
+    private func turns(_ line: DownloadLine) -> [UInt64] {
+        var line = line
+        var turns: [UInt64] = []
+        while let next = line.next() {
+            turns.append(next)
+            line.leave(next)
+        }
+        return turns
+    }
+
+    @Test("D25 the highest priority has the first turn, and equal ones their order")
+    func order() {
+        #expect(turns(line(1, [1: 0, 2: 5, 3: 0, 4: -1, 5: 5])) == [2, 5, 1, 3, 4])
+    }
+
+    @Test("D25 no more are active than the limit says; 0 is none")
+    func limit() {
+        var some = line(2, [1: 0, 2: 0, 3: 0])
+        #expect([some.next(), some.next(), some.next()] == [1, 2, nil])
+        #expect(some.isFull && some.activeCount == 2)
+        some.limit = 3
+        #expect(some.next() == 3)
+        // What runs goes on where the limit falls below it.
+        some.limit = 1
+        some.leave(1)
+        some.leave(2)
+        some.enter(4, priority: 0)
+        #expect(some.next() == nil)
+        some.leave(3)
+        #expect(some.next() == 4)
+
+        var all = line(0, [1: 0, 2: 0])
+        #expect([all.next(), all.next(), all.next()] == [1, 2, nil] && !all.isFull)
+    }
+
+    @Test("D25 one that is paused keeps its place and gives its turn to another")
+    func pause() {
+        var line = line(1, [1: 0, 2: 0, 3: 0])
+        _ = line.next()
+        #expect(line.place(of: 1) == nil)
+        line.pause(1)
+        line.pause(2)
+        #expect(line.standing(of: 1) == .paused)
+        #expect((1...3).map { line.place(of: $0) } == [0, 1, 2])
+        #expect(line.next() == 3)
+        line.resume(2)
+        line.resume(1)
+        #expect(line.next() == nil)
+        line.leave(3)
+        #expect(turns(line) == [1, 2])
+    }
+
+    @Test("D25 nobody gets a turn while they are held")
+    func held() {
+        var line = line(0, [1: 0])
+        line.holds += 1
+        #expect(line.isFull && line.next() == nil)
+        line.holds -= 1
+        #expect(line.next() == 1)
+    }
+
+    @Test("D25 a new priority is behind those that have it, and the same one moves nothing")
+    func priority() {
+        var line = line(1, [1: 0, 2: 0, 3: 0, 4: 1])
+        line.setPriority(of: 3, to: 1)
+        line.setPriority(of: 1, to: 0)
+        line.setPriority(of: 99, to: 0)
+        #expect(line.priority(of: 3) == 1)
+        #expect(turns(line) == [4, 3, 1, 2])
+    }
+
+    @Test(
+        "D25 a move goes to any place, with a priority that it may have there",
+        arguments: [
+            (3, 0, [3, 1, 2, 4, 5], 5), (5, 0, [5, 1, 2, 3, 4], 5), (1, 4, [2, 3, 4, 5, 1], -5),
+            (1, .max, [2, 3, 4, 5, 1], -5), (2, 3, [1, 3, 4, 2, 5], 0), (4, 1, [1, 4, 2, 3, 5], 5),
+            (2, 1, [1, 2, 3, 4, 5], 5), (3, -7, [3, 1, 2, 4, 5], 5),
+        ] as [(UInt64, Int, [UInt64], Int)])
+    func move(_ id: UInt64, _ place: Int, _ expected: [UInt64], _ priority: Int) {
+        var line = line(1, [1: 5, 2: 5, 3: 0, 4: 0, 5: -5])
+        line.move(id, to: place)
+        #expect(line.priority(of: id) == priority)
+        #expect(line.place(of: id) == min(max(place, 0), 4))
+        #expect(turns(line) == expected)
+    }
+
+    @Test("D25 active ones are not moved, and stand in nobody's way")
+    func moveBesideActive() {
+        var line = line(2, [1: 5, 2: 3, 3: 3, 4: 0])
+        _ = (line.next(), line.next())
+        line.move(1, to: 9)
+        line.move(4, to: 0)
+        #expect(line.priority(of: 4) == 3)
+        #expect(line.place(of: 4) == 0)
+        line.pause(2)
+        #expect((line.place(of: 2), line.place(of: 4), line.place(of: 3)) == (0, 1, 2))
+    }
+}
+
+@Suite("Groups of transfers") struct TransferGroupsTests {
+    private func progress(_ completed: Int64, _ total: Int64?) -> WherryCore.Progress {
+        var progress = WherryCore.Progress()
+        progress.completed = completed
+        progress.total = total
+        progress.bytesPerSecond = 7
+        return progress
+    }
+
+    private func sum(_ groups: TransferGroups, _ tag: String = "g") -> (WherryCore.Progress, Int) {
+        let ended = groups.ended(of: tag)
+        return (WherryCore.Progress(sumOf: ended.parts), ended.count)
+    }
+
+    @Test("D29 what has ended counts until the group begins anew")
+    func ended() {
+        var groups = TransferGroups()
+        groups.began("g", path: "/a")
+        groups.began("g", path: "/b")
+        groups.ended("g", path: "/a", progress(10, 10), as: .done)
+        #expect(sum(groups).0.completed == 10 && sum(groups).1 == 1)
+        // A length that nobody announced is what came; and nothing moves any more.
+        groups.ended("g", path: "/b", progress(5, nil), as: .done)
+        #expect(sum(groups).0.total == 15 && sum(groups).0.bytesPerSecond == nil)
+        groups.began("g", path: "/c")
+        #expect(sum(groups).1 == 0)
+    }
+
+    @Test("D29 what failed stays missing, until a download of its path takes its place")
+    func broken() {
+        var groups = TransferGroups()
+        for path in ["/a", "/b"] { groups.began("g", path: path) }
+        groups.ended("g", path: "/a", progress(3, 10), as: .failed)
+        #expect(sum(groups).0.completed == 3 && sum(groups).0.total == 10)
+        groups.began("g", path: "/a")
+        #expect(sum(groups).1 == 0)
+        groups.ended("g", path: "/a", progress(10, 10), as: .done)
+        #expect(sum(groups).0.completed == 10 && sum(groups).1 == 1)
+        // One that never started was never there.
+        groups.began("g", path: "/c")
+        groups.ended("g", path: "/c", progress(0, nil), as: nil)
+        #expect(sum(groups).1 == 1)
+    }
+
+    @Test("D29 of groups that are over, so many are remembered and no more")
+    func bounded() {
+        var groups = TransferGroups()
+        for number in 0...TransferGroups.mostIdle {
+            groups.began("\(number)", path: nil)
+            groups.ended("\(number)", path: nil, progress(1, 1), as: .done)
+        }
+        #expect(sum(groups, "0").1 == 0)
+        #expect(sum(groups, "1").1 == 1)
+        // One that runs is never forgotten.
+        groups.began("1", path: nil)
+        groups.began("new", path: nil)
+        groups.ended("new", path: nil, progress(1, 1), as: .done)
+        groups.ended("1", path: nil, progress(2, 2), as: .done)
+        #expect(sum(groups, "1").0.completed == 2)
+    }
+}

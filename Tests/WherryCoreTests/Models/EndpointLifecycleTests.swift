@@ -1,0 +1,36 @@
+// Wherry: tests of which access counts
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WherryCore
+
+@Suite struct EndpointLifecycleTests {
+    @Test("O2 a new access takes the place of the one on its way, whose late end changes nothing")
+    func replacing() {
+        var cycle = EndpointLifecycle()
+        #expect(cycle.state == .created && !cycle.mayCancel)
+
+        let first = cycle.begin()
+        #expect(!first.replaces && cycle.state == .loading && cycle.mayCancel)
+        let second = cycle.begin()
+        #expect(second.replaces)
+
+        // The fault of the system it follows: this made the new access a failed one.
+        #expect(cycle.end(first.number, .failed) == .replaced)
+        #expect(cycle.state == .loading)
+        #expect(cycle.end(second.number, .succeeded) == .tell)
+        #expect(cycle.state == .succeeded)
+    }
+
+    @Test("O2 an end is told once, and the next access replaces nothing")
+    func ending() {
+        var cycle = EndpointLifecycle()
+        let first = cycle.begin().number
+        #expect(cycle.end(first, .cancelled) == .tell)
+        #expect(cycle.state == .cancelled && !cycle.mayCancel)
+        #expect(cycle.end(first, .succeeded) == .replaced)
+        #expect(cycle.state == .cancelled)
+        #expect(!cycle.begin().replaces)
+    }
+}

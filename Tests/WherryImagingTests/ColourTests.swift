@@ -1,0 +1,44 @@
+// Wherry: the colours of every kind of picture, held against those that another program sees.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import WherrySystem
+
+@testable import WherryImaging
+
+struct ColourTests {
+    /// A case of Tests/Scenarios/picture-colours.json, which C and Python prove too.
+    private struct ColourCase: Decodable {
+        let name: String
+        let file: Data
+        let format: String
+        let background: UInt32?
+        let size: [Int]
+        let components: Int
+        let tolerance: Int
+        let rgba: Data
+    }
+    private struct Table: Decodable { let cases: [ColourCase] }
+
+    @Test("U8 SEC-R10 every kind of picture has the colours that another program sees")
+    func colours() throws {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Scenarios/picture-colours.json")
+        let cases = try JSONDecoder().decode(Table.self, from: Data(contentsOf: path)).cases
+        #expect(cases.count > 50)
+        for one in cases {
+            var options = Compression(quality: 1)
+            options.format = one.format == "png" ? .png : .jpeg
+            options.subsampling = .s444
+            if let background = one.background { options.background = background }
+            let made = try ImageEncoder.encode(.array([UInt8](one.file)), options)
+            let info = try ImageInfo(inspecting: .bytes(made.bytes))
+            #expect([info.width, info.height] == one.size, "\(one.name)")
+            #expect(info.components == one.components, "\(one.name)")
+            let ours = try ImageDecoder.decode(.bytes(made.bytes), as: .rgba8).packedBytes
+            let worst = zip(ours, one.rgba).map { abs(Int($0) - Int($1)) }.max() ?? 256
+            #expect(ours.count == one.rgba.count && worst <= one.tolerance, "\(one.name): \(worst)")
+        }
+    }
+}

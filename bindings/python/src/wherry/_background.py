@@ -1,0 +1,503 @@
+# Wherry: downloads and uploads that outlive the program
+# SPDX-License-Identifier: Apache-2.0
+"""Background sessions, blocking and with asyncio: a process of its own carries their jobs out."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from . import _codes as codes
+from ._bridge import JOB_ROW, Records, check, error_at, freed, last_error, lib, made, rows, text, text_at
+from ._errors import CLASSES, StateError, TimeoutError, WherryError
+from ._exchange import SLICE_MS
+from ._options import DigestAuth, Timeout, Unset, credentials, pairs
+from ._request import Draft, path_text
+from ._settings import NUMBERS, TEXTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import (
+        Any, AsyncIterator, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Type, TypeVar,
+        Union,
+    )  # fmt: skip
+
+    from asyncio import Future
+
+    from typing_extensions import Unpack
+
+    from ._bridge import Record
+    from ._keywords import DownloadOptions, LiveSettings, Target, UploadOptions
+    from ._options import AuthLike, TimeoutLike
+
+    Value = TypeVar("Value")
+    Session = TypeVar("Session", bound="BaseSession")
+    #: A job, or the id of one.
+    Which = Union["Job", str]
+
+#: Events that are read at once.
+BATCH = 16
+#: 32 hexadecimal digits and NUL.
+ID_SIZE = 33
+
+
+class Job:
+    """A job of a background session, as it stood when it was listed or told of."""
+
+    __slots__ = (
+        "id", "kind", "state", "url", "path", "tag", "reason", "done_bytes", "total_bytes",
+        "started_at", "retry_at", "status_code", "error",
+    )  # fmt: skip
+
+    def __init__(self, row: Tuple[Any, ...]) -> None:
+        (
+            number, url, path, tag, reason, message, done, total, started, retry, kind, state,
+            status, code,
+        ) = row  # fmt: skip
+        #: 32 hexadecimal digits; the same download started twice is one job.
+        self.id: str = text_at(number) or ""
+        #: "download" or "upload".
+        self.kind: str = codes.KINDS.get(kind, "")
+        #: queued, running, waiting, paused, interrupted (its process died), verifying, done, failed
+        #: or cancelled.
+        self.state: str = codes.STATES.get(state, "none")
+        #: Of a query only "?..." is told.
+        self.url: str = text_at(url) or ""
+        #: Of a download: where its file will be, or is.
+        self.path: Optional[str] = text_at(path)
+        self.tag: Optional[str] = text_at(tag)
+        #: Why it failed, began again or waits: a word of docs/errors.md, or "".
+        self.reason: str = text_at(reason) or ""
+        self.done_bytes: int = done
+        self.total_bytes: Optional[int] = None if total < 0 else total
+        #: In seconds since 1970.
+        self.started_at: float = started / 1000
+        #: When it is tried again, in seconds since 1970; None unless it waits for that.
+        self.retry_at: Optional[float] = None if retry < 0 else retry / 1000
+        #: Of the answer that ended it; 0 without one.
+        self.status_code: int = code
+        #: Why it failed or was cancelled.
+        self.error: Optional[WherryError] = None
+        if status:
+            kind_of_error = CLASSES.get(status, WherryError)
+            self.error = kind_of_error(
+                text_at(message) or self.reason, self.reason, http_status=code
+            )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing follows but that somebody acknowledges it."""
+        return self.state in ("done", "failed", "cancelled")
+
+    @property
+    def fraction(self) -> Optional[float]:
+        """0.0 to 1.0, None while the total is unknown."""
+        if self.total_bytes is None:
+            return None
+        return min(1.0, self.done_bytes / self.total_bytes) if self.total_bytes else 1.0
+
+    def _heard(self, record: Record) -> Job:
+        """A copy that knows what an event has told."""
+        job = Job.__new__(Job)
+        for name in Job.__slots__:
+            setattr(job, name, getattr(self, name))
+        kind, status, detail, reason = record[4], record[5], record[6], text_at(record[15])
+        if kind == codes.EVENT_PROGRESS:
+            job.done_bytes = record[13]
+            job.total_bytes = None if record[14] < 0 else record[14]
+        elif kind == codes.EVENT_STATE:
+            job.state = codes.STATES.get(detail, "none")
+            job.reason = reason or ""
+        elif kind == codes.EVENT_DONE:
+            job.status_code = record[7]
+            job.reason = reason or ""
+            job.state = "done"
+            if status:
+                job.state = "cancelled" if status == codes.E_CANCELLED else "failed"
+                handle = lib.wherry_event_error(record[1])
+                job.error = error_at(handle) if handle else last_error(status)
+            elif job.kind == "download":
+                place = lib.wherry_event_text(record[1])
+                job.path = job.path if place is None else place.decode("utf-8", "replace")
+                if job.total_bytes is not None:
+                    job.done_bytes = job.total_bytes
+        return job
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id[:8]} {self.state} {self.path or self.url}>"
+
+
+def _id(which: Which) -> bytes:
+    return text(which.id if isinstance(which, Job) else which)
+
+
+class _News:
+    """A queue that one reader follows jobs with."""
+
+    def __init__(self, session: BaseSession, which: Optional[Which]) -> None:
+        self._known = {job.id: job for job in session._list()}
+        self._session = session
+        #: That of the job that is followed; None for all of them.
+        self.id = None if which is None else _id(which).decode()
+        self._records = Records(BATCH)
+        self.queue = made(lib.wherry_queue_new)
+        try:
+            check(
+                lib.wherry_session_follow(
+                    session._live(), None if which is None else _id(which), self.queue, None
+                )
+            )
+        except BaseException:
+            self.close()
+            raise
+        self.is_over = False
+
+    def read(self, milliseconds: int) -> List[Job]:
+        """What has come; waits so long for the first of it."""
+        records = self._records
+        status = lib.wherry_queue_read(
+            self.queue, records.address, BATCH, milliseconds, records.count.address
+        )
+        if status == codes.E_TIMEOUT:
+            return []
+        check(status)
+        count = records.count.take()
+        try:
+            found = [self._job(records.at(index)) for index in range(count)]
+        finally:
+            check(lib.wherry_queue_release(self.queue, records.address, count))
+        return [job for job in found if job is not None]
+
+    def _job(self, record: Record) -> Optional[Job]:
+        number = (lib.wherry_event_job_id(record[1]) or b"").decode()
+        if number not in self._known:
+            # It was started after this began to follow.
+            self._known.update((job.id, job) for job in self._session._list())
+        known = self._known.get(number)
+        if known is None:
+            if self.id is not None:
+                self.is_over = True
+            return None
+        job = self._known[number] = known._heard(record)
+        if job.is_over and self.id is not None:
+            self.is_over = True
+        return job
+
+    def close(self) -> None:
+        queue, self.queue = self.queue, 0
+        if queue:
+            freed(lib.wherry_queue_free(queue))
+
+
+class BaseSession:
+    """What both kinds of sessions can do."""
+
+    _handle = 0
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        state_directory: Target = None,
+        agent: Target = None,
+        autostart: bool = True,
+        agent_idle: Optional[float] = None,
+        base_url: str = "",
+        headers: Union[Mapping[str, str], None] = None,
+        auth: AuthLike = None,
+        timeout: Union[TimeoutLike, Unset] = Timeout(),
+        verify: Union[bool, str] = True,
+        trust_env: bool = True,
+        proxy: Optional[str] = None,
+        **settings: Unpack[LiveSettings],
+    ) -> None:
+        """Opens the session of that name, or makes it; that starts nothing.
+
+        Every program of the same user that opens a session of that name has the same jobs.
+        ``state_directory`` is an absolute path for their records in place of
+        ``$XDG_STATE_HOME/wherry/<name>``, ``agent`` the program that carries them out where it is
+        not beside the library. With ``autostart=False`` jobs whose agent died wait for `resume`.
+        ``agent_idle`` is how many seconds an agent stays with nothing to do: 5. The others are as
+        those of a client and count for the jobs: see help(wherry.Settings).
+        """
+        import os
+
+        config = made(lib.wherry_config_new)
+        try:
+            for kind, place in (
+                (codes.TEXT_STATE_DIRECTORY, state_directory), (codes.TEXT_AGENT_PATH, agent),
+            ):  # fmt: skip
+                if place is not None:
+                    path = path_text(os.path.abspath(os.fsdecode(place)))
+                    check(lib.wherry_config_set_text(config, kind, path))
+            for kind, word in ((codes.TEXT_BASE_URL, base_url or None), (codes.TEXT_PROXY, proxy)):
+                if word is not None:
+                    check(lib.wherry_config_set_text(config, kind, text(word)))
+            if verify is False:
+                check(lib.wherry_config_set_option(config, codes.OPTION_INSECURE, 1))
+            elif verify is not True:
+                bundle = path_text(os.fspath(verify))
+                check(lib.wherry_config_set_text(config, codes.TEXT_CA_FILE, bundle))
+            if not trust_env:
+                option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT
+                check(lib.wherry_config_set_option(config, option, 1))
+            if not autostart:
+                check(lib.wherry_config_set_option(config, codes.OPTION_AUTOSTART, 0))
+            if agent_idle is not None:
+                idle = int(agent_idle * 1000)
+                check(lib.wherry_config_set_option(config, codes.OPTION_AGENT_IDLE_MS, idle))
+            limits = Timeout() if isinstance(timeout, Unset) else Timeout.of(timeout)
+            for option, number in limits.options():
+                check(lib.wherry_config_set_option(config, option, number))
+            for name_, value in dict(settings).items():
+                if name_ in NUMBERS:
+                    option, convert = NUMBERS[name_]
+                    check(lib.wherry_config_set_option(config, option, convert(value)))
+                elif name_ in TEXTS:
+                    said = None if value is None else text(str(value))
+                    check(lib.wherry_config_set_text(config, TEXTS[name_], said))
+                else:
+                    raise TypeError(f"a background session has no setting {name_!r}")
+            fields = list(pairs(headers or {}, "headers"))
+            found = credentials(auth)
+            if isinstance(found, DigestAuth):
+                raise TypeError("the jobs of a background session keep no password: no DigestAuth")
+            if found is not None:
+                fields.append(("Authorization", found.field()))
+            for field, value in fields:
+                said = text(str(value), "bad_header")
+                check(lib.wherry_config_set_header(config, text(field, "bad_header"), said))
+            self._handle = made(lib.wherry_session_new, config, text(name))
+        finally:
+            lib.wherry_config_free(config)
+        #: What it was opened by.
+        self.name = name
+
+    def _live(self) -> int:
+        if not self._handle:
+            raise StateError("this session is closed", "closed")
+        return self._handle
+
+    def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
+        self._live()
+        rest = dict(options)
+        if rest.pop("follow_redirects", True) is False:
+            rest["max_redirects"] = 0
+        return Draft(method, url).apply(rest)
+
+    def _download(self, url: str, path: Target, options: Mapping[str, Any]) -> str:
+        from ._download import prepare
+
+        draft, target = prepare(self, url, path, options)
+        return self._started(lib.wherry_session_download, draft, target)
+
+    def _upload(self, url: str, pictures: Any, options: Mapping[str, Any]) -> str:
+        from ._images import prepare
+
+        return self._started(lib.wherry_session_upload, prepare(self, url, pictures, options))
+
+    def _started(self, function: Any, draft: Draft, *arguments: Any) -> str:
+        number = Records(1)  # As good a piece of memory as any, and longer than an id.
+        try:
+            check(function(self._live(), draft.handle, *arguments, number.address))
+            return text_at(number.address) or ""
+        finally:
+            draft.free()
+
+    def _list(self) -> List[Job]:
+        listing = made(lib.wherry_session_list, self._live())
+        return [Job(row) for row in rows(listing, lib.wherry_list_job, JOB_ROW)]
+
+    def _job(self, which: Which) -> Optional[Job]:
+        wanted = _id(which).decode()
+        return next((job for job in self._list() if job.id == wanted), None)
+
+    def _verb(self, function: Any, which: Which) -> None:
+        check(function(self._live(), _id(which)))
+
+    def close(self) -> None:
+        """Lets go of it; jobs go on. Twice is fine."""
+        handle, self._handle = self._handle, 0
+        if handle:
+            freed(lib.wherry_session_free(handle))
+
+    def __del__(self) -> None:
+        try:
+            self.close()
+        except (WherryError, TypeError, AttributeError):
+            pass  # At the interpreter's end the library may be half gone.
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {getattr(self, 'name', '?')}>"
+
+
+class BackgroundSession(BaseSession):
+    """Hands downloads and uploads over to a process that goes on when this one is gone, and finds
+    them again from any later one. Each call waits a moment for the disk and that process."""
+
+    def download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
+        """Hands a download over and returns the job's id; the keywords are those of a client's.
+
+        The job is on disk when this returns, whatever becomes of this program. The same URL and
+        path again is the same job; one that is paused, interrupted or over begins again.
+        """
+        return self._download(url, path, options)
+
+    def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> str:
+        """Hands an upload over, as `Client.upload` takes it, and returns the job's id. Pictures are
+        encoded and files read before this returns. One that is interrupted is sent again."""
+        return self._upload(url, pictures, options)
+
+    def jobs(self) -> List[Job]:
+        """Every job, oldest first; those too that are over and that nobody acknowledged."""
+        return self._list()
+
+    def job(self, which: Which) -> Optional[Job]:
+        """One job; None if there is none of that id, or it was acknowledged."""
+        return self._job(which)
+
+    def pause(self, which: Which) -> None:
+        """Stops a job until it is resumed, by whatever program; what it has is safe on disk."""
+        self._verb(lib.wherry_session_pause, which)
+
+    def resume(self, which: Which) -> None:
+        """Lets a paused or interrupted job go on."""
+        self._verb(lib.wherry_session_resume, which)
+
+    def cancel(self, which: Which) -> None:
+        """Ends a job and deletes what it had brought."""
+        self._verb(lib.wherry_session_cancel, which)
+
+    def acknowledge(self, which: Which) -> None:
+        """Claims a job that is over, and takes it off the list: succeeds for exactly one caller in
+        all programs, so act on an end after this. ArgumentError `not_found` for all others."""
+        self._verb(lib.wherry_session_acknowledge, which)
+
+    def follow(
+        self, which: Optional[Which] = None, timeout: Optional[float] = None
+    ) -> Iterator[Job]:
+        """How a job stands, now and after each change, up to its end; None: all jobs, without end.
+
+        Whoever reads slowly gets the newest figures, and every end. TimeoutError after so many
+        seconds in all leaves the jobs alone.
+        """
+        deadline = None if timeout is None else perf_counter() + timeout
+        news = _News(self, which)
+        try:
+            while not news.is_over:
+                wait = SLICE_MS
+                if deadline is not None:
+                    wait = min(wait, int((deadline - perf_counter()) * 1000) + 1)
+                    if wait <= 0:
+                        raise TimeoutError("the wait is over; the job goes on", "timeout")
+                yield from news.read(wait)
+        finally:
+            news.close()
+
+    def wait(self, which: Which, timeout: Optional[float] = None) -> Job:
+        """Waits for the end of a job and returns how it ended; acknowledges nothing."""
+        for job in self.follow(which, timeout):
+            if job.is_over:
+                return job
+        raise _gone(which)
+
+    def __enter__(self: Session) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncBackgroundSession(BaseSession):
+    """The same with asyncio; the disk and the agent are waited for on another thread."""
+
+    async def download(
+        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
+    ) -> str:
+        """See `BackgroundSession.download`."""
+        return await _aside(lambda: self._download(url, path, options))
+
+    async def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> str:
+        """See `BackgroundSession.upload`."""
+        return await _aside(lambda: self._upload(url, pictures, options))
+
+    async def jobs(self) -> List[Job]:
+        """See `BackgroundSession.jobs`."""
+        return await _aside(self._list)
+
+    async def job(self, which: Which) -> Optional[Job]:
+        """See `BackgroundSession.job`."""
+        return await _aside(lambda: self._job(which))
+
+    async def pause(self, which: Which) -> None:
+        """See `BackgroundSession.pause`."""
+        await _aside(lambda: self._verb(lib.wherry_session_pause, which))
+
+    async def resume(self, which: Which) -> None:
+        """See `BackgroundSession.resume`."""
+        await _aside(lambda: self._verb(lib.wherry_session_resume, which))
+
+    async def cancel(self, which: Which) -> None:
+        """See `BackgroundSession.cancel`."""
+        await _aside(lambda: self._verb(lib.wherry_session_cancel, which))
+
+    async def acknowledge(self, which: Which) -> None:
+        """See `BackgroundSession.acknowledge`."""
+        await _aside(lambda: self._verb(lib.wherry_session_acknowledge, which))
+
+    async def follow(self, which: Optional[Which] = None) -> AsyncIterator[Job]:
+        """See `BackgroundSession.follow`; its time is limited by `asyncio.wait_for`."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        making = loop.run_in_executor(None, _News, self, which)
+        try:
+            news = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            # The thread goes on: what it makes is nobody's.
+            making.add_done_callback(_drop)
+            raise
+        come = asyncio.Event()
+        descriptor = lib.wherry_queue_fd(news.queue)
+        loop.add_reader(descriptor, come.set)
+        try:
+            while not news.is_over:
+                found = news.read(0)
+                for job in found:
+                    yield job
+                if not found and not news.is_over:
+                    await come.wait()
+                    come.clear()
+        finally:
+            loop.remove_reader(descriptor)
+            news.close()
+
+    async def wait(self, which: Which) -> Job:
+        """See `BackgroundSession.wait`."""
+        async for job in self.follow(which):
+            if job.is_over:
+                return job
+        raise _gone(which)
+
+    async def __aenter__(self: Session) -> Session:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await _aside(self.close)
+
+
+async def _aside(work: Callable[[], Value]) -> Value:
+    """Waits for the disk on a thread of the loop's."""
+    import asyncio
+
+    return await asyncio.get_running_loop().run_in_executor(None, work)
+
+
+def _drop(making: Future[_News]) -> None:
+    if not making.cancelled() and making.exception() is None:
+        making.result().close()
+
+
+def _gone(which: Which) -> WherryError:
+    kind: Type[WherryError] = CLASSES[codes.E_ARGUMENT]
+    number = _id(which).decode()
+    return kind(f"the job {number} is over, and another program acknowledged it", "not_found")

@@ -1,0 +1,241 @@
+# Wherry: from the JSON of a server to dataclasses
+# SPDX-License-Identifier: Apache-2.0
+"""`Mapping` says where the fields of a dataclass stand in JSON, and converts them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import (
+    TYPE_CHECKING, Any, Dict, Generic, List, Optional, Tuple, Type, TypeVar, Union, get_type_hints,
+)  # fmt: skip
+
+from . import _codes as codes
+from ._bridge import check, lib, made, text
+from ._errors import DecodeError
+from ._options import json_bytes
+
+if TYPE_CHECKING:
+    from typing import Mapping as Named
+
+Item = TypeVar("Item")
+
+#: Where a field's path stands in its metadata.
+PATH = "wherry.path"
+
+PLAIN = {
+    str: codes.FIELD_TEXT, int: codes.FIELD_INTEGER, float: codes.FIELD_NUMBER,
+    bool: codes.FIELD_BOOL, Any: codes.FIELD_VALUE, object: codes.FIELD_VALUE,
+    dict: codes.FIELD_VALUE, list: codes.FIELD_VALUE,
+}  # fmt: skip
+
+
+def at(path: str) -> Named[str, str]:
+    """The metadata of a field that stands elsewhere: ``field(metadata=wherry.at("address/city"))``."""
+    return {PATH: path}
+
+
+class Problem:
+    """Why a field was left out: ``kind`` is "missing", "null" or "wrong_type"."""
+
+    __slots__ = ("path", "kind")
+
+    def __init__(self, path: str, kind: str) -> None:
+        self.path = path
+        self.kind = kind
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and (self.path, self.kind) == (other.path, other.kind)
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.kind))
+
+    def __repr__(self) -> str:
+        return f"<Problem {self.path}: {self.kind}>"
+
+
+class Kind:
+    """What a field is: a plain type or a dataclass, inside so many lists."""
+
+    __slots__ = ("code", "lists", "item", "is_float")
+
+    def __init__(self, hint: Any, where: str) -> None:
+        self.lists = 0
+        self.item: Optional[Mapping[Any]] = None
+        while True:
+            origin, arguments = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
+            if origin is list:
+                hint = arguments[0] if arguments else Any
+                self.lists += 1
+            elif (origin is Union or type(hint).__name__ == "UnionType") and type(None) in arguments:
+                rest = [one for one in arguments if one is not type(None)]
+                if len(rest) != 1:
+                    raise TypeError(f"{where} is one of several types, which JSON does not tell apart")
+                hint = rest[0]
+            elif origin is dict:
+                hint = dict
+            else:
+                break
+        self.is_float = hint is float
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+            self.code = codes.FIELD_ITEM
+            self.item = Mapping.of(hint)
+        elif hint in PLAIN:
+            self.code = PLAIN[hint]
+        else:
+            raise TypeError(f"{where} is {hint!r}; str, int, float, bool, Any, a dataclass or a list of them is read")
+
+    def value(self, found: Any, depth: int) -> Any:
+        """A value of the record as the type wants it."""
+        if depth:
+            return [self.value(one, depth - 1) for one in found]
+        if self.item is not None:
+            return self.item._made(found, None)
+        return float(found) if self.is_float else found
+
+
+class Mapping(Generic[Item]):
+    """Reads a dataclass from JSON: each field at its name, or at the path of its metadata.
+
+    Numbers and texts become each other where nothing is lost; docs/paging.md has the table. What is
+    missing, null or of another type leaves the field's default, or what was there.
+    """
+
+    _known: Dict[type, Mapping[Any]] = {}
+    _handle = 0
+
+    def __init__(self, kind: Type[Item]) -> None:
+        if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
+            raise TypeError(f"a mapping reads a dataclass, not {kind!r}")
+        self._type: Any = kind
+        self._handle = made(lib.wherry_mapping_new)
+        self._fields: Dict[str, Kind] = {}
+        hints = get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            if not field.init:
+                continue
+            found = Kind(hints[field.name], f"{kind.__name__}.{field.name}")
+            path = field.metadata.get(PATH)
+            check(
+                lib.wherry_mapping_add(
+                    self._handle, text(field.name), None if path is None else text(path), found.code,
+                    found.lists, None if found.item is None else found.item._handle,
+                )
+            )  # fmt: skip
+            self._fields[field.name] = found
+
+    @classmethod
+    def of(cls, kind: Type[Any]) -> Mapping[Any]:
+        """The mapping of a dataclass, made once."""
+        found = cls._known.get(kind)
+        if found is None:
+            found = cls._known.setdefault(kind, cls(kind))
+        return found
+
+    def read(self, value: Any, path: str = "", *, strict: bool = False) -> Item:
+        """An item of JSON: a value, or its text as bytes, at a path.
+
+        DecodeError where a field without a default is left out, and with ``strict`` where any is.
+        """
+        return self._read(value, path, None, strict)
+
+    def update(self, item: Item, value: Any, path: str = "") -> Item:
+        """The item with the fields that are found in place of its own."""
+        return self._read(value, path, item, False)
+
+    def problems(self, value: Any, path: str = "") -> List[Problem]:
+        """Which fields are left out, and why; empty if all are there."""
+        found = self._with_json(value, lambda handle: self._problems(handle, text(path)))
+        return [Problem(one["path"], one["kind"]) for one in found]
+
+    def read_all(self, values: List[Any]) -> List[Item]:
+        """Items of an array."""
+        return [self.read(value) for value in values]
+
+    def _read(self, value: Any, path: str, before: Optional[Item], strict: bool) -> Item:
+        place = text(path)
+
+        def work(handle: int) -> Tuple[Dict[str, Any], Any]:
+            record = made(lib.wherry_json_new)
+            try:
+                check(lib.wherry_mapping_apply(self._handle, handle, place, record))
+                problems = self._problems(handle, place) if strict else None
+                return printed(record), problems
+            finally:
+                lib.wherry_json_free(record)
+
+        record, problems = self._with_json(value, work)
+        if problems:
+            raise self._refusal(problems)
+        try:
+            made_item: Item = self._made(record, before)
+            return made_item
+        except TypeError:
+            # A field that has no default, here or inside.
+            found = self._with_json(value, lambda handle: self._problems(handle, place))
+            if not found:
+                raise
+            raise self._refusal(found) from None
+
+    def _refusal(self, problems: List[Dict[str, str]]) -> DecodeError:
+        told = ", ".join(f"{one['path']}: {one['kind']}" for one in problems[:5])
+        more = f", and {len(problems) - 5} more" if len(problems) > 5 else ""
+        return DecodeError(
+            f"the JSON lacks fields of {self._type.__name__}: {told}{more}", "bad_json_body"
+        )
+
+    def _made(self, record: Dict[str, Any], before: Optional[Item]) -> Any:
+        values = {name: self._fields[name].value(found, self._fields[name].lists)
+                  for name, found in record.items()}  # fmt: skip
+        return self._type(**values) if before is None else dataclasses.replace(before, **values)  # type: ignore[type-var]
+
+    def _problems(self, handle: int, place: bytes) -> Any:
+        problems = made(lib.wherry_mapping_check, self._handle, handle, place)
+        try:
+            return printed(problems)
+        finally:
+            lib.wherry_json_free(problems)
+
+    @staticmethod
+    def _with_json(value: Any, work: Any) -> Any:
+        content = bytes(value) if isinstance(value, (bytes, bytearray)) else json_bytes(value)
+        handle = made(lib.wherry_json_parse, content, len(content))
+        try:
+            return work(handle)
+        finally:
+            lib.wherry_json_free(handle)
+
+    def __del__(self) -> None:
+        handle, self._handle = self._handle, 0
+        if handle:
+            try:
+                lib.wherry_mapping_free(handle)
+            except (TypeError, AttributeError):
+                pass  # At the interpreter's end the library may be half gone.
+
+
+@dataclasses.dataclass
+class BaseItem:
+    """An item as most lists show it. A picture is a reference, which the program loads as it wants.
+
+    A subclass gives its fields other paths: ``title: str = field(default="", metadata=at("name"))``.
+    """
+
+    identifier: str = ""
+    title: str = ""
+    subtitle: Optional[str] = None
+    image: Optional[str] = None
+    accessory_image: Optional[str] = None
+
+
+def printed(handle: int) -> Any:
+    """What a native JSON value is in Python."""
+    found = lib.wherry_json_print(handle, False, None)
+    if found is None:
+        raise DecodeError("a JSON value cannot be printed", "bad_json_body")
+    return json.loads(found)
+
+
+def forget() -> None:
+    """Lets mappings be made anew, after a fork."""
+    Mapping._known.clear()

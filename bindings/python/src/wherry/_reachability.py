@@ -1,0 +1,411 @@
+# Wherry: whether a network can be reached
+# SPDX-License-Identifier: Apache-2.0
+"""Monitors of hosts and of any network, blocking and with asyncio."""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._bridge import Records, check, copy_text, freed, last_error, lib, made, text, text_at
+from ._errors import ArgumentError, StateError
+from ._request import milliseconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from typing import Any, Callable, Iterator, List, Optional, TypeVar
+
+    from ._base import BaseClient
+
+    Self = TypeVar("Self", bound="_Listener")
+
+__all__ = [
+    "NOT_REACHABLE", "REACHABLE_VIA_WIFI", "REACHABLE_VIA_WWAN", "UNKNOWN", "Reachability",
+    "ReachabilityChange", "ReachabilityObserver", "reach_text", "set_interface", "set_reach_text",
+]  # fmt: skip
+
+#: The statuses, with AFNetworking's numbers.
+UNKNOWN = codes.REACH_UNKNOWN
+NOT_REACHABLE = codes.REACH_NONE
+REACHABLE_VIA_WWAN = codes.REACH_WWAN
+REACHABLE_VIA_WIFI = codes.REACH_WIFI
+
+#: Milliseconds after which a blocking wait looks whether a signal came.
+SLICE = 100
+
+
+class ReachabilityChange:
+    """One piece of news. Attributes:
+
+    ``target``     what was watched, as it was given; None for any network
+    ``status``     from now on: `UNKNOWN` -1, `NOT_REACHABLE` 0, `REACHABLE_VIA_WWAN` 1 or
+                   `REACHABLE_VIA_WIFI` 2, which cables and tunnels are too
+    ``old``        the status before
+    ``interface``  "wired", "wifi", "wwan", "vpn", "loopback" or "none"
+    """
+
+    __slots__ = ("target", "status", "old", "interface")
+
+    def __init__(self, target: Optional[str], status: int, old: int, interface: str) -> None:
+        self.target = target
+        self.status = status
+        self.old = old
+        self.interface = interface
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether there is a way."""
+        return self.status > 0
+
+    def __str__(self) -> str:
+        """The status in English: "Reachable via WiFi"."""
+        return reach_text(self.status)
+
+    def __repr__(self) -> str:
+        return f"<ReachabilityChange {self.target or 'any network'}: {self}>"
+
+
+def _decoded(found: Optional[bytes]) -> Optional[str]:
+    """Text of the library."""
+    return None if found is None else found.decode("utf-8", "replace")
+
+
+def _mark(came: asyncio.Future[None]) -> None:
+    """Called again and again until the news are read: the first call counts."""
+    if not came.done():
+        came.set_result(None)
+
+
+class _Listener:
+    """A queue of news, read by whoever wants them."""
+
+    def __init__(self) -> None:
+        self._queue = made(lib.wherry_queue_new)
+        self._records = Records(64)
+        #: Read already, and not yet given to an ``async for``.
+        self._waiting: List[ReachabilityChange] = []
+
+    def _read(self, wait: int) -> List[ReachabilityChange]:
+        """The news that wait; for the first of them as long as ``wait`` milliseconds."""
+        records = self._records
+        status = lib.wherry_queue_read(
+            self._queue, records.address, records.capacity, wait, records.count.address
+        )
+        if status:
+            if status != codes.E_TIMEOUT:
+                raise last_error(status)
+            return []
+        count = records.count.take()
+        try:
+            found = [records.at(index) for index in range(count)]
+            return [
+                ReachabilityChange(
+                    _decoded(lib.wherry_event_text(record[1])), record[6], record[14],
+                    text_at(record[15]) or "none",
+                )
+                for record in found
+            ]  # fmt: skip
+        finally:
+            check(lib.wherry_queue_release(self._queue, records.address, count))
+
+    def poll(self, timeout: Optional[float] = 0) -> List[ReachabilityChange]:
+        """The news that have come, in their order; waits ``timeout`` seconds for the first (None:
+        for ever). The callback is called here with each, and nowhere else."""
+        from time import monotonic
+
+        end = None if timeout is None else monotonic() + timeout
+        while True:
+            left = SLICE if end is None else max(0, min(SLICE, int((end - monotonic()) * 1000)))
+            news = self._read(left)
+            for change in news:
+                self._tell(change)
+            if news or (end is not None and monotonic() >= end):
+                return news
+
+    def _tell(self, change: ReachabilityChange) -> None:
+        """Calls whoever is to be called."""
+
+    def _begin(self) -> None:
+        """Sees to it that there will be news."""
+
+    def changes(self, timeout: Optional[float] = None) -> Iterator[ReachabilityChange]:
+        """News, one after the other; ends when none came for ``timeout`` seconds."""
+        self._begin()
+        while True:
+            news = self.poll(timeout)
+            if not news:
+                return
+            yield from news
+
+    def __aiter__(self: Self) -> Self:
+        """``async for change in reachability``: news, one after the other; one reader at a time."""
+        self._begin()
+        return self
+
+    async def __anext__(self) -> ReachabilityChange:
+        import asyncio
+
+        while not self._waiting:
+            self._waiting = self._read(0)
+            if self._waiting:
+                break
+            loop = asyncio.get_running_loop()
+            descriptor = lib.wherry_queue_fd(self._queue)
+            came: asyncio.Future[None] = loop.create_future()
+            loop.add_reader(descriptor, _mark, came)
+            try:
+                await came
+            finally:
+                loop.remove_reader(descriptor)
+        change = self._waiting.pop(0)
+        self._tell(change)
+        return change
+
+    def _close(self) -> None:
+        queue, self._queue = self._queue, 0
+        if queue and lib is not None:
+            freed(lib.wherry_queue_free(queue))
+
+
+class Reachability(_Listener):
+    """Watches whether a host, an address or any network can be reached, and over what.
+
+    ::
+
+        with wherry.Reachability("example.org", callback=print) as reachability:
+            reachability.poll(timeout=10)
+
+    It goes by this machine's links, addresses and routes, IPv4 and IPv6: nothing is sent unless
+    there is a ``probe``. The callback is called by `poll`, `changes` and ``async for`` only, on
+    the thread or in the event loop that uses them.
+    """
+
+    _handle = 0
+
+    def __init__(
+        self,
+        target: Optional[str] = None,
+        callback: Optional[Callable[[ReachabilityChange], Any]] = None,
+        *,
+        raw: bool = False,
+        initial_sync: bool = False,
+        probe: Optional[str] = None,
+        probe_interval: float = 30,
+        probe_timeout: float = 5,
+        reported: bool = False,
+    ) -> None:
+        """``target`` is a host name or an address; None is any network.
+
+        ``raw`` tells every look, also without a change; with ``initial_sync`` the status is known
+        when `start` returns. ``probe`` is a server that has to answer too where the routes lead
+        out: "tcp://host:port", or a URL that is answered with 200 to 299; it is asked each
+        ``probe_interval`` seconds. ``reported`` has no network at all: `report` says how it is.
+        """
+        super().__init__()
+        self.target = target
+        self.callback = callback
+        self._is_started = False
+        if reported:
+            if target is not None:
+                raise ArgumentError("reported= has no target", "bad_argument")
+            self._handle = made(lib.wherry_reachability_new_reported)
+            return
+        name = None if target is None else text(target, "bad_value")
+        self._handle = made(lib.wherry_reachability_new, name)
+        for option, value, usual in (
+            (codes.REACH_RAW, int(raw), 0),
+            (codes.REACH_INITIAL_SYNC, int(initial_sync), 0),
+            (codes.REACH_PROBE_INTERVAL_MS, milliseconds(probe_interval), 30_000),
+            (codes.REACH_PROBE_TIMEOUT_MS, milliseconds(probe_timeout), 5000),
+        ):
+            if value != usual:
+                check(lib.wherry_reachability_set_option(self._handle, option, value))
+        if probe is not None:
+            check(lib.wherry_reachability_set_probe(self._handle, text(probe, "bad_url")))
+
+    @classmethod
+    def _of(cls, client: BaseClient[Any]) -> Reachability:
+        """The monitor of a client."""
+        monitor = cls.__new__(cls)
+        _Listener.__init__(monitor)
+        monitor.target = monitor.callback = None
+        monitor._is_started = False
+        monitor._handle = made(lib.wherry_client_open_reachability, client._live())
+        return monitor
+
+    def _live(self) -> int:
+        if not self._handle:
+            raise StateError("the monitor was closed", "closed")
+        return self._handle
+
+    # Looking
+
+    @property
+    def status(self) -> int:
+        """What was last found: `UNKNOWN` before the first start; kept after a stop."""
+        return int(lib.wherry_reachability_status(self._live()))
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether there is a way; `UNKNOWN` is none."""
+        return self.status > 0
+
+    @property
+    def is_reachable_via_wwan(self) -> bool:
+        """Whether the way is over a mobile network."""
+        return self.status == REACHABLE_VIA_WWAN
+
+    @property
+    def is_reachable_via_wifi(self) -> bool:
+        """Whether the way is over anything else: Wi-Fi, a cable, a tunnel, or in this machine."""
+        return self.status == REACHABLE_VIA_WIFI
+
+    @property
+    def interface(self) -> str:
+        """What the way begins with: "wired", "wifi", "wwan", "vpn", "loopback" or "none"."""
+        return _decoded(lib.wherry_reachability_interface(self._live())) or "none"
+
+    @property
+    def interface_name(self) -> str:
+        """The name of that, such as "eth0"; "" where there is no way."""
+        return copy_text(lib.wherry_reachability_copy_name, self._live())
+
+    # Running
+
+    def start(self) -> None:
+        """Begins to watch; the first news come soon, also if nothing changed. Again: starts over."""
+        check(lib.wherry_reachability_start(self._live(), self._queue, 0))
+        self._is_started = True
+
+    def stop(self) -> None:
+        """Stops; the status stays, and what has not been read is dropped."""
+        check(lib.wherry_reachability_stop(self._live()))
+        self._is_started = False
+
+    def report(self, status: int) -> None:
+        """Says how it is, of a monitor made with ``reported=True``."""
+        check(lib.wherry_reachability_report(self._live(), status))
+
+    def wait_until_reachable(self, timeout: Optional[float] = None) -> bool:
+        """Blocks until there is a way; False when ``timeout`` seconds are over. Looks for itself,
+        started or not."""
+        from time import monotonic
+
+        end = None if timeout is None else monotonic() + timeout
+        # Held while it waits, so that each slice finds what the one before it knew.
+        held = not self._is_started
+        if held:
+            check(lib.wherry_reachability_start(self._live(), 0, 0))
+        try:
+            while True:
+                left = SLICE if end is None else max(0, min(SLICE, int((end - monotonic()) * 1000)))
+                status = lib.wherry_reachability_wait(self._live(), left)
+                if not status:
+                    return True
+                if status != codes.E_TIMEOUT:
+                    raise last_error(status)
+                if end is not None and monotonic() >= end:
+                    return False
+        finally:
+            if held:
+                check(lib.wherry_reachability_stop(self._live()))
+
+    async def wait_until_reachable_async(self, timeout: Optional[float] = None) -> bool:
+        """The same for asyncio."""
+        wait = -1 if timeout is None else milliseconds(timeout)
+        listener = _Listener()
+        try:
+            check(lib.wherry_reachability_notify(self._live(), wait, listener._queue, 0))
+            change = await listener.__anext__()
+            return change.is_reachable
+        finally:
+            listener._close()
+
+    def _begin(self) -> None:
+        if not self._is_started:
+            self.start()
+
+    def _tell(self, change: ReachabilityChange) -> None:
+        if self.callback is not None:
+            self.callback(change)
+
+    # The end
+
+    def close(self) -> None:
+        """Stops it for good. Any number of times."""
+        handle, self._handle = self._handle, 0
+        if handle and lib is not None:
+            freed(lib.wherry_reachability_free(handle))
+        self._close()
+
+    def __enter__(self) -> Reachability:
+        self._begin()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = reach_text(self.status) if self._handle else "closed"
+        return f"<Reachability {self.target or 'any network'}: {state}>"
+
+
+def of_client(client: BaseClient[Any]) -> Reachability:
+    """The monitor of a client, made when it is first asked for."""
+    known: Optional[Reachability] = client.__dict__.get("_monitor")
+    if known is None:
+        known = client.__dict__["_monitor"] = Reachability._of(client)
+    return known
+
+
+class ReachabilityObserver(_Listener):
+    """News of every monitor in this process: after the monitor's own, in the same order.
+
+    ``callback`` is called by `poll`, `changes` and ``async for``, as with `Reachability`.
+    """
+
+    _handle = 0
+
+    def __init__(self, callback: Optional[Callable[[ReachabilityChange], Any]] = None) -> None:
+        super().__init__()
+        self.callback = callback
+        self._handle = made(lib.wherry_reachability_observe, self._queue, 0)
+
+    def _tell(self, change: ReachabilityChange) -> None:
+        if self.callback is not None:
+            self.callback(change)
+
+    def close(self) -> None:
+        """Hears no more. Any number of times."""
+        handle, self._handle = self._handle, 0
+        if handle and lib is not None:
+            freed(lib.wherry_reachability_free(handle))
+        self._close()
+
+    def __enter__(self) -> ReachabilityObserver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def reach_text(status: int, language: str = "en") -> str:
+    """A status in words: "Reachable via WiFi"; ``language`` "en" or "zh", else English."""
+    return _decoded(lib.wherry_reach_text(status, text(language))) or ""
+
+
+def set_reach_text(status: int, language: str, words: Optional[str]) -> None:
+    """Sets the words of a status in a language for this process; None takes them back."""
+    said = None if words is None else text(words)
+    check(lib.wherry_reach_set_text(status, text(language), said))
+
+
+def set_interface(pattern: str, kind: Optional[str]) -> None:
+    """Says what interfaces of a name are: ``set_interface("usb*", "wwan")``; None takes it back."""
+    said = None if kind is None else text(kind, "bad_value")
+    check(lib.wherry_reach_set_interface(text(pattern, "bad_value"), said))

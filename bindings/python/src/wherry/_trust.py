@@ -1,0 +1,150 @@
+# Wherry: whom a client trusts
+# SPDX-License-Identifier: Apache-2.0
+"""What ``verify=``, ``cert=``, ``pins=`` and their kind say to the library."""
+
+from __future__ import annotations
+
+import os
+
+from . import _codes as codes
+from ._bridge import check, lib, text
+from ._errors import ArgumentError
+from ._request import path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+
+    from ._keywords import Cert, Pins, Verify
+
+#: Settings that are True or False, and the options behind them.
+SWITCHES: Dict[str, int] = {
+    "https_only": codes.OPTION_HTTPS_ONLY,
+    "require_tls_1_3": codes.OPTION_REQUIRE_TLS_1_3,
+    "require_staple": codes.OPTION_REQUIRE_STAPLE,
+    "allow_invalid": codes.OPTION_ALLOW_INVALID,
+    "check_name": codes.OPTION_CHECK_NAME,
+    "require_pins": codes.OPTION_REQUIRE_PINS,
+    "report_pins": codes.OPTION_REPORT_PINS,
+}
+PIN_MODES = {"keys": 0, "certificates": 1}
+ADDRESSES = {
+    "loopback": 1, "private": 2, "link_local": 4, "metadata": 8, "multicast": 16, "not_public": 31,
+}  # fmt: skip
+
+
+def apply(
+    config: int, verify: Verify, cert: Cert, pins: Optional[Pins], base_url: str,
+    others: Dict[str, Any],
+) -> Dict[str, Any]:
+    """Tells a configuration whom to trust; takes its settings out of `others`, and gives them back."""
+    taken: Dict[str, Any] = {}
+    for name in [name for name in others if name in SWITCHES or name in _SPECIAL]:
+        taken[name] = value = others.pop(name)
+        if value is None:
+            continue
+        if name in SWITCHES:
+            check(lib.wherry_config_set_option(config, SWITCHES[name], int(value)))
+        else:
+            _SPECIAL[name](config, value)
+    _verify(config, verify)
+    for origin, certificate in _certificates(cert, base_url or None):
+        path, key, password = certificate
+        check(
+            lib.wherry_config_set_client_certificate(
+                config, None if origin is None else text(origin), path_text(os.fspath(path)),
+                None if key is None else path_text(os.fspath(key)),
+                None if password is None else text(password),
+            )
+        )  # fmt: skip
+    for host, several in (pins or {}).items():
+        _pin(config, host, several)
+    return taken
+
+
+def _verify(config: int, verify: Verify) -> None:
+    if verify is True:
+        return
+    if verify is False:
+        check(lib.wherry_config_set_option(config, codes.OPTION_INSECURE, 1))
+    elif isinstance(verify, (bytes, bytearray)) and verify:
+        check(lib.wherry_config_set_ca_certificates(config, bytes(verify), len(verify)))
+    elif isinstance(verify, (str, os.PathLike)) and os.fspath(verify):
+        path = os.fspath(verify)
+        option = codes.TEXT_CA_DIRECTORY if os.path.isdir(path) else codes.TEXT_CA_FILE
+        check(lib.wherry_config_set_text(config, option, path_text(path)))
+    else:
+        raise TypeError(
+            f"verify= takes True, False, the path of a CA file or folder, or PEM bytes, not {verify!r}"
+        )
+
+
+def _certificates(
+    cert: Cert, home: Optional[str]
+) -> Iterable[Tuple[Optional[str], Tuple[Any, Optional[Any], Optional[str]]]]:
+    if cert is None:
+        return
+    if hasattr(cert, "items"):
+        for origin, one in cert.items():
+            yield origin, _three(one)
+    else:
+        yield home, _three(cert)
+
+
+def _three(cert: Any) -> Tuple[Any, Optional[Any], Optional[str]]:
+    if isinstance(cert, (str, os.PathLike)):
+        return cert, None, None
+    if isinstance(cert, tuple) and 2 <= len(cert) <= 3:
+        return cert[0], cert[1], cert[2] if len(cert) == 3 else None
+    # Not the value itself: there may be a password in it.
+    raise TypeError(
+        "cert= takes a path, (certificate, key) or (certificate, key, password),"
+        f" or a dictionary of such by origin, not {type(cert).__name__}"
+    )
+
+
+def _pin(config: int, host: str, several: Any) -> None:
+    single = isinstance(several, (str, bytes, bytearray, os.PathLike))
+    pins: List[Any] = [several] if single else list(several)
+    if not pins:
+        raise ArgumentError(f"{host!r} has no pins: give one, or leave the host out", "bad_pin")
+    for pin in pins:
+        if isinstance(pin, (bytes, bytearray)):
+            check(lib.wherry_config_add_pin_certificate(config, text(host), bytes(pin), len(pin)))
+        else:
+            check(lib.wherry_config_add_pin(config, text(host), path_text(os.fspath(pin))))
+
+
+def _pin_mode(config: int, mode: str) -> None:
+    if mode not in PIN_MODES:
+        raise ArgumentError(f"pin_mode= is one of {', '.join(PIN_MODES)}, not {mode!r}", "bad_value")
+    check(lib.wherry_config_set_option(config, codes.OPTION_PIN_MODE, PIN_MODES[mode]))
+
+
+def _pin_expiry(config: int, times: Mapping[str, float]) -> None:
+    for host, seconds in times.items():
+        check(lib.wherry_config_set_pin_expiry(config, text(host), int(seconds)))
+
+
+def _deny_addresses(config: int, kinds: Union[str, Iterable[str]]) -> None:
+    words = [kinds] if isinstance(kinds, str) else list(kinds)
+    bits = 0
+    for word in words:
+        if word not in ADDRESSES:
+            raise ArgumentError(
+                f"deny_addresses= takes {', '.join(ADDRESSES)}, not {word!r}", "bad_value"
+            )
+        bits |= ADDRESSES[word]
+    check(lib.wherry_config_set_option(config, codes.OPTION_DENY_ADDRESSES, bits))
+
+
+def _crl_file(config: int, path: Any) -> None:
+    check(lib.wherry_config_set_text(config, codes.TEXT_CRL_FILE, path_text(os.fspath(path))))
+
+
+_SPECIAL: Dict[str, Callable[[int, Any], None]] = {
+    "pin_mode": _pin_mode,
+    "pin_expiry": _pin_expiry,
+    "deny_addresses": _deny_addresses,
+    "crl_file": _crl_file,
+}

@@ -1,0 +1,226 @@
+# Wherry: user names, passwords, questions for them, and bodies that are sent again
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import os
+import pickle
+from typing import Any, AsyncIterator, Iterator, List, Optional, Tuple
+
+import pytest
+from conftest import Make, Server
+from test_uploads import png
+
+import wherry
+
+DIGEST = wherry.DigestAuth("skye", "p")
+
+
+def statuses(server: Server) -> List[int]:
+    return [int(entry["status"]) for entry in server.log()]
+
+
+def authorization(server: Server) -> List[Optional[str]]:
+    return [
+        next((v for n, v in entry["headers"] if n.lower() == "authorization"), None)
+        for entry in server.log()
+    ]
+
+
+def test_R20_a_digest_answers_a_challenge_once_for_many(make: Make, server: Server) -> None:
+    way = make(auth=DIGEST)
+    for algorithm in ("MD5", "SHA-256"):
+        for _ in range(3):
+            place = f"/auth/digest/skye/p/{algorithm}"
+            answer = way.get(server.url(place, algorithm=algorithm))
+            assert answer.json()["scheme"] == "digest"
+    # The nonce of the first place is tried on the second.
+    assert statuses(server) == [401, 200, 200, 200, 401, 200, 200, 200]
+
+
+def test_R20_keywords_say_who_asks(make: Make, server: Server) -> None:
+    way = make(auth=("client", "p"))
+    assert way.get(server.url("/echo")).status_code == 200
+    assert way.get(server.url("/auth/digest/skye/p"), auth=DIGEST).status_code == 200
+    found = authorization(server)
+    assert found[0] == "Basic Y2xpZW50OnA=" and found[1] is None
+    assert found[2] is not None and found[2].startswith("Digest ")
+    # Whoever asks for Basic gets no password of a digest, unless that is allowed.
+    assert way.get(server.url("/auth/basic/skye/p"), auth=DIGEST).status_code == 401
+    either = wherry.DigestAuth("skye", "p", basic=True)
+    assert way.get(server.url("/auth/basic/skye/p"), auth=either).status_code == 200
+
+
+def test_R20_a_client_changes_and_drops_its_digest(client: wherry.Client, server: Server) -> None:
+    client.auth = wherry.DigestAuth("skye", "wrong")
+    assert client.get(server.url("/auth/digest/skye/p")).status_code == 401
+    client.auth = DIGEST
+    assert client.get(server.url("/auth/digest/skye/p")).status_code == 200
+    client.auth = ("a", "b")
+    assert client.get(server.url("/echo")).status_code == 200
+    client.auth = None
+    assert client.get(server.url("/echo")).status_code == 200
+    assert authorization(server)[-2:] == ["Basic YTpi", None]
+
+
+def test_R20_SEC_U3_credentials_stay_with_their_origin(client: wherry.Client, server: Server) -> None:
+    for scheme in ("basic", "digest"):
+        away = server.url(f"/auth/{scheme}/skye/p").replace("127.0.0.1", "localhost")
+        home = server.url("/redirect-to", url=away)
+        auth: Any = ("skye", "p") if scheme == "basic" else DIGEST
+        assert client.get(home, auth=auth).status_code == 401
+        assert authorization(server)[-1] is None
+        assert client.get(home, auth=auth, keep_auth_across_hosts=True).status_code == 200
+
+
+def test_R20_a_question_is_answered_asked_again_or_denied(make: Make, server: Server) -> None:
+    way = make()
+    url = server.url("/auth/digest/skye/p")
+    asked: List[Tuple[int, str]] = []
+
+    def answer(response: wherry.Response, realm: str) -> Tuple[str, str]:
+        asked.append((response.status_code, realm))
+        return "skye", "p" if len(asked) > 1 else "no"
+
+    assert way.get(url, on_credentials=answer).status_code == 200
+    assert asked == [(401, "wherry")] * 2
+    nothing = way.get(url, on_credentials=lambda response, realm: None)
+    assert nothing.status_code == 401 and nothing.content
+
+    def denied(response: wherry.Response, realm: str) -> None:
+        raise KeyError("nobody is logged in")
+
+    with pytest.raises(KeyError, match="logged in"):
+        way.get(url, on_credentials=denied)
+    with pytest.raises(TypeError, match="auth="):
+        way.get(url, on_credentials=lambda response, realm: 7)
+    assert way.get(server.url("/echo")).status_code == 200
+
+
+def test_R20_a_coroutine_answers_the_question_of_an_async_client(server: Server) -> None:
+    url = server.url("/auth/digest/skye/p")
+
+    async def answer(response: wherry.Response, realm: str) -> Tuple[str, str]:
+        await asyncio.sleep(0)
+        return "skye", "p"
+
+    async def fails(response: wherry.Response, realm: str) -> None:
+        await asyncio.sleep(0)
+        raise KeyError(realm)
+
+    async def main() -> None:
+        async with wherry.AsyncClient() as client:
+            assert (await client.get(url, on_credentials=answer)).status_code == 200
+            async with client.stream("GET", url, on_credentials=answer) as stream:
+                assert stream.status_code == 200
+            with pytest.raises(KeyError, match="wherry"):
+                await client.get(url, on_credentials=fails)
+
+    asyncio.run(main())
+    with wherry.Client() as client, pytest.raises(TypeError, match="AsyncClient"):
+        client.get(url, on_credentials=answer)
+
+
+def test_R20_a_download_says_who_asks(client: wherry.Client, server: Server, tmp_path: Any) -> None:
+    path = client.download(server.url("/auth/digest/skye/p"), str(tmp_path / "a"), auth=DIGEST)
+    assert os.path.getsize(path) > 10 and statuses(server) == [401, 200]
+
+
+def test_SEC_S1_no_password_is_shown_or_lost_in_a_pickle(server: Server) -> None:
+    assert "s3cret" not in repr(wherry.DigestAuth("skye", "s3cret"))
+    with wherry.Client(auth=wherry.DigestAuth("skye", "s3cret")) as client:
+        assert "s3cret" not in repr(client)
+        with pickle.loads(pickle.dumps(client)) as copy:
+            assert copy.auth.password == "s3cret"
+        with pytest.raises(wherry.HTTPStatusError) as caught:
+            client.get(server.url("/auth/digest/skye/p")).raise_for_status()
+        assert "s3cret" not in f"{caught.value!r} {caught.value}"
+    with pytest.raises(wherry.ArgumentError), wherry.Client() as client:
+        client.get(server.url("/echo"), auth=wherry.DigestAuth("a\r\nX: 1", "p"))
+
+
+# Bodies
+
+SIZE = 1_500_000
+
+
+class Letters:
+    """What can be walked through several times."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.begun += 1
+        return iter([b"a" * 30_000] * 50)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "bytesio", "path", "seekable", "iterable", "form"])
+def test_U13_a_digest_401_gets_the_whole_body_again(
+    make: Make, server: Server, tmp_path: Any, kind: str
+) -> None:
+    plain = b"a" * SIZE
+    path = tmp_path / "body"
+    path.write_bytes(b"..." + plain)
+    letters = Letters()
+    with open(path, "rb", buffering=0) as file:
+        file.seek(3)
+        options: Any = {
+            "bytes": {"data": plain},
+            "bytesio": {"data": io.BytesIO(plain)},
+            "path": {"data": path},
+            "seekable": {"data": file},
+            "iterable": {"data": letters},
+            "form": {"files": {"a": ("a.bin", plain)}},
+        }[kind]
+        answer = make().request("POST", server.url("/auth/digest/skye/p"), auth=DIGEST, **options)
+    assert answer.status_code == 200 and statuses(server) == [401, 200]
+    told = answer.json()
+    if kind == "form":
+        assert told["size"] > SIZE
+    elif kind == "path":
+        assert told["size"] == SIZE + 3
+    else:
+        assert told["sha256"] == hashlib.sha256(plain).hexdigest()
+    assert letters.begun in ((2,) if kind == "iterable" else (0,))
+
+
+def test_U13_pictures_are_sent_again(client: wherry.Client, server: Server) -> None:
+    answer = client.upload(server.url("/auth/digest/skye/p"), png(64, 48), auth=DIGEST)
+    assert answer.status_code == 200 and answer.json()["size"] > 100
+    assert statuses(server) == [401, 200]
+
+
+def test_U13_an_async_stream_begins_again_where_it_can(server: Server) -> None:
+    class Endless:
+        def __init__(self) -> None:
+            self.begun = 0
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            self.begun += 1
+            for _ in range(50):
+                await asyncio.sleep(0)
+                yield b"a" * 30_000
+
+    async def main() -> None:
+        pieces = Endless()
+        async with wherry.AsyncClient() as client:
+            answer = await client.post(
+                server.url("/auth/digest/skye/p"), auth=DIGEST, data=pieces
+            )
+            assert answer.json()["sha256"] == hashlib.sha256(b"a" * SIZE).hexdigest()
+            assert pieces.begun == 2
+
+    asyncio.run(main())
+
+
+def test_U13_a_generator_ends_with_a_clear_error(make: Make, server: Server) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"abc"
+
+    with pytest.raises(wherry.HTTPStatusError) as caught:
+        make().request("POST", server.url("/auth/digest/skye/p"), auth=DIGEST, data=pieces())
+    assert caught.value.reason == "body_spent" and "stream" in str(caught.value)
+    assert statuses(server) == [401]

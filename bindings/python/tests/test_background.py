@@ -1,0 +1,226 @@
+# Wherry: background sessions in Python, and with the command beside it
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import Any, Iterator, List
+
+import pytest
+from conftest import PATIENCE, ROOT, Server
+
+import wherry
+
+SIZE = 1_060_921
+BUILT = os.path.join(ROOT, ".build", "debug")
+AGENT = os.environ.get("WHERRY_AGENT", os.path.join(BUILT, "wherry-agent"))
+COMMAND = os.environ.get("WHERRY_CLI", os.path.join(BUILT, "wherry-cli"))
+
+pytestmark = pytest.mark.skipif(not os.path.exists(AGENT), reason=f"{AGENT} is not built")
+
+#: What a session of a test is opened with.
+OPTIONS: Any = {
+    "agent": AGENT, "agent_idle": 0.2, "stall_bytes_per_second": 0, "trust_env": False,
+    "timeout": wherry.Timeout(idle=PATIENCE, connect=PATIENCE, first_byte=PATIENCE),
+}  # fmt: skip
+
+
+@pytest.fixture
+def state(tmp_path: Any) -> Iterator[str]:
+    folder = str(tmp_path / "state")
+    yield folder
+    if os.path.isdir(folder) and not os.path.islink(folder):
+        with wherry.BackgroundSession("tests", state_directory=folder, **OPTIONS) as session:
+            for job in session.jobs():
+                session.cancel(job)
+                session.acknowledge(job)
+
+
+@pytest.fixture
+def session(state: str) -> Iterator[wherry.BackgroundSession]:
+    with wherry.BackgroundSession("tests", state_directory=state, **OPTIONS) as made:
+        yield made
+
+
+def command(state: str, *arguments: str) -> List[Any]:
+    """What `wherry jobs` tells."""
+    done = subprocess.run(
+        [COMMAND, "jobs", *arguments, "--state-dir", state, "--json-output", "--quiet"],
+        stdout=subprocess.PIPE, env={**os.environ, "WHERRY_AGENT": AGENT}, timeout=PATIENCE,
+        check=False,
+    )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_D14_a_job_goes_on_and_every_program_finds_it(
+    server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
+) -> None:
+    gate = server.gate()
+    url = server.url(f"/bytes/{SIZE}", hold=400_000, gate=gate)
+    number = session.download(url, tmp_path / "a", tag="one")
+    for job in session.follow(number, PATIENCE):
+        if job.done_bytes >= 400_000:
+            break
+
+    # DC-E03: another process, and another language, has it with its progress.
+    if os.path.exists(COMMAND):
+        (told,) = command(state, "list")
+        assert (told["job"], told["state"], told["tag"]) == (number, "running", "one")
+        assert (told["completed"], told["total"]) == (400_000, SIZE)
+    found = session.job(number)
+    assert found is not None and (found.kind, found.state) == ("download", "running")
+    assert found.path == str(tmp_path / "a") and found.url.endswith("?...")
+    assert session.download(url, tmp_path / "a") == number and len(session.jobs()) == 1  # DC-E07
+    server.open_gate(gate)
+    job = session.wait(found, PATIENCE)
+
+    assert job.state == "done" and job.error is None and job.is_over
+    assert os.path.getsize(job.path or "") == SIZE and job.fraction == 1.0
+    session.acknowledge(job)
+    with pytest.raises(wherry.ArgumentError) as caught:
+        session.acknowledge(job)
+    assert caught.value.reason == "not_found" and session.jobs() == []
+    assert session.job(number) is None
+
+
+def test_DC_E01_a_job_outlives_the_program_that_started_it(
+    server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
+) -> None:
+    gate = server.gate()
+    url = server.url(f"/bytes/{SIZE}", hold=400_000, gate=gate)
+    program = (
+        "import os, sys, wherry\n"
+        "agent, state, url, path = sys.argv[1:]\n"
+        "s = wherry.BackgroundSession('tests', agent=agent, state_directory=state, agent_idle=0.2)\n"
+        "print(s.download(url, path), flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    child = subprocess.run(
+        [sys.executable, "-c", program, AGENT, state, url, str(tmp_path / "a")],
+        stdout=subprocess.PIPE, timeout=PATIENCE, check=False,
+        env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(wherry.__file__))},
+    )  # fmt: skip
+    assert child.returncode == -signal.SIGKILL
+    number = child.stdout.decode().strip()
+    server.wait(requests=1)
+    server.open_gate(gate)
+
+    assert session.wait(number, PATIENCE).state == "done"
+    assert os.path.getsize(tmp_path / "a") == SIZE
+
+
+def test_DC_E04_E05_what_one_started_others_pause_resume_and_cancel(
+    server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
+) -> None:
+    gate = server.gate()
+    url = server.url(f"/bytes/{SIZE}", hold=400_000, gate=gate)
+    files = tmp_path / "files"
+    files.mkdir()
+    number = session.download(url, files / "a")
+    next(job for job in session.follow(number, PATIENCE) if job.done_bytes >= 400_000)
+    with wherry.BackgroundSession("tests", state_directory=state, **OPTIONS) as other:
+        other.pause(number)
+        other.pause(number)
+        assert [job.state for job in session.jobs()] == ["paused"]
+        assert os.listdir(files) and not (files / "a").exists()
+        session.resume(number)
+        next(job for job in other.follow(number, PATIENCE) if job.state == "running")
+        if os.path.exists(COMMAND):
+            assert command(state, "cancel", number)[0]["state"] == "cancelled"
+        else:
+            other.cancel(number)
+
+    job = session.wait(number, PATIENCE)
+    assert job.state == "cancelled" and isinstance(job.error, wherry.CancelledError)
+    assert os.listdir(files) == []
+
+
+def test_DC_E11_DC_E12_what_goes_wrong_is_told(
+    server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
+) -> None:
+    job = session.wait(session.download(server.url("/status/404"), tmp_path / "a"), PATIENCE)
+    assert (job.state, job.reason, job.status_code) == ("failed", "http_status", 404)
+    assert isinstance(job.error, wherry.HTTPStatusError) and job.error.http_status == 404
+    listed = session.job(job)
+    assert listed is not None and listed.error is not None and listed.error.reason == "http_status"
+    assert isinstance(listed.error, wherry.HTTPStatusError)
+
+    os.symlink(state, tmp_path / "link")
+    with pytest.raises(wherry.FileError) as caught:
+        wherry.BackgroundSession("tests", state_directory=tmp_path / "link", **OPTIONS)
+    assert caught.value.reason == "unsafe_state_dir"
+    with pytest.raises(wherry.ArgumentError):
+        wherry.BackgroundSession("../x")
+    with pytest.raises(TypeError):
+        wherry.BackgroundSession("x", colour="red")  # type: ignore[call-arg]
+    with pytest.raises(wherry.FileError) as caught:
+        with wherry.BackgroundSession(
+            "tests", state_directory=tmp_path / "other", agent=tmp_path / "none"
+        ) as lost:
+            lost.download(server.url("/bytes/10"), tmp_path / "b")
+    assert caught.value.reason == "no_agent"
+    with pytest.raises(wherry.TimeoutError):
+        held = session.download(server.url("/bytes/10", gate="never"), tmp_path / "c")
+        session.wait(held, 0.05)
+    session.close()
+    with pytest.raises(wherry.StateError):
+        session.jobs()
+
+
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("background", [True, False])
+def test_D2_resumable_or_not_in_the_background_or_not(
+    server: Server, session: wherry.BackgroundSession, tmp_path: Any, background: bool, resume: bool
+) -> None:
+    url = server.url(f"/bytes/{SIZE}", cut=400_000, times=1)
+    if background:
+        number = session.download(url, tmp_path / "a", resume=resume)
+        assert session.wait(number, PATIENCE).state == "done"
+    else:
+        with wherry.Client() as client:
+            client.download(url, tmp_path / "a", resume=resume)
+    assert os.path.getsize(tmp_path / "a") == SIZE
+    ranges = [dict(map(tuple, entry["headers"])).get("Range") for entry in server.log()]
+    assert ranges == [None, "bytes=400000-" if resume else None]
+
+
+def test_D14_uploads_outlive_the_program_too(
+    server: Server, session: wherry.BackgroundSession, tmp_path: Any
+) -> None:
+    from test_uploads import png
+
+    number = session.upload(server.url("/sink"), png(4, 4), fields={"a": "1"})
+    job = session.wait(number, PATIENCE)
+    assert (job.kind, job.state, job.status_code, job.path) == ("upload", "done", 200, None)
+
+
+def test_D14_the_same_with_asyncio(server: Server, state: str, tmp_path: Any) -> None:
+    async def work() -> None:
+        async with wherry.AsyncBackgroundSession("tests", state_directory=state, **OPTIONS) as session:
+            gate = server.gate()
+            url = server.url(f"/bytes/{SIZE}", hold=400_000, gate=gate)
+            number = await session.download(url, tmp_path / "a")
+            seen: List[int] = []
+            async for job in session.follow(number):
+                seen.append(job.done_bytes)
+                if job.done_bytes >= 400_000 and len(await session.jobs()) == 1:
+                    break
+            await session.pause(number)
+            found = await session.job(number)
+            assert found is not None and found.state == "paused"
+            server.open_gate(gate)
+            await session.resume(number)
+            job = await asyncio.wait_for(session.wait(number), PATIENCE)
+            assert job.state == "done" and os.path.getsize(job.path or "") == SIZE
+            await session.acknowledge(job)
+            other = await session.download(server.url("/bytes/10", gate="never"), tmp_path / "b")
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(session.wait(other), 0.05)
+            await session.cancel(other)
+            assert (await session.wait(other)).state == "cancelled"
+
+    asyncio.run(work())

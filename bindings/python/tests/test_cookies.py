@@ -1,0 +1,73 @@
+# Wherry: the cookies of a client
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import http.cookiejar
+import os
+from typing import Any, List
+
+import pytest
+from conftest import Make, Server, field
+
+import wherry
+
+
+def sent(answer: wherry.Response) -> List[str]:
+    return field(answer.json(), "cookie")
+
+
+def test_C14_a_cookie_comes_back_unless_cookies_are_off(make: Make, server: Server) -> None:
+    way, echo = make(), server.url("/echo")
+    way.get(server.url("/cookies/set", a="1", attributes="Path=/"))
+    assert sent(way.get(echo)) == ["a=1"]
+    assert sent(way.get(echo, cookies=False)) == []
+    assert sent(way.get(echo, cookies={"b": "2", "c": "3"})) == ["b=2; c=3"]
+    off = make(cookies=False)
+    off.get(server.url("/cookies/set", a="1"))
+    assert sent(off.get(echo)) == [] and len(off.client.cookies) == 0
+    with pytest.raises(wherry.ArgumentError):
+        way.get(echo, cookies={"a": "1; b=2"})
+
+
+def test_C14_redirects_have_cookies_of_their_own_host(client: wherry.Client, server: Server) -> None:
+    away = server.url("/echo").replace("127.0.0.1", "localhost")
+    assert sent(client.get(server.url("/redirect-to", url=away, cookie="a=1; Path=/"))) == []
+    home = server.url("/redirect-to", url=server.url("/echo"), cookie="b=2; Path=/")
+    assert sent(client.get(home)) == ["a=1; b=2"]
+
+
+def test_C14_cookies_are_listed_added_cleared_and_kept(
+    client: wherry.Client, server: Server, tmp_path: Any
+) -> None:
+    client.cookies.set("a", "1", server.url("/"))
+    client.cookies.set("b", "2", "https://a.example.org/", "Domain=example.org; Path=/; Max-Age=60; Secure")
+    assert len(client.cookies) == 2 and client.cookies["a"] == "1"
+    wide = next(cookie for cookie in client.cookies if cookie.name == "b")
+    assert wide.domain == "example.org" and wide.secure and not wide.host_only and wide.expires
+    assert client.cookies.get("none") is None
+    with pytest.raises(KeyError):
+        client.cookies["none"]
+    path = tmp_path / "jar"
+    client.cookies.save(path)
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    theirs = http.cookiejar.MozillaCookieJar(str(path))
+    theirs.load(ignore_discard=True, ignore_expires=True)
+    assert sorted(cookie.name for cookie in theirs) == ["a", "b"]
+    client.cookies.clear(server.url("/"))
+    assert sent(client.get(server.url("/echo"))) == []
+    client.cookies.clear()
+    assert list(client.cookies) == []
+    client.cookies.load(path)
+    assert sent(client.get(server.url("/echo"))) == ["a=1"]
+    with pytest.raises(wherry.FileError):
+        client.cookies.load(tmp_path / "none")
+
+
+def test_SEC_U8_what_a_host_may_not_set_is_refused(client: wherry.Client) -> None:
+    for url, attributes in [
+        ("http://a.co.uk/", "Domain=co.uk"), ("http://a.org/", "Domain=b.org"),
+        ("http://a.org./", "Path=/"), ("http://a.org/", "Secure"),
+    ]:  # fmt: skip
+        with pytest.raises(wherry.ArgumentError) as caught:
+            client.cookies.set("a", "1", url, attributes)
+        assert caught.value.reason == "bad_value"
