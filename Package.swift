@@ -46,8 +46,8 @@ let package = Package(
         .target(name: "WherryABI", dependencies: ["CWherry", "WherryCore"]),
         .target(name: "WherryDylib", dependencies: ["WherryABI"]),
         // Carries background jobs out when the program that gave them is gone.
-        // Its module is not wherry_agent: in tests the entry of that would be wherry_agent_main, which is
-        // a function of the C interface.
+        // Its module is not wherry_agent: in tests the entry of that would be wherry_agent_main,
+        // which is a function of the C interface.
         .executableTarget(
             name: "WherryAgent", dependencies: ["WherryCore"], path: "Sources/wherry-agent"),
 

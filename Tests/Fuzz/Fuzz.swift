@@ -1,83 +1,48 @@
-// Wherry: what the fuzz targets of JPEG and PNG have in common
+// Wherry: what all fuzz targets have in common
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WherryImaging
-import WherrySystem
 
-/// Inspects, compresses and decodes a file, as the first bytes of `data` say. An error is a good
-/// answer; what is made anew must be a picture of the size that is told.
-///
-/// - Parameter mend: makes the bytes such that they are looked at for longer.
-func fuzz(
-    _ data: UnsafePointer<UInt8>?, _ count: Int, mend: (inout [UInt8]) -> Void
-) -> CInt {
-    guard let data, count > 4 else { return 0 }
-    let head = (0..<4).map { data[$0] }
-    var file = Array(UnsafeBufferPointer(start: data + 4, count: count - 4))
-    mend(&file)
-    let source = ImageSource.bytes(Bytes(file))
-    _ = try? ImageInfo(inspecting: source)
-    var options = Compression(quality: Double(head[0] & 63) / 63)
-    options.format = [.keep, .jpeg, .png, .keep][Int(head[0] >> 6)]
-    if head[1] & 1 != 0 { options.maxWidth = 1 + Int(head[2]) }
-    if head[1] & 2 != 0 { options.maxHeight = 1 + Int(head[2]) * 3 }
-    if head[1] & 4 != 0 { options.maxBytes = 200 + Int(head[3]) * 40 }
-    options.metadata = [.none, .icc, .noGPS, .all][Int(head[1] >> 3 & 3)]
-    options.orientation = head[1] & 32 != 0 ? .keep : .apply
-    options.progressive = head[1] & 64 != 0
-    options.optimize = head[1] & 128 != 0 ? true : nil
-    options.neverLarger = head[3] & 1 != 0
-    options.pngEffort = head[3] & 2 != 0 ? .best : .fast
-    options.subsampling = [.automatic, .s444, .s422, .s420][Int(head[3] >> 2 & 3)]
-    options.maxPixels = 1 << 18
-    options.maxMemory = 8 << 20
-    options.deadline = nil
-    _ = try? ImageDecoder.decode(source, options)
-    guard let made = try? ImageEncoder.encode(source, options) else { return 0 }
-    // What goes as it came was not decoded, and may be damaged inside.
-    if made.way == .untouched || made.way == .stripped { return 0 }
-    var plain = Compression()
-    plain.orientation = .keep
-    do {
-        let again = try ImageDecoder.decode(.bytes(made.bytes), plain)
-        guard again.width == made.width, again.height == made.height else {
-            fatalError("\(again.width)x\(again.height) was made, \(made.width)x\(made.height) told")
-        }
-    } catch {
-        fatalError("What was made cannot be read: \(error)")
+/// Writes inputs to begin with into the folder that WHERRY_FUZZ_SEEDS names.
+func writeSeeds(_ seeds: [[UInt8]]) {
+    guard let folder = getenv("WHERRY_FUZZ_SEEDS") else { return }
+    for (number, seed) in seeds.enumerated() {
+        let name = String(cString: folder) + "/seed\(number)"
+        guard let file = fopen(name, "wb"), fwrite(seed, 1, seed.count, file) == seed.count,
+            fclose(file) == 0
+        else { fatalError("\(name) cannot be written") }
     }
-    return 0
 }
 
-/// Writes files to begin with into the folder that WHERRY_FUZZ_SEEDS names.
-func writeSeeds(_ format: ImageFormat) {
-    guard let folder = getenv("WHERRY_FUZZ_SEEDS") else { return }
-    var number = 0
-    for pixels in PixelFormat.allCases {
-        for (width, height) in [(1, 1), (17, 9), (48, 32)] {
-            let bytes = (0..<width * height * pixels.bytesPerPixel).map {
-                UInt8(truncatingIfNeeded: $0 * 7 ^ $0 >> 4)
-            }
-            for variant in 0..<3 {
-                var options = Compression(quality: [0.3, 0.8, 1][variant])
-                options.format = format
-                options.progressive = variant == 1
-                options.subsampling = variant == 2 ? .s444 : .automatic
-                guard
-                    let buffer = try? PixelBuffer(
-                        copying: bytes, format: pixels, width: width, height: height),
-                    let made = try? ImageEncoder.encode(.pixels(buffer), options)
-                else { continue }
-                let seed: [UInt8] = [UInt8(number * 37 & 255), UInt8(number * 59 & 255), 9, 40]
-                number += 1
-                let name = String(cString: folder) + "/seed\(number)"
-                guard let file = fopen(name, "wb") else { fatalError("\(name) cannot be written") }
-                let all = seed + Array(made.bytes)
-                guard fwrite(all, 1, all.count, file) == all.count, fclose(file) == 0 else {
-                    fatalError("\(name) cannot be written")
-                }
-            }
-        }
+/// An input that is cut into texts: the first byte chooses what reads them.
+struct FuzzInput {
+    let choice: Int
+    let bytes: [UInt8]
+
+    init?(_ data: UnsafePointer<UInt8>?, _ count: Int) {
+        guard let data, count > 0 else { return nil }
+        choice = Int(data[0])
+        bytes = Array(UnsafeBufferPointer(start: data + 1, count: count - 1))
     }
+
+    /// The bytes as text; what is no UTF-8 is replaced.
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// The lines of the text, without their ends.
+    var lines: [String] {
+        bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// An input of that choice and text.
+    static func seed(_ choice: Int, _ text: String) -> [UInt8] { [UInt8(choice)] + Array(text.utf8) }
+}
+
+/// Ends the process, which the fuzzer takes for a find, where `isTrue` is not.
+func demand(_ isTrue: Bool, _ message: @autoclosure () -> String) {
+    if !isTrue { fatalError(message()) }
+}
+
+/// Whether nothing in a text could end a field line or be taken for its end.
+func isFieldText(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
 }

@@ -5,7 +5,7 @@
 public func initialize(
     _ count: UnsafeMutablePointer<CInt>?, _ arguments: UnsafeMutableRawPointer?
 ) -> CInt {
-    writeSeeds(.jpeg)
+    writeSeeds(pictureSeeds(.jpeg))
     return 0
 }
 

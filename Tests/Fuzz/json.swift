@@ -1,27 +1,20 @@
 // Wherry: fuzz target of JSON text, of paths and of Link fields (libFuzzer); scripts/fuzz builds and runs it
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import WherryCore
 import WherrySystem
 
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(
     _ count: UnsafeMutablePointer<CInt>?, _ arguments: UnsafeMutableRawPointer?
 ) -> CInt {
-    guard let folder = getenv("WHERRY_FUZZ_SEEDS") else { return 0 }
     let seeds = [
         #"a/0/b{"a":[{"b":null},1,-2.5e-3,"é\u00e9\ud83d\ude00\n"],"c":{"d":true,"e":false}}"#,
         #"/{"big":9223372036854775807,"huge":18446744073709551615,"small":-9223372036854775808}"#,
         #"~0~1[[[[[[[[]]]]]]]]"#, #"x"text""#, #"-0.1"#,
         ##"rel</list?page=2>; rel="next prev"; title="a, \"b\"", <x>; anchor="#y"; rel=next"##,
     ]
-    for (number, seed) in seeds.enumerated() {
-        let name = String(cString: folder) + "/seed\(number)"
-        let bytes = [UInt8(number)] + Array(seed.utf8)
-        guard let file = fopen(name, "wb"), fwrite(bytes, 1, bytes.count, file) == bytes.count,
-            fclose(file) == 0
-        else { fatalError("\(name) cannot be written") }
-    }
+    writeSeeds(seeds.enumerated().map { [UInt8($0)] + Array($1.utf8) })
     return 0
 }
 

@@ -5,7 +5,7 @@
 public func initialize(
     _ count: UnsafeMutablePointer<CInt>?, _ arguments: UnsafeMutableRawPointer?
 ) -> CInt {
-    writeSeeds(.png)
+    writeSeeds(pictureSeeds(.png))
     return 0
 }
 

@@ -254,6 +254,11 @@ public final class CookieJar: Sendable {
         } catch {
             throw WherryError(.internal, "\(error)")
         }
+        load(bytes)
+    }
+
+    /// Adds the cookies of such a file's bytes.
+    package func load(_ bytes: [UInt8]) {
         let now = now
         for line in bytes.split(separator: 0x0A) {
             guard let cookie = Self.cookie(String(decoding: line, as: UTF8.self)) else { continue }

@@ -99,7 +99,7 @@ package enum Journal {
         guard room >= 0 else { return nil }
         slot.put(text: record.url.cut(toBytes: room))
         slot.bytes += [UInt8](repeating: 0, count: slotSize - slot.bytes.count)
-        let sum = CRC32C.of(slot.bytes)
+        let sum = Checksum.of(slot.bytes)
         for index in 0..<4 {
             slot.bytes[12 + index] = UInt8(truncatingIfNeeded: sum >> (8 * index))
         }
@@ -117,7 +117,7 @@ package enum Journal {
         _ = slot.number(2)
         let sum = slot.number(4)
         for index in 12..<16 { bytes[index] = 0 }
-        guard sum == UInt64(CRC32C.of(bytes)) else { throw .damaged }
+        guard sum == UInt64(Checksum.of(bytes)) else { throw .damaged }
         guard let record = record(&slot) else { throw .malformed }
         return record
     }
@@ -229,20 +229,5 @@ private struct SlotReader {
             let digest = DownloadDigest(algorithm, bytes, source: source)
         else { return nil }
         return .some(digest)
-    }
-}
-
-/// The Castagnoli sum, reflected, as in iSCSI (RFC 3720, appendix B.4).
-package enum CRC32C {
-    private static let table: [UInt32] = (0..<256).map { index in
-        (0..<8).reduce(UInt32(index)) { value, _ in
-            value & 1 == 1 ? value >> 1 ^ 0x82F6_3B78 : value >> 1
-        }
-    }
-
-    package static func of(_ bytes: [UInt8]) -> UInt32 {
-        ~bytes.reduce(~UInt32(0)) { sum, byte in
-            sum >> 8 ^ table[Int(UInt8(truncatingIfNeeded: sum) ^ byte)]
-        }
     }
 }

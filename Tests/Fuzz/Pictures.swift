@@ -1,0 +1,77 @@
+// Wherry: what the fuzz targets of JPEG and PNG have in common
+// SPDX-License-Identifier: Apache-2.0
+
+import WherryImaging
+import WherrySystem
+
+/// Inspects, compresses and decodes a file, as the first bytes of `data` say. An error is a good
+/// answer; what is made anew must be a picture of the size that is told.
+///
+/// - Parameter mend: makes the bytes such that they are looked at for longer.
+func fuzz(
+    _ data: UnsafePointer<UInt8>?, _ count: Int, mend: (inout [UInt8]) -> Void
+) -> CInt {
+    guard let data, count > 4 else { return 0 }
+    let head = (0..<4).map { data[$0] }
+    var file = Array(UnsafeBufferPointer(start: data + 4, count: count - 4))
+    mend(&file)
+    let source = ImageSource.bytes(Bytes(file))
+    _ = try? ImageInfo(inspecting: source)
+    var options = Compression(quality: Double(head[0] & 63) / 63)
+    options.format = [.keep, .jpeg, .png, .keep][Int(head[0] >> 6)]
+    if head[1] & 1 != 0 { options.maxWidth = 1 + Int(head[2]) }
+    if head[1] & 2 != 0 { options.maxHeight = 1 + Int(head[2]) * 3 }
+    if head[1] & 4 != 0 { options.maxBytes = 200 + Int(head[3]) * 40 }
+    options.metadata = [.none, .icc, .noGPS, .all][Int(head[1] >> 3 & 3)]
+    options.orientation = head[1] & 32 != 0 ? .keep : .apply
+    options.progressive = head[1] & 64 != 0
+    options.optimize = head[1] & 128 != 0 ? true : nil
+    options.neverLarger = head[3] & 1 != 0
+    options.pngEffort = head[3] & 2 != 0 ? .best : .fast
+    options.subsampling = [.automatic, .s444, .s422, .s420][Int(head[3] >> 2 & 3)]
+    options.maxPixels = 1 << 18
+    options.maxMemory = 8 << 20
+    options.deadline = nil
+    _ = try? ImageDecoder.decode(source, options)
+    guard let made = try? ImageEncoder.encode(source, options) else { return 0 }
+    // What goes as it came was not decoded, and may be damaged inside.
+    if made.way == .untouched || made.way == .stripped { return 0 }
+    var plain = Compression()
+    plain.orientation = .keep
+    do {
+        let again = try ImageDecoder.decode(.bytes(made.bytes), plain)
+        guard again.width == made.width, again.height == made.height else {
+            fatalError("\(again.width)x\(again.height) was made, \(made.width)x\(made.height) told")
+        }
+    } catch {
+        fatalError("What was made cannot be read: \(error)")
+    }
+    return 0
+}
+
+/// Small pictures of all kinds to begin with.
+func pictureSeeds(_ format: ImageFormat) -> [[UInt8]] {
+    var seeds: [[UInt8]] = []
+    for pixels in PixelFormat.allCases {
+        for (width, height) in [(1, 1), (17, 9), (48, 32)] {
+            let bytes = (0..<width * height * pixels.bytesPerPixel).map {
+                UInt8(truncatingIfNeeded: $0 * 7 ^ $0 >> 4)
+            }
+            for variant in 0..<3 {
+                var options = Compression(quality: [0.3, 0.8, 1][variant])
+                options.format = format
+                options.progressive = variant == 1
+                options.subsampling = variant == 2 ? .s444 : .automatic
+                guard
+                    let buffer = try? PixelBuffer(
+                        copying: bytes, format: pixels, width: width, height: height),
+                    let made = try? ImageEncoder.encode(.pixels(buffer), options)
+                else { continue }
+                let number = seeds.count
+                let head = [UInt8(number * 37 & 255), UInt8(number * 59 & 255), 9, 40]
+                seeds.append(head + Array(made.bytes))
+            }
+        }
+    }
+    return seeds
+}

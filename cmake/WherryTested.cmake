@@ -1,0 +1,17 @@
+# Wherry: the C tests for a library that was built before, as by SwiftPM
+# SPDX-License-Identifier: Apache-2.0
+#
+# The sanitizer that the library was built with has to be named by WHERRY_SANITIZE.
+cmake_path(GET WHERRY_TESTED_LIBRARY PARENT_PATH wherry_tested_folder)
+add_library(wherry SHARED IMPORTED GLOBAL)
+set_target_properties(wherry PROPERTIES
+  IMPORTED_LOCATION ${WHERRY_TESTED_LIBRARY}
+  IMPORTED_NO_SONAME ON
+  INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/include)
+add_executable(wherry-agent IMPORTED GLOBAL)
+set_target_properties(wherry-agent PROPERTIES
+  IMPORTED_LOCATION ${wherry_tested_folder}/wherry-agent)
+
+enable_testing()
+add_subdirectory(Examples/c)
+add_subdirectory(Tests/C)
