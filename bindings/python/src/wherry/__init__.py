@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         client, delete, download, get, head, patch, post, put, request, stream, upload,
     )  # fmt: skip
     from ._async import AsyncClient
+    from ._async_pages import AsyncPages
     from ._background import AsyncBackgroundSession, BackgroundSession, Job
     from ._base import restart
     from ._body import Sized
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from ._metrics import Metrics
     from ._mock import MockRequest, MockTransport
     from ._options import Basic, Bearer, Compression, DigestAuth, Timeout
-    from ._pages import AsyncPages, Pages
+    from ._pages import Pages
     from ._progress import Partial, Progress, TransferInfo
     from ._reachability import (
         NOT_REACHABLE, REACHABLE_VIA_WIFI, REACHABLE_VIA_WWAN, UNKNOWN, Reachability,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "_api": "client delete download get head patch post put request stream upload",
     "_async": "AsyncClient",
+    "_async_pages": "AsyncPages",
     "_background": "AsyncBackgroundSession BackgroundSession Job",
     "_base": "restart",
     "_body": "Sized",
@@ -74,7 +76,7 @@ _HOMES = {
     "_metrics": "Metrics",
     "_mock": "MockRequest MockTransport",
     "_options": "Basic Bearer Compression DigestAuth Timeout",
-    "_pages": "AsyncPages Pages",
+    "_pages": "Pages",
     "_progress": "Partial Progress TransferInfo",
     "_reachability": "NOT_REACHABLE REACHABLE_VIA_WIFI REACHABLE_VIA_WWAN UNKNOWN Reachability"
     " ReachabilityChange ReachabilityObserver reach_text set_interface set_reach_text",

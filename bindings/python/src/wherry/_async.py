@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ._cache import AsyncCache
     from ._download import AsyncDownload
     from ._keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
-    from ._pages import AsyncPages
+    from ._async_pages import AsyncPages
     from ._request import Draft
     from ._stream import AsyncStream
 
@@ -314,7 +314,7 @@ class AsyncClient(BaseClient["Answer"]):
         self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]
     ) -> AsyncPages[Any]:
         """As `Client.pages`: ``async for item in client.pages("books")``."""
-        from ._pages import AsyncPages
+        from ._async_pages import AsyncPages
 
         return AsyncPages(self, method, url, options)
 

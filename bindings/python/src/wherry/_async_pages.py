@@ -1,0 +1,210 @@
+# Wherry: lists that come in pages, for asyncio
+# SPDX-License-Identifier: Apache-2.0
+"""`AsyncPages`: what `AsyncClient.pages` gives."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, Callable, Deque, List, Mapping as Named, Optional
+
+from ._bridge import lib
+from ._errors import CancelledError, StateError
+from ._paging import BasePages, Item, busy, free_pager
+
+if TYPE_CHECKING:
+    from typing import AsyncIterator
+
+    from ._async import AsyncClient, Pump
+    from ._bridge import Record
+    from ._paging import Way
+
+
+class AsyncPages(BasePages[Item]):
+    """As `Pages`, with coroutines: ``async for item in client.pages(...)``.
+
+    A call while another one waits for its page is a BusyError.
+    """
+
+    def __init__(
+        self, client: AsyncClient, method: Optional[str], url: str, options: Named[str, Any]
+    ) -> None:
+        super().__init__(client, method, url, options)
+        self._pump: Optional[Pump] = None
+        self._key = 0
+        #: Whose turn it is to load, and the end of the page on its way.
+        self._turn: Optional[asyncio.Lock] = None
+        self._over: Optional[asyncio.Future[None]] = None
+        self._finalizer = weakref.finalize(self, _free_draft, self._draft)
+        self._free_pager: Any = None
+
+    async def refresh(self) -> None:
+        """As `Pages.refresh`."""
+        await self._run(lib.wherry_pager_refresh)
+
+    async def load_next(self) -> bool:
+        """As `Pages.load_next`."""
+        return await self._run(lib.wherry_pager_load_next)
+
+    async def load_previous(self) -> None:
+        """As `Pages.load_previous`."""
+        await self._run(lib.wherry_pager_load_previous)
+
+    async def load(self, page: int) -> None:
+        """As `Pages.load`."""
+        await self._run(lib.wherry_pager_load_page, page)
+
+    async def pages(self) -> AsyncIterator[List[Item]]:
+        """As `Pages.pages`."""
+        ready: Deque[List[Item]] = deque()
+        moved = asyncio.Condition()
+        asked = loaded = 0
+        is_over = False
+
+        async def work() -> None:
+            nonlocal loaded, is_over
+            try:
+                while True:
+                    async with moved:
+                        await moved.wait_for(lambda: loaded - asked < self._paging.prefetch)
+                    new: List[List[Item]] = []
+                    if not await self._ahead(new.append):
+                        return
+                    if not new:
+                        continue  # Another call has given the page up.
+                    async with moved:
+                        ready.extend(new)
+                        loaded += 1
+                        moved.notify_all()
+            finally:
+                is_over = True
+                async with moved:
+                    moved.notify_all()
+
+        asked = 1
+        task = asyncio.ensure_future(work())
+        try:
+            while True:
+                async with moved:
+                    await moved.wait_for(lambda: bool(ready) or is_over)
+                    page = ready.popleft() if ready else None
+                if page is None:
+                    await task
+                    return
+                yield page
+                async with moved:
+                    asked += 1
+                    moved.notify_all()
+        finally:
+            task.cancel()
+            # What it failed with has been raised, or nobody wants to know.
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        """The items of the pages that follow, one by one."""
+        pages = self.pages()
+        try:
+            async for page in pages:
+                for item in page:
+                    yield item
+        finally:
+            await pages.aclose()  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        """Cancels what is on its way and drops the items. Twice is fine."""
+        pager, self._pager = self._pager, 0
+        if pager:
+            self._free_pager()
+        self._finalizer()
+
+    async def __aenter__(self) -> AsyncPages[Item]:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    async def _run(self, function: Any, *arguments: Any) -> bool:
+        """Loads a page for a call; False at the end."""
+        turn = self._ready()
+        way = self._way
+        if way is not None:
+            # A task that was cancelled waits no more, though it may not know yet.
+            if way.take is None and not way.waiter.cancelled():
+                raise busy()
+            way.give_up()
+        async with turn:
+            return await self._load(None, function, *arguments)
+
+    async def _ahead(self, take: Callable[[List[Any]], object]) -> bool:
+        """Loads the next page for an iteration; False at the end."""
+        async with self._ready():
+            return await self._load(take, lib.wherry_pager_load_next)
+
+    def _ready(self) -> asyncio.Lock:
+        """Makes the native list in the loop that runs; what calls take turns by."""
+        pump = self._client._pump(asyncio.get_running_loop())
+        if not self._draft.handle:
+            raise StateError("these pages are closed", "closed")
+        if self._turn is None:
+            self._key = pump.key()
+            self._pager = self._paging.pager(
+                self._client, self._draft.handle, pump.queue, self._key
+            )
+            self._free_pager = weakref.finalize(self, free_pager, self._pager)
+            self._pump = pump
+            self._turn = asyncio.Lock()
+        elif pump is not self._pump:
+            raise StateError("pages stay in the event loop that they began in", "wrong_state")
+        return self._turn
+
+    async def _load(
+        self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
+    ) -> bool:
+        if self._over is not None:
+            # Else the end of one that nobody waits for would be taken for this one's.
+            await asyncio.shield(self._over)
+        if not self._pager:
+            raise StateError("these pages are closed", "closed")
+        started = self._open(take, function, *arguments)
+        way = self._way
+        if not started or way is None:
+            return started is not None
+        try:
+            await way.waiter
+        except asyncio.CancelledError:
+            error = CancelledError("the task that waited was cancelled", "cancelled")
+            way.exchange.fail(error)
+            self._ended(way.wanted, way.refresh, error)
+            raise
+        try:
+            self._settle(way)
+        except CancelledError:
+            if way.take is None or not way.is_given_up:
+                raise
+        return True
+
+    def _expect(self, way: Way) -> None:
+        pump = self._client._pump(asyncio.get_running_loop())
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def sink(record: Record) -> bool:
+            if way.read(record):
+                way.exchange.free()
+                # It may be in the list though its task was cancelled.
+                self._made = self._way = self._over = None
+                over.set_result(None)
+            elif self._key not in pump.sinks:  # The end of another one took it out.
+                pump.sinks[self._key] = sink, way.exchange
+            return False
+
+        self._over = over
+        way.waiter = asyncio.shield(over)
+        pump.sinks[self._key] = sink, way.exchange
+
+
+def _free_draft(draft: Any) -> None:
+    draft.free()
+
+
+__all__ = ["AsyncPages"]
