@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from ._async import AsyncClient
     from ._async_pages import AsyncPages
-    from ._background import AsyncBackgroundSession, BackgroundSession, Job
+    from ._background import AsyncBackgroundSession, BackgroundSession
     from ._base import restart
     from ._body import Sized
     from ._cache import AsyncCache, Cache, CacheEntry, CacheUsage
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ._events import ServerEvent
     from ._headers import Headers
     from ._image import Image, ImageInfo
+    from ._jobs import Job
     from ._keywords import (
         DownloadOptions, PageOptions, RequestOptions, Settings, StreamOptions, UploadOptions, Which,
     )  # fmt: skip
@@ -56,7 +57,7 @@ _HOMES = {
     "_api": "client delete download get head patch post put request stream upload",
     "_async": "AsyncClient",
     "_async_pages": "AsyncPages",
-    "_background": "AsyncBackgroundSession BackgroundSession Job",
+    "_background": "AsyncBackgroundSession BackgroundSession",
     "_base": "restart",
     "_body": "Sized",
     "_cache": "AsyncCache Cache CacheEntry CacheUsage",
@@ -70,6 +71,7 @@ _HOMES = {
     "_events": "ServerEvent",
     "_headers": "Headers",
     "_image": "Image ImageInfo",
+    "_jobs": "Job",
     "_keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions UploadOptions Which",
     "_logging": "Counters LogBridge LogReader LogRecord",
     "_mapping": "BaseItem Mapping Problem at",

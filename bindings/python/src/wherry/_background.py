@@ -7,9 +7,10 @@ from __future__ import annotations
 from time import perf_counter
 
 from . import _codes as codes
-from ._bridge import JOB_ROW, Records, check, error_at, freed, last_error, lib, made, rows, text, text_at
-from ._errors import CLASSES, StateError, TimeoutError, WherryError
+from ._bridge import JOB_ROW, Records, check, freed, lib, made, rows, text, text_at
+from ._errors import StateError, TimeoutError, WherryError
 from ._exchange import SLICE_MS
+from ._jobs import Job, News, gone, job_id
 from ._options import DigestAuth, Timeout, Unset, credentials, pairs
 from ._request import Draft, path_text
 from ._settings import NUMBERS, TEXTS
@@ -17,175 +18,22 @@ from ._settings import NUMBERS, TEXTS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import (
-        Any, AsyncIterator, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Type, TypeVar,
-        Union,
+        Any, AsyncIterator, Callable, Dict, Iterator, List, Mapping, Optional, TypeVar, Union,
     )  # fmt: skip
 
     from asyncio import Future
 
     from typing_extensions import Unpack
 
-    from ._bridge import Record
+    from ._jobs import Which
     from ._keywords import DownloadOptions, LiveSettings, Target, UploadOptions
     from ._options import AuthLike, TimeoutLike
 
     Value = TypeVar("Value")
     Session = TypeVar("Session", bound="BaseSession")
-    #: A job, or the id of one.
-    Which = Union["Job", str]
 
-#: Events that are read at once.
-BATCH = 16
 #: 32 hexadecimal digits and NUL.
 ID_SIZE = 33
-
-
-class Job:
-    """A job of a background session, as it stood when it was listed or told of."""
-
-    __slots__ = (
-        "id", "kind", "state", "url", "path", "tag", "reason", "done_bytes", "total_bytes",
-        "started_at", "retry_at", "status_code", "error",
-    )  # fmt: skip
-
-    def __init__(self, row: Tuple[Any, ...]) -> None:
-        (
-            number, url, path, tag, reason, message, done, total, started, retry, kind, state,
-            status, code,
-        ) = row  # fmt: skip
-        #: 32 hexadecimal digits; the same download started twice is one job.
-        self.id: str = text_at(number) or ""
-        #: "download" or "upload".
-        self.kind: str = codes.KINDS.get(kind, "")
-        #: queued, running, waiting, paused, interrupted (its process died), verifying, done, failed
-        #: or cancelled.
-        self.state: str = codes.STATES.get(state, "none")
-        #: Of a query only "?..." is told.
-        self.url: str = text_at(url) or ""
-        #: Of a download: where its file will be, or is.
-        self.path: Optional[str] = text_at(path)
-        self.tag: Optional[str] = text_at(tag)
-        #: Why it failed, began again or waits: a word of docs/errors.md, or "".
-        self.reason: str = text_at(reason) or ""
-        self.done_bytes: int = done
-        self.total_bytes: Optional[int] = None if total < 0 else total
-        #: In seconds since 1970.
-        self.started_at: float = started / 1000
-        #: When it is tried again, in seconds since 1970; None unless it waits for that.
-        self.retry_at: Optional[float] = None if retry < 0 else retry / 1000
-        #: Of the answer that ended it; 0 without one.
-        self.status_code: int = code
-        #: Why it failed or was cancelled.
-        self.error: Optional[WherryError] = None
-        if status:
-            kind_of_error = CLASSES.get(status, WherryError)
-            self.error = kind_of_error(
-                text_at(message) or self.reason, self.reason, http_status=code
-            )
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing follows but that somebody acknowledges it."""
-        return self.state in ("done", "failed", "cancelled")
-
-    @property
-    def fraction(self) -> Optional[float]:
-        """0.0 to 1.0, None while the total is unknown."""
-        if self.total_bytes is None:
-            return None
-        return min(1.0, self.done_bytes / self.total_bytes) if self.total_bytes else 1.0
-
-    def _heard(self, record: Record) -> Job:
-        """A copy that knows what an event has told."""
-        job = Job.__new__(Job)
-        for name in Job.__slots__:
-            setattr(job, name, getattr(self, name))
-        kind, status, detail, reason = record[4], record[5], record[6], text_at(record[15])
-        if kind == codes.EVENT_PROGRESS:
-            job.done_bytes = record[13]
-            job.total_bytes = None if record[14] < 0 else record[14]
-        elif kind == codes.EVENT_STATE:
-            job.state = codes.STATES.get(detail, "none")
-            job.reason = reason or ""
-        elif kind == codes.EVENT_DONE:
-            job.status_code = record[7]
-            job.reason = reason or ""
-            job.state = "done"
-            if status:
-                job.state = "cancelled" if status == codes.E_CANCELLED else "failed"
-                handle = lib.wherry_event_error(record[1])
-                job.error = error_at(handle) if handle else last_error(status)
-            elif job.kind == "download":
-                place = lib.wherry_event_text(record[1])
-                job.path = job.path if place is None else place.decode("utf-8", "replace")
-                if job.total_bytes is not None:
-                    job.done_bytes = job.total_bytes
-        return job
-
-    def __repr__(self) -> str:
-        return f"<Job {self.id[:8]} {self.state} {self.path or self.url}>"
-
-
-def _id(which: Which) -> bytes:
-    return text(which.id if isinstance(which, Job) else which)
-
-
-class _News:
-    """A queue that one reader follows jobs with."""
-
-    def __init__(self, session: BaseSession, which: Optional[Which]) -> None:
-        self._known = {job.id: job for job in session._list()}
-        self._session = session
-        #: That of the job that is followed; None for all of them.
-        self.id = None if which is None else _id(which).decode()
-        self._records = Records(BATCH)
-        self.queue = made(lib.wherry_queue_new)
-        try:
-            check(
-                lib.wherry_session_follow(
-                    session._live(), None if which is None else _id(which), self.queue, None
-                )
-            )
-        except BaseException:
-            self.close()
-            raise
-        self.is_over = False
-
-    def read(self, milliseconds: int) -> List[Job]:
-        """What has come; waits so long for the first of it."""
-        records = self._records
-        status = lib.wherry_queue_read(
-            self.queue, records.address, BATCH, milliseconds, records.count.address
-        )
-        if status == codes.E_TIMEOUT:
-            return []
-        check(status)
-        count = records.count.take()
-        try:
-            found = [self._job(records.at(index)) for index in range(count)]
-        finally:
-            check(lib.wherry_queue_release(self.queue, records.address, count))
-        return [job for job in found if job is not None]
-
-    def _job(self, record: Record) -> Optional[Job]:
-        number = (lib.wherry_event_job_id(record[1]) or b"").decode()
-        if number not in self._known:
-            # It was started after this began to follow.
-            self._known.update((job.id, job) for job in self._session._list())
-        known = self._known.get(number)
-        if known is None:
-            if self.id is not None:
-                self.is_over = True
-            return None
-        job = self._known[number] = known._heard(record)
-        if job.is_over and self.id is not None:
-            self.is_over = True
-        return job
-
-    def close(self) -> None:
-        queue, self.queue = self.queue, 0
-        if queue:
-            freed(lib.wherry_queue_free(queue))
 
 
 class BaseSession:
@@ -308,11 +156,11 @@ class BaseSession:
         return [Job(row) for row in rows(listing, lib.wherry_list_job, JOB_ROW)]
 
     def _job(self, which: Which) -> Optional[Job]:
-        wanted = _id(which).decode()
+        wanted = job_id(which).decode()
         return next((job for job in self._list() if job.id == wanted), None)
 
     def _verb(self, function: Any, which: Which) -> None:
-        check(function(self._live(), _id(which)))
+        check(function(self._live(), job_id(which)))
 
     def close(self) -> None:
         """Lets go of it; jobs go on. Twice is fine."""
@@ -381,7 +229,7 @@ class BackgroundSession(BaseSession):
         seconds in all leaves the jobs alone.
         """
         deadline = None if timeout is None else perf_counter() + timeout
-        news = _News(self, which)
+        news = News(self, which)
         try:
             while not news.is_over:
                 wait = SLICE_MS
@@ -398,7 +246,7 @@ class BackgroundSession(BaseSession):
         for job in self.follow(which, timeout):
             if job.is_over:
                 return job
-        raise _gone(which)
+        raise gone(which)
 
     def __enter__(self: Session) -> Session:
         return self
@@ -449,7 +297,7 @@ class AsyncBackgroundSession(BaseSession):
         import asyncio
 
         loop = asyncio.get_running_loop()
-        making = loop.run_in_executor(None, _News, self, which)
+        making = loop.run_in_executor(None, News, self, which)
         try:
             news = await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -476,7 +324,7 @@ class AsyncBackgroundSession(BaseSession):
         async for job in self.follow(which):
             if job.is_over:
                 return job
-        raise _gone(which)
+        raise gone(which)
 
     async def __aenter__(self: Session) -> Session:
         return self
@@ -492,12 +340,6 @@ async def _aside(work: Callable[[], Value]) -> Value:
     return await asyncio.get_running_loop().run_in_executor(None, work)
 
 
-def _drop(making: Future[_News]) -> None:
+def _drop(making: Future[News]) -> None:
     if not making.cancelled() and making.exception() is None:
         making.result().close()
-
-
-def _gone(which: Which) -> WherryError:
-    kind: Type[WherryError] = CLASSES[codes.E_ARGUMENT]
-    number = _id(which).decode()
-    return kind(f"the job {number} is over, and another program acknowledged it", "not_found")

@@ -8,15 +8,13 @@ import os
 import re
 
 from . import _codes as codes
-from ._bridge import (
-    Cell, check, copy_text, freed, last_error, lib, made, progress_of, text, transfer_rows,
-)  # fmt: skip
+from ._bridge import check, copy_text, freed, last_error, lib, made, text
 from ._errors import ArgumentError, StateError, WherryError, shown
 from ._headers import ClientHeaders
+from ._managed import Managed
 from ._observed import Observed
 from ._options import DigestAuth, Timeout, Unset, credentials, flat, pairs, word
-from ._progress import Progress, TransferInfo
-from ._request import NONE_SAYS_SOMETHING, PLAIN, Draft, path_text
+from ._request import NONE_SAYS_SOMETHING, PLAIN, Draft
 from ._settings import FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
 from ._trust import apply
 
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from ._cookies import Cookies
     from ._options import AuthLike, TimeoutLike
     from ._keywords import (
-        Cert, Changes, Pairs, Pins, RequestOptions, Settings, Verify, Which,
+        Cert, Changes, Pairs, Pins, RequestOptions, Settings, Verify,
     )  # fmt: skip
     from ._reachability import Reachability
 
@@ -57,7 +55,7 @@ else:
     Answer = None
 
 
-class BaseClient(Observed, Generic[Answer]):
+class BaseClient(Managed, Observed, Generic[Answer]):
     """Connections, settings and running transfers; see `Client` and `AsyncClient`."""
 
     #: Whether an unclosed client is told of.
@@ -388,44 +386,6 @@ class BaseClient(Observed, Generic[Answer]):
         finally:
             draft.free()
 
-    # Management
-
-    def transfers(self, **which: Which) -> List[TransferInfo]:
-        """What runs: all, or by one of ``url=``, ``tag=``, ``identifier=`` or ``path=``; ``url=``
-        may be a list."""
-        listing = made(lib.wherry_client_list, self._live(), *_match(which))
-        return [TransferInfo(row) for row in transfer_rows(listing)]
-
-    def count(self, **which: Which) -> int:
-        """How many of them run."""
-        return int(lib.wherry_client_count(self._live(), *_match(which)))
-
-    def cancel(self, **which: Which) -> int:
-        """Cancels them and tells how many; downloads keep what they have."""
-        return self._verb(lib.wherry_client_cancel, which)
-
-    def pause(self, **which: Which) -> int:
-        """Pauses them and tells how many."""
-        return self._verb(lib.wherry_client_pause, which)
-
-    def resume(self, **which: Which) -> int:
-        """Lets paused ones go on and tells how many."""
-        return self._verb(lib.wherry_client_resume, which)
-
-    def discard(self, **which: Which) -> int:
-        """Cancels them and deletes what downloads have kept, also of earlier runs."""
-        return self._verb(lib.wherry_client_discard, which)
-
-    def progress(self, **which: Which) -> Progress:
-        """How far they have come, added up."""
-        match = _match(which)
-        return Progress(progress_of(lib.wherry_client_progress, self._live(), *match))
-
-    def _verb(self, function: Any, which: Mapping[str, Which]) -> int:
-        count = Cell()
-        check(function(self._live(), *_match(which), count.address))
-        return count.take()
-
     # The end
 
     @property
@@ -480,36 +440,6 @@ def free_client(handle: int) -> None:
     freed(lib.wherry_client_free(handle))
 
 
-def _match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
-    """The match and key behind ``url=``, ``tag=``, ``identifier=``, ``path=`` or nothing."""
-    matches = {
-        "url": codes.MATCH_URL,
-        "tag": codes.MATCH_TAG,
-        "identifier": codes.MATCH_IDENTIFIER,
-        "path": codes.MATCH_PATH,
-    }
-    for name in which:
-        if name not in matches:
-            raise TypeError(f"transfers are found by {', '.join(matches)}, not by {name!r}")
-    if not which:
-        return codes.MATCH_ALL, None
-    if len(which) > 1:
-        raise ArgumentError("only one of url=, tag=, identifier= and path= at a time", "bad_argument")
-    ((name, key),) = which.items()
-    if key is None:
-        raise ArgumentError(
-            f"{name}=None names no transfer; for all of them, leave {name}= out", "bad_argument"
-        )
-    match = matches[name]
-    if match == codes.MATCH_PATH:
-        return match, path_text(str(key))
-    if isinstance(key, (str, bytes)):
-        return match, text(key)
-    if match != codes.MATCH_URL:
-        raise ArgumentError(f"{name}= names one, not several: {type(key).__name__}", "bad_argument")
-    return codes.MATCH_URLS, text("\n".join(one for one in key if "\n" not in one))
-
-
 def restart() -> None:
     """In a forked child: makes the library usable again. Every older object stays dead."""
     from . import _api, _mapping
@@ -518,5 +448,3 @@ def restart() -> None:
     PLAIN.clear()
     _api.forget()
     _mapping.forget()
-
-

@@ -7,10 +7,11 @@ from __future__ import annotations
 from time import perf_counter
 
 from . import _codes as codes
-from ._base import BaseClient, _match
+from ._base import BaseClient
 from ._bridge import ANSWER, Scratch, bytes_at, lib, scratch, text
 from ._errors import TimeoutError
 from ._exchange import SLICE_MS, Channel, Exchange, settle
+from ._managed import match
 from ._request import PLAIN, plain
 from ._response import Response
 
@@ -122,7 +123,7 @@ class Client(BaseClient["Response"]):
 
     def wait(self, *, timeout: Optional[float] = None, **which: Which) -> None:
         """Waits until all have ended, or those of one url=, tag=, identifier= or path=."""
-        self._sliced(lib.wherry_client_wait, timeout, self._live(), *_match(which))
+        self._sliced(lib.wherry_client_wait, timeout, self._live(), *match(which))
 
     def drain(self, timeout: Optional[float] = None) -> None:
         """Takes no more requests and waits for what runs; TimeoutError leaves the rest running."""

@@ -1,0 +1,90 @@
+# Wherry: steering what a client runs
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a client that lists, counts, pauses and cancels its transfers."""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._bridge import Cell, check, lib, made, progress_of, text, transfer_rows
+from ._errors import ArgumentError
+from ._progress import Progress, TransferInfo
+from ._request import path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, List, Mapping, Optional, Tuple
+
+    from ._keywords import Which
+
+
+class Managed:
+    """See `BaseClient`."""
+
+    def _live(self) -> int:
+        raise NotImplementedError
+
+    def transfers(self, **which: Which) -> List[TransferInfo]:
+        """What runs: all, or by one of ``url=``, ``tag=``, ``identifier=`` or ``path=``; ``url=``
+        may be a list."""
+        listing = made(lib.wherry_client_list, self._live(), *match(which))
+        return [TransferInfo(row) for row in transfer_rows(listing)]
+
+    def count(self, **which: Which) -> int:
+        """How many of them run."""
+        return int(lib.wherry_client_count(self._live(), *match(which)))
+
+    def cancel(self, **which: Which) -> int:
+        """Cancels them and tells how many; downloads keep what they have."""
+        return self._verb(lib.wherry_client_cancel, which)
+
+    def pause(self, **which: Which) -> int:
+        """Pauses them and tells how many."""
+        return self._verb(lib.wherry_client_pause, which)
+
+    def resume(self, **which: Which) -> int:
+        """Lets paused ones go on and tells how many."""
+        return self._verb(lib.wherry_client_resume, which)
+
+    def discard(self, **which: Which) -> int:
+        """Cancels them and deletes what downloads have kept, also of earlier runs."""
+        return self._verb(lib.wherry_client_discard, which)
+
+    def progress(self, **which: Which) -> Progress:
+        """How far they have come, added up."""
+        found = match(which)
+        return Progress(progress_of(lib.wherry_client_progress, self._live(), *found))
+
+    def _verb(self, function: Any, which: Mapping[str, Which]) -> int:
+        count = Cell()
+        check(function(self._live(), *match(which), count.address))
+        return count.take()
+
+
+def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
+    """The match and key behind ``url=``, ``tag=``, ``identifier=``, ``path=`` or nothing."""
+    matches = {
+        "url": codes.MATCH_URL,
+        "tag": codes.MATCH_TAG,
+        "identifier": codes.MATCH_IDENTIFIER,
+        "path": codes.MATCH_PATH,
+    }
+    for name in which:
+        if name not in matches:
+            raise TypeError(f"transfers are found by {', '.join(matches)}, not by {name!r}")
+    if not which:
+        return codes.MATCH_ALL, None
+    if len(which) > 1:
+        raise ArgumentError("only one of url=, tag=, identifier= and path= at a time", "bad_argument")
+    ((name, key),) = which.items()
+    if key is None:
+        raise ArgumentError(
+            f"{name}=None names no transfer; for all of them, leave {name}= out", "bad_argument"
+        )
+    match = matches[name]
+    if match == codes.MATCH_PATH:
+        return match, path_text(str(key))
+    if isinstance(key, (str, bytes)):
+        return match, text(key)
+    if match != codes.MATCH_URL:
+        raise ArgumentError(f"{name}= names one, not several: {type(key).__name__}", "bad_argument")
+    return codes.MATCH_URLS, text("\n".join(one for one in key if "\n" not in one))
