@@ -123,6 +123,47 @@ def test_R20_a_coroutine_answers_the_question_of_an_async_client(server: Server)
         client.get(url, on_credentials=answer)
 
 
+@pytest.mark.parametrize("way", ["pages", "endpoint"])
+def test_R20_a_coroutine_answers_for_pages_and_endpoints_too(
+    mock: wherry.MockTransport, way: str
+) -> None:
+    mock.add(None, "*", times=1, status=401, headers={"WWW-Authenticate": 'Basic realm="home"'})
+    mock.add(None, "*", json=[1, 2])
+    asked: List[Tuple[int, str]] = []
+
+    async def answer(response: wherry.Response, realm: str) -> Tuple[str, str]:
+        await asyncio.sleep(0)
+        asked.append((response.status_code, realm))
+        return "skye", "p"
+
+    async def fails(response: wherry.Response, realm: str) -> None:
+        await asyncio.sleep(0)
+        raise KeyError(realm)
+
+    async def ask(client: wherry.AsyncClient, function: Any) -> Any:
+        if way == "pages":
+            async with client.pages("http://h/", on_credentials=function) as pages:
+                assert await pages.load_next()
+                return pages.items
+        async with wherry.AsyncEndpoint(
+            client, "http://h", "", "GET", on_credentials=function
+        ) as endpoint:
+            return (await endpoint.access()).json()
+
+    async def main() -> None:
+        async with wherry.AsyncClient(transport=mock) as client:
+            assert await ask(client, answer) == [1, 2]
+            assert asked == [(401, "home")]
+            assert mock.requests[1].headers["Authorization"] == "Basic c2t5ZTpw"
+        async with wherry.AsyncClient(transport=again) as client:
+            with pytest.raises(KeyError, match="home"):
+                await ask(client, fails)
+
+    with wherry.MockTransport() as again:
+        again.add(None, "*", status=401, headers={"WWW-Authenticate": 'Basic realm="home"'})
+        asyncio.run(main())
+
+
 def test_R20_a_download_says_who_asks(client: wherry.Client, server: Server, tmp_path: Any) -> None:
     path = client.download(server.url("/auth/digest/skye/p"), str(tmp_path / "a"), auth=DIGEST)
     assert os.path.getsize(path) > 10 and statuses(server) == [401, 200]

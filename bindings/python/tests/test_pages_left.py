@@ -1,6 +1,6 @@
 # Wherry: rows O11, O12 and O19 of features.md: lists whose page is on its way when it is left
 # SPDX-License-Identifier: Apache-2.0
-"""What follows an iteration that was left, or a task that was cancelled, while a page was on its way.
+"""What follows an iteration that was left, or a task that was cancelled, with a page on its way.
 
 All pages of a list have one queue and one key: the end of the page that nobody wants any more must
 not be taken for the end of the next one.

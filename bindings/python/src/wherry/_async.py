@@ -13,14 +13,15 @@ from . import _codes as codes
 from ._base import BaseClient, free_client
 from ._bridge import Records, bytes_at, check, last_error, lib, made, text
 from ._errors import CancelledError, WherryError
-from ._exchange import Exchange, answer_login, settle
+from ._exchange import Exchange, settle
+from ._questions import answering
 from ._request import PLAIN, plain
 from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import (
-        Any, Awaitable, Callable, Coroutine, Dict, Mapping, Optional, Set, Tuple, TypeVar,
+        Any, Callable, Coroutine, Dict, Mapping, Optional, Set, Tuple, TypeVar,
     )  # fmt: skip
 
     from typing_extensions import Unpack
@@ -61,7 +62,8 @@ class Pump:
         self._fd = lib.wherry_queue_fd(self.queue)
         self._records = Records(BATCH)
         self._finalizer = weakref.finalize(loop, _free_queue, self.queue)
-        self._tasks: Set[asyncio.Task[None]] = set()
+        #: What is awaited for requests: their bodies, and answers to their questions.
+        self._tasks: Set[asyncio.Future[Any]] = set()
         self._is_reading = False
         loop.add_reader(self._fd, self.read)
 
@@ -143,7 +145,7 @@ class Pump:
         exchange.transfer = client._begin(
             lib.wherry_client_send, draft.handle, self.queue, key
         )
-        self.sinks[key] = self._feeding(exchange, draft, sink), exchange
+        self.sinks[key] = self.reading(exchange, draft, sink), exchange
 
     def download(
         self, client: AsyncClient, draft: Draft, target: bytes, exchange: Exchange, sink: Sink
@@ -156,9 +158,10 @@ class Pump:
         self.sinks[key] = sink, exchange
         return transfer
 
-    def _feeding(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
-        if draft.on_credentials is not None:
-            sink = self._asking(exchange, draft, sink)
+    def reading(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
+        """A sink before this one that awaits what the request's functions and body give."""
+        if draft.functions:
+            sink = answering(exchange, sink, self._tasks)
         source = draft.source
         if source is None or not source.asynchronous:
             return sink
@@ -182,45 +185,6 @@ class Pump:
             if record[4] == codes.EVENT_DONE and running is not None:
                 running.cancel()
             return sink(record)
-
-        return read
-
-    def _asking(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
-        """A sink that awaits what an `on_credentials=` function answers."""
-
-        async def answer(event: int, login: Awaitable[Any]) -> None:
-            try:
-                try:
-                    auth = await login
-                except BaseException:
-                    lib.wherry_event_answer_refuse(event, b"on_credentials= raised an exception")
-                    raise
-                answer_login(event, auth, draft.url)
-            except Exception as error:
-                exchange.fail(error)
-            finally:
-                lib.wherry_event_free(event)
-
-        running: Optional[asyncio.Task[None]] = None
-
-        def read(record: Record) -> bool:
-            nonlocal running
-            if record[4] == codes.EVENT_DONE and running is not None:
-                running.cancel()
-            if record[4] != codes.EVENT_DECISION or record[6] != codes.DECISION_CREDENTIALS:
-                return sink(record)
-            try:
-                login = exchange.ask_login(record)
-                if not hasattr(login, "__await__"):
-                    answer_login(record[1], login, draft.url)
-                    return False
-            except Exception as error:
-                exchange.fail(error)
-                return False
-            running = asyncio.ensure_future(answer(record[1], login))
-            self._tasks.add(running)
-            running.add_done_callback(self._tasks.discard)
-            return True
 
         return read
 
@@ -394,7 +358,7 @@ class AsyncClient(BaseClient["Answer"]):
         draft: Optional[Draft] = None,
     ) -> Response:
         request = PLAIN.get(method) or plain(method)
-        if draft is None and (options or self._query or not request):
+        if draft is None and (options or self._query or self._defaults or not request):
             draft = self._draft(method, url, options)
         if draft is None:
             address: Optional[bytes] = text(url, "bad_url")

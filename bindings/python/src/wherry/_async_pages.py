@@ -16,7 +16,7 @@ from ._paging import BasePages, Item, busy, free_pager
 if TYPE_CHECKING:
     from typing import AsyncIterator
 
-    from ._async import AsyncClient, Pump
+    from ._async import AsyncClient, Pump, Sink
     from ._bridge import Record
     from ._paging import Way
 
@@ -188,14 +188,21 @@ class AsyncPages(BasePages[Item]):
         pump = self._client._pump(asyncio.get_running_loop())
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def sink(record: Record) -> bool:
+        def end(record: Record) -> bool:
             if way.read(record):
                 way.exchange.free()
                 # It may be in the list though its task was cancelled.
                 self._made = self._way = self._over = None
                 over.set_result(None)
-            elif self._key not in pump.sinks:  # The end of another one took it out.
-                pump.sinks[self._key] = sink, way.exchange
+            return False
+
+        read: Sink = pump.reading(way.exchange, self._draft, end)
+
+        def sink(record: Record) -> bool:
+            if way.is_of(record):
+                return read(record)
+            # The end of another one took it out.
+            pump.sinks[self._key] = sink, way.exchange
             return False
 
         self._over = over

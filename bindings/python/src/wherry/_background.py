@@ -12,6 +12,7 @@ from ._errors import StateError, TimeoutError, WherryError
 from ._exchange import SLICE_MS
 from ._jobs import Job, News, gone, job_id
 from ._options import DigestAuth, Timeout, Unset, credentials, pairs
+from ._questions import refuse_functions
 from ._request import Draft, path_text
 from ._settings import NUMBERS, TEXTS
 
@@ -128,6 +129,7 @@ class BaseSession:
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
         self._live()
         rest = dict(options)
+        refuse_functions(rest, "a background session")
         if rest.pop("follow_redirects", True) is False:
             rest["max_redirects"] = 0
         return Draft(method, url).apply(rest)

@@ -13,9 +13,10 @@ from ._errors import ArgumentError, StateError, WherryError, shown
 from ._headers import ClientHeaders
 from ._managed import Managed
 from ._observed import Observed
-from ._options import DigestAuth, Timeout, Unset, credentials, flat, pairs, word
-from ._request import NONE_SAYS_SOMETHING, PLAIN, Draft
-from ._settings import FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
+from ._options import Basic, Bearer, DigestAuth, Timeout, Unset, credentials, flat, pairs, word
+from ._questions import refreshing
+from ._request import KEYWORDS, NONE_SAYS_SOMETHING, PLAIN, Draft
+from ._settings import DEFAULTS, FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
 from ._trust import apply
 
 #: URLs that are sent to the letter: whole, with a path, no segment that begins with a dot, and no
@@ -99,6 +100,8 @@ class BaseClient(Managed, Observed, Generic[Answer]):
         #: Whether an answer's URL may be another than the one asked for, without a redirect.
         self._url_depends = True
         self._query: List[Tuple[str, Any]] = []
+        #: Keywords that each request has unless it says otherwise.
+        self._defaults: Dict[str, Any] = {}
         self._transport = transport
         self._fields: Dict[str, Tuple[str, str]] = {}
         config = made(lib.wherry_config_new)
@@ -174,12 +177,34 @@ class BaseClient(Managed, Observed, Generic[Answer]):
                 before = credentials(self._settings.get("auth"))
                 if isinstance(found, DigestAuth) or isinstance(before, DigestAuth):
                     self._set_digest(found if isinstance(found, DigestAuth) else None)
-                field = None if found is None or isinstance(found, DigestAuth) else found.field()
-                if field is not None or before is not None:
+                token = text(found.token, "bad_header") if isinstance(found, Bearer) else None
+                if token is not None or isinstance(before, Bearer):
+                    option = codes.TEXT_BEARER_TOKEN
+                    check(lib.wherry_client_set_text(self._live(), option, token))
+                field = found.field() if isinstance(found, Basic) else None
+                if field is not None or isinstance(before, Basic):
                     self._set_header("Authorization", field)
+            elif name in DEFAULTS:
+                self._set_default(name, value)
             else:
                 raise TypeError(f"a client has no setting {name!r}")
             self._settings[name] = value
+
+    def _set_default(self, name: str, value: Any) -> None:
+        """A keyword of each request that does not say otherwise; None for none."""
+        rest = {known: of for known, of in self._defaults.items() if known != name}
+        if value is not None:
+            draft = Draft(None, "/")
+            try:
+                KEYWORDS[name](draft, value)  # Is it one?
+            finally:
+                draft.free()
+            rest[name] = value
+        self._defaults = rest
+
+    def _has_token(self, token: str) -> None:
+        """A `refresh_token=` function has given it."""
+        self._settings["auth"] = Bearer(token)
 
     def _set_digest(self, auth: Optional[DigestAuth]) -> None:
         kind = codes.AUTH_ANY if auth is not None and auth.basic else codes.AUTH_DIGEST
@@ -349,6 +374,11 @@ class BaseClient(Managed, Observed, Generic[Answer]):
 
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
         self._live()
+        if self._defaults:
+            options = {**self._defaults, **options}
+        if "refresh_token" in options and self in refreshing.get():
+            # Its own function sends this: it would wait for itself.
+            options = {**options, "refresh_token": None}
         query = self._query
         own = options.get("params")
         if query and own is not None and not isinstance(own, (str, bytes)):
@@ -361,7 +391,11 @@ class BaseClient(Managed, Observed, Generic[Answer]):
         draft = Draft(method, url)
         if query:
             draft.apply({"params": query})
-        return draft.apply(options) if options else draft
+        if options:
+            draft.apply(options)
+            if codes.DECISION_TOKEN in draft.functions:
+                draft.client = self
+        return draft
 
     def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
         """Both keywords of redirects as one limit: True keeps the limit, unless it is 0."""

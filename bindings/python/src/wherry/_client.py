@@ -43,7 +43,7 @@ class Client(BaseClient["Response"]):
     def _request(
         self, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
-        if not options and not self._query:
+        if not options and not self._query and not self._defaults:
             request = PLAIN.get(method) or plain(method)
             if request:
                 return self._perform(request, text(url, "bad_url"), url)

@@ -12,7 +12,9 @@ from ._bridge import check, copy_text, lib, made, partial_rows, progress_of, tex
 from ._errors import ArgumentError
 from ._exchange import Channel, Exchange
 from ._progress import Partial, Progress
+from ._questions import refuse_functions
 from ._request import milliseconds, path_text, segments
+from ._settings import DEFAULTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ def prepare(
     import os
 
     rest = dict(options)
+    refuse_functions(rest, "a download")
     directory = rest.pop("directory", None)
     overwrite, rename = rest.pop("overwrite", False), rest.pop("rename", False)
     flags: Tuple[Tuple[int, Optional[int]], ...] = (
@@ -79,7 +82,8 @@ def prepare(
         said.append((codes.DIGESTS[told], None))
     if len(said) > 1:
         raise ArgumentError("only one digest at a time", "bad_argument")
-    draft = client._draft("GET", url, rest)
+    # What the client's requests ask, and accept, is not for downloads.
+    draft = client._draft("GET", url, {**dict.fromkeys(DEFAULTS), **rest})
     try:
         for option, flag in flags:
             if flag is not None:

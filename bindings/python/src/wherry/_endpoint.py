@@ -19,7 +19,7 @@ from ._mapping import Mapping, printed
 from ._options import json_bytes
 
 if TYPE_CHECKING:
-    from ._async import AsyncClient, Pump
+    from ._async import AsyncClient, Pump, Sink
     from ._bridge import Record
     from ._client import Client
     from ._response import Response
@@ -210,7 +210,7 @@ class AsyncEndpoint(BaseEndpoint):
         super().__init__(client, server, path, method, **options)
         self._pump: Optional[Pump] = None
         self._key = 0
-        self._running: Dict[int, Tuple[Exchange, Any]] = {}
+        self._running: Dict[int, Tuple[Exchange, Sink]] = {}
         self._free_draft = weakref.finalize(self, _free_draft, self._draft)
         self._finalizer: Any = None
 
@@ -258,7 +258,13 @@ class AsyncEndpoint(BaseEndpoint):
         exchange.transfer = self._access(parameters)
         number = lib.wherry_transfer_id(exchange.transfer)
         end = loop.create_future()
-        self._running[number] = exchange, end
+
+        def sink(record: Record) -> bool:
+            if exchange.read(record) and not end.done():
+                end.set_result(None)
+            return False
+
+        self._running[number] = exchange, pump.reading(exchange, self._draft, sink)
         pump.sinks[self._key] = self._sink, exchange
         try:
             await end
@@ -273,19 +279,20 @@ class AsyncEndpoint(BaseEndpoint):
     def _sink(self, record: Record) -> bool:
         # Without a number none of them will come any more.
         numbers = [record[3]] if record[3] else list(self._running)
+        is_kept = False
         for number in numbers:
             found = self._running.get(number)
             if found is None:
                 continue
-            exchange, end = found
-            if exchange.read(record) and not end.done():
-                end.set_result(None)
+            exchange, sink = found
+            is_kept = sink(record)
+            if exchange.done:
                 self._running.pop(number, None)
         if self._running and record[3] and self._pump is not None:
             # The next access has the same key, and its end comes later.
             newest = self._running[max(self._running)][0]
             self._pump.sinks[self._key] = self._sink, newest
-        return False
+        return is_kept
 
 
 class Model(Generic[Value]):

@@ -8,13 +8,13 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._bridge import (
-    METRICS, Cell, Records, bytes_at, check, error_at, failed_images, filled, freed, image_results,
-    last_error, lib, made, progress_of, raw_text_at, text, text_at,
+    METRICS, Cell, Records, bytes_at, error_at, failed_images, filled, freed, image_results,
+    last_error, lib, made, progress_of, raw_text_at, text_at,
 )  # fmt: skip
-from ._errors import TimeoutError, WherryError, shown
+from ._errors import TimeoutError, WherryError
 from ._metrics import Metrics
-from ._options import login
 from ._progress import Progress
+from ._questions import Question, decide
 from ._response import Response
 
 TYPE_CHECKING = False
@@ -162,46 +162,12 @@ def digests(event: int) -> Tuple[Tuple[str, str], ...]:
     return tuple((name, value.decode()) for name, value in found if value is not None)
 
 
-def storing(decision: Any) -> Tuple[bool, Optional[bytes]]:
-    """What a `store=` function decided: whether to store, and without which fields.
-
-    In the HTTP cache an answer without a field that its reuse needs is not stored at all: Age,
-    Cache-Control, Content-Encoding, Content-Type and the like, Date, ETag, Expires, Last-Modified,
-    Location, Vary.
-    """
-    if isinstance(decision, bool):
-        return decision, None
-    if isinstance(decision, (list, tuple, set, frozenset)) and all(
-        isinstance(name, str) for name in decision
-    ):
-        return True, text(", ".join(decision), "bad_header")
-    kind = type(decision).__name__
-    raise TypeError(f"store= returns True, False or a list of header names, not {kind}")
-
-
-def answer_login(event: int, auth: Any, url: str) -> None:
-    """Answers a question for credentials; a wrong answer is refused, and raised."""
-    try:
-        if hasattr(auth, "__await__"):
-            if hasattr(auth, "close"):
-                auth.close()
-            raise TypeError(f"on_credentials= is a coroutine function: {shown(url)} needs an AsyncClient")
-        found = login(auth)
-        user = None if found is None else text(found.username)
-        password = None if found is None else text(found.password)
-        check(lib.wherry_event_answer_credentials(event, user, password))
-    except BaseException:
-        lib.wherry_event_answer_refuse(event, b"on_credentials= gave no credentials")
-        raise
-
-
 class Exchange:
     """One transfer whose events somebody reads: progress, streamed bodies, downloads."""
 
     __slots__ = (
         "response", "transfer", "done", "error", "path", "digests", "head", "on_progress",
-        "_source",
-        "_draft", "_is_download", "_started",
+        "_source", "_draft", "_is_download", "_started", "_retries",
     )  # fmt: skip
 
     def __init__(self, draft: Draft, is_download: bool = False) -> None:
@@ -219,6 +185,8 @@ class Exchange:
         self._draft = draft
         self._is_download = is_download
         self._started = perf_counter()
+        #: How many failures an `on_retry=` function was asked about.
+        self._retries = 0
 
     def read(self, record: Record) -> bool:
         """Takes in one event, which stays the caller's; whether it was the last one.
@@ -235,7 +203,7 @@ class Exchange:
             elif kind == codes.EVENT_CACHED:
                 self._stored(record)
             elif kind == codes.EVENT_DECISION:
-                self._decide(record)
+                decide(self, record)
             elif kind == codes.EVENT_HEAD:
                 head_of(self.response, record)
                 self.head = True
@@ -256,36 +224,13 @@ class Exchange:
             filled_in(response, record, None)
             self._draft.on_cached(response)
 
-    def ask_login(self, record: Record) -> Any:
-        """What the `on_credentials=` function says to a 401: credentials, or what gives them when it
-        is awaited. Where it raises, the transfer is refused."""
-        event = record[1]
-        function = self._draft.on_credentials
-        if function is None or self.error is not None:
+    def question(self, record: Record) -> Optional[Question]:
+        """What a DECISION asks; None where there is no function for it."""
+        if self.error is not None or record[6] not in self._draft.functions:
             return None
-        try:
-            realm = lib.wherry_event_text(event) or b""
-            answer = copied(self._draft.answer(), lib.wherry_event_response(event))
-            return function(answer, realm.decode("utf-8", "replace"))
-        except BaseException:
-            lib.wherry_event_answer_refuse(event, b"on_credentials= raised an exception")
-            raise
-
-    def _decide(self, record: Record) -> None:
-        """Asks the `store=` function; where it raises nothing is stored."""
-        event = record[1]
-        if record[6] == codes.DECISION_CREDENTIALS and self._draft.on_credentials is not None:
-            answer_login(event, self.ask_login(record), self._draft.url)
-            return
-        if self._draft.store is None or record[6] != codes.DECISION_STORE:
-            return
-        try:
-            answer = copied(self._draft.answer(), lib.wherry_event_response(event))
-            wanted, names = storing(self._draft.store(answer))
-        except BaseException:
-            lib.wherry_event_answer_refuse(event, b"store= raised an exception")
-            raise
-        check(lib.wherry_event_answer_store(event, wanted, names))
+        question = Question(self._draft, record, self._retries)
+        self._retries += record[6] == codes.DECISION_RETRY
+        return None if question.is_idle else question
 
     def _progress(self, record: Record) -> None:
         if self.on_progress is not None and self.error is None:

@@ -37,12 +37,19 @@ retry_unsafe_methods | False | True: POST and PATCH go again too; the server may
 max_retry_after | 60 | seconds a server may ask for before that; after more a download is `retry_later`
 """
 
+QUESTIONS = """\
+on_credentials | none | called with a 401 and its realm; gives (user, password), or None
+on_retry | none | called with a failure and how many attempts failed before: None (max_retries), False, True, or seconds
+refresh_token | none | called with the 401 to auth=Bearer(...), once for all requests that met it; gives the new token, or None
+decision_timeout | 30 | seconds that such functions have to answer; then it goes on as if there were none
+accept_status_range | below 400 | (least, greatest) or a range: the statuses that `raise_for_status` lets pass
+"""
+
 BODY = """\
 parameters | none | query for GET, HEAD and DELETE, else a JSON body or form fields beside files
 json | none | the body as JSON
 data | none | bytes, str, a dictionary (form), a file, a path, an iterator, or a Sized one
 content | none | the same without the dictionary, as httpx has it
-on_credentials | none | called with a 401 and its realm; gives (user, password), or None
 files | none | name: file, bytes, path, Sized, or (file name, content, content type, header fields)
 extended_names | False | True sends names of files that are not ASCII as filename* too
 body_digest | "none" | sent before the body: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
@@ -104,6 +111,10 @@ progress | none | called with a Progress while bytes move
 """
 
 LIVE = """\
+on_retry | none | called with a failure and how many attempts failed before: None (max_retries), False, True, or seconds
+refresh_token | none | called with the 401 to auth=Bearer(...), once for all requests that met it; gives the new token, or None
+decision_timeout | 30 | seconds that such functions have to answer; then it goes on as if there were none
+accept_status_range | below 400 | (least, greatest) or a range: the statuses that `raise_for_status` lets pass
 max_redirects | 10 | how many redirects are followed
 wait_for_network | 0, of downloads 60 | seconds to wait where there is no way to the host
 deny_metered | False | True: no connection over a mobile network; that is a NetworkError `metered`

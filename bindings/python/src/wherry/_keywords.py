@@ -13,6 +13,7 @@ from typing import (
 from . import _keyword_tables as tables
 
 if TYPE_CHECKING:
+    from ._errors import WherryError
     from ._options import AuthLike, Compression, TimeoutLike, Unset
     from ._progress import Progress
     from ._response import Response
@@ -100,13 +101,36 @@ class CacheKey(TypedDict, total=False):
     #: What was stored under another number is deleted and misses.
     cache_version: int
 
-class StreamOptions(CommonOptions, total=False):
-    """The keywords of requests with a body."""
+class QuestionOptions(CommonOptions, total=False):
+    """The keywords of requests and uploads for what they ask while they run.
+
+    With an AsyncClient each function may be a coroutine function. What it raises ends the request.
+    """
 
     #: Called with a 401 and its realm where no credentials are known, or they were refused: gives
-    #: (user, password), or None, and the 401 is the answer. What it raises ends the request. With an
-    #: AsyncClient it may be a coroutine function.
+    #: (user, password), or None, and the 401 is the answer.
     on_credentials: Optional[Callable[[Response, str], Any]]
+    #: Called with every failure that another attempt could follow, and how many attempts failed
+    #: before: None leaves it to ``max_retries=`` and its rules, False gives up, True goes again
+    #: after the usual wait, a number after so many seconds, whatever the method. The answer, where
+    #: one came, is `WherryError.response`. Not called where the body cannot be sent again, or a
+    #: stream has begun. None in place of a function: the client's is not called.
+    on_retry: Optional[Callable[[WherryError, int], Any]]
+    #: Called with the 401 to the client's ``auth=Bearer(...)``, or to none: gives the token that
+    #: the client has from now on, or None, and the 401 stands. It is called once for all requests
+    #: that met it, which wait and go again; at most two tokens for one request, and five calls in
+    #: half a minute. Not called for requests with an Authorization of their own, nor for what it
+    #: sends itself.
+    refresh_token: Optional[Callable[[Response], Any]]
+    #: Seconds that these functions have to answer: 30 by default. Then the request goes on as if
+    #: there were none, and what they answer counts no more.
+    decision_timeout: float
+    #: The least and the greatest status that are no refusals, or a `range`; without one, all below
+    #: 400 are none.
+    accept_status_range: Union[range, Tuple[int, int], None]
+
+class StreamOptions(QuestionOptions, total=False):
+    """The keywords of requests with a body."""
 
     #: Where the method wants them: query for GET, HEAD and DELETE, else a JSON body.
     parameters: Optional[Mapping[str, Any]]
@@ -145,8 +169,9 @@ class RequestOptions(StreamOptions, CacheKey, total=False):
     #: returns the fresh one. Means "then_network"; with another policy it is refused.
     on_cached: Optional[Callable[[Response], object]]
     #: Called with an answer of the network that could be stored: True stores it, False does not, a
-    #: list of header names stores it without these fields. What it raises ends the request.
-    store: Optional[Callable[[Response], Union[bool, Sequence[str]]]]
+    #: list of header names stores it without these fields. What it raises ends the request. With an
+    #: AsyncClient it may be a coroutine function.
+    store: Optional[Callable[[Response], Any]]
     #: Called with a Progress while bytes move.
     progress: Optional[Callable[[Progress], object]]
 
@@ -183,7 +208,7 @@ class PageOptions(RequestOptions, total=False):
     on_event: Optional[Callable[[str, Optional[int], Any], object]]
 
 
-class UploadOptions(CommonOptions, total=False):
+class UploadOptions(QuestionOptions, total=False):
     """The keywords of an upload of pictures."""
 
     #: The parts are called name0, name1, ...; "image" by default.
@@ -251,6 +276,11 @@ class DownloadOptions(CommonOptions, total=False):
 class LiveSettings(TypedDict, total=False):
     """The settings that can be changed at any time."""
 
+    #: The functions of requests that have none of their own; see `RequestOptions`.
+    on_retry: Optional[Callable[[WherryError, int], Any]]
+    refresh_token: Optional[Callable[[Response], Any]]
+    decision_timeout: float
+    accept_status_range: Union[range, Tuple[int, int], None]
     max_redirects: int
     max_retries: int
     retry_unsafe_methods: bool
@@ -339,10 +369,11 @@ class Changes(LiveSettings, total=False):
 
 tables.tell(CommonOptions, tables.COMMON)
 tables.tell(CacheKey, tables.KEY)
-tables.tell(StreamOptions, tables.BODY, tables.COMMON)
-tables.tell(RequestOptions, tables.BODY, tables.COLLECTED, tables.KEY, tables.COMMON)
-tables.tell(PageOptions, tables.PAGES, tables.BODY, tables.COLLECTED, tables.KEY, tables.COMMON)
-tables.tell(UploadOptions, tables.UPLOAD, tables.COMMON)
+_ASKED = (tables.QUESTIONS, tables.COMMON)
+tables.tell(StreamOptions, tables.BODY, *_ASKED)
+tables.tell(RequestOptions, tables.BODY, tables.COLLECTED, tables.KEY, *_ASKED)
+tables.tell(PageOptions, tables.PAGES, tables.BODY, tables.COLLECTED, tables.KEY, *_ASKED)
+tables.tell(UploadOptions, tables.UPLOAD, *_ASKED)
 tables.tell(DownloadOptions, tables.DOWNLOAD, tables.COMMON)
 tables.tell(LiveSettings, tables.LIVE)
 tables.tell(Settings, tables.FIXED, tables.LIVE)

@@ -80,7 +80,9 @@ class Paging:
 class Way:
     """A page on its way: what was asked for, and the transfer that brings it."""
 
-    __slots__ = ("exchange", "number", "wanted", "refresh", "first", "take", "is_given_up", "waiter")
+    __slots__ = (
+        "exchange", "number", "wanted", "refresh", "first", "take", "is_given_up", "waiter",
+    )  # fmt: skip
 
     def __init__(
         self, draft: Draft, transfer: int, wanted: int, refresh: bool, first: int,
@@ -101,12 +103,13 @@ class Way:
         #: What a task of asyncio waits for; cancelling the task cancels it.
         self.waiter: Any = None
 
+    def is_of(self, record: Record) -> bool:
+        """Whether an event is of this page; one without a number says that no more will come."""
+        return record[3] in (self.number, 0)
+
     def read(self, record: Record) -> bool:
         """Takes in an event if it is of this page; whether it was the last one."""
-        # An event without a number says that no more will come.
-        if record[3] in (self.number, 0):
-            self.exchange.read(record)
-        return self.exchange.done
+        return self.exchange.read(record) if self.is_of(record) else self.exchange.done
 
     def give_up(self) -> None:
         """Cancels it; its end is still to be read."""

@@ -9,12 +9,13 @@ from ._body import Path, Source, joined, of_object, parts
 from ._bridge import check, lib, made, text
 from ._errors import ArgumentError
 from ._options import DigestAuth, Timeout, credentials, flat, json_bytes, pairs, word
+from ._questions import set_function
 from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import (
-        Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Union,
+        Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Tuple, Union,
     )  # fmt: skip
 
     from ._image import NativeImage
@@ -26,7 +27,8 @@ class Draft:
 
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
-        "is_separate", "wants_metrics", "on_cached", "store", "on_credentials", "_decisions", "_cache_seconds", "_cache_policy",
+        "is_separate", "wants_metrics", "on_cached", "functions", "client", "accepted_range",
+        "_cache_seconds", "_cache_policy",
     )  # fmt: skip
 
     def __init__(self, method: Optional[str], url: str) -> None:
@@ -39,14 +41,16 @@ class Draft:
         self.tag: Optional[str] = None
         self.context: Any = None
         self.accepted: FrozenSet[int] = frozenset()
+        self.accepted_range: Optional[range] = None
         #: The pictures of an upload.
         self.pictures: List[NativeImage] = []
         self.is_separate = False
         self.wants_metrics = False
         self.on_cached: Optional[Callable[[Response], object]] = None
-        self.store: Optional[Callable[[Response], Union[bool, Sequence[str]]]] = None
-        self.on_credentials: Optional[Callable[[Response, str], Any]] = None
-        self._decisions = 0
+        #: The functions that answer questions, by wherry_decision.
+        self.functions: Dict[int, Callable[..., Any]] = {}
+        #: The client whose token such a function gets.
+        self.client: Any = None
         self._cache_seconds: float = 0
         self._cache_policy: Optional[int] = None
         self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
@@ -85,7 +89,7 @@ class Draft:
         """Whether somebody has to read its events while it runs."""
         return (
             self.source is not None or self.progress is not None or self.on_cached is not None
-            or self._decisions != 0
+            or bool(self.functions)
         )  # fmt: skip
 
     def answer(self) -> Response:
@@ -95,6 +99,8 @@ class Draft:
             response.context = self.context
         if self.accepted:
             response._accepted = self.accepted
+        if self.accepted_range is not None:
+            response._accepted_range = self.accepted_range
         return response
 
     # Queries and fields
@@ -247,6 +253,11 @@ class Draft:
         for value in self.accepted:
             check(lib.wherry_request_accept_status(self.handle, value))
 
+    def accept_status_range(self, value: Union[range, Tuple[int, int]]) -> None:
+        self.accepted_range = statuses = status_range(value)
+        self.option(codes.OPTION_ACCEPT_STATUS_MIN, statuses.start)
+        self.option(codes.OPTION_ACCEPT_STATUS_MAX, statuses.stop - 1)
+
     # Caches
 
     def cache(self, seconds: float) -> None:
@@ -293,18 +304,6 @@ class Draft:
     def stale_if_error(self, seconds: float) -> None:
         milliseconds = cut_milliseconds(seconds)
         check(lib.wherry_request_set_stale_if_error_ms(self.handle, milliseconds))
-
-    def set_store(self, function: Callable[[Response], Union[bool, Sequence[str]]]) -> None:
-        self.store = function
-        self._ask(codes.DECISION_STORE)
-
-    def set_on_credentials(self, function: Callable[[Response, str], Any]) -> None:
-        self.on_credentials = function
-        self._ask(codes.DECISION_CREDENTIALS)
-
-    def _ask(self, decision: int) -> None:
-        self._decisions |= decision
-        check(lib.wherry_request_set_decisions(self.handle, self._decisions))
 
     def cache_version(self, value: int) -> None:
         check(lib.wherry_request_set_cache_version(self.handle, value))
@@ -390,6 +389,21 @@ def segments(count: Any) -> int:
     raise ArgumentError(f'segments= is "auto" or 1 to 16, not {count!r}', "bad_value")
 
 
+def status_range(value: Union[range, Tuple[int, int]]) -> range:
+    """The least and the greatest status, or a `range`, as a range."""
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        value = range(value[0], value[1] + 1)
+    if not isinstance(value, range) or value.step != 1:
+        raise TypeError(f"accept_status_range= takes (least, greatest) or a range, not {value!r}")
+    if not value:
+        raise ArgumentError(f"accept_status_range= accepts no status: {value!r}", "bad_value")
+    return value
+
+
+def _asks(kind: int) -> Callable[[Draft, Any], None]:
+    return lambda draft, function: set_function(draft, kind, function)
+
+
 def _number(option: int, convert: Callable[[Any], int] = int) -> Callable[[Draft, Any], None]:
     return lambda draft, value: draft.option(option, convert(value))
 
@@ -441,14 +455,18 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "cache": Draft.cache,
     "cache_policy": Draft.cache_policy,
     "on_cached": Draft.set_on_cached,
-    "store": Draft.set_store,
-    "on_credentials": Draft.set_on_credentials,
+    "store": _asks(codes.DECISION_STORE),
+    "on_credentials": _asks(codes.DECISION_CREDENTIALS),
+    "on_retry": _asks(codes.DECISION_RETRY),
+    "refresh_token": _asks(codes.DECISION_TOKEN),
+    "decision_timeout": _number(codes.OPTION_DECISION_TIMEOUT_MS, milliseconds),
     "stale_if_error": Draft.stale_if_error,
     "cache_ignore": Draft.cache_ignore,
     "cache_headers": Draft.cache_headers,
     "cache_partition": Draft.cache_partition,
     "cache_version": Draft.cache_version,
     "accept_status": Draft.accept_status,
+    "accept_status_range": Draft.accept_status_range,
     "default_parameters": _number(codes.OPTION_DEFAULT_PARAMETERS),
     "base": Draft.set_base,
     "ignore_base": _number(codes.OPTION_IGNORE_BASE),

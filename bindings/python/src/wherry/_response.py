@@ -58,6 +58,7 @@ class Response:
     #: Times, bytes and the like, where the request had ``metrics=True``.
     metrics: Optional[Metrics] = None
     _accepted: FrozenSet[int] = frozenset()
+    _accepted_range: Optional[range] = None
     _error: Optional[WherryError] = None
     _headers: Optional[Headers] = None
     _encoding: Optional[str] = None
@@ -141,9 +142,12 @@ class Response:
 
     @property
     def ok(self) -> bool:
-        """Whether `raise_for_status` would raise nothing: a status below 400, or one of the
-        request's ``accept_status=``."""
-        return self.status_code < 400 or self.status_code in self._accepted
+        """Whether `raise_for_status` would raise nothing: a status below 400, or in the
+        ``accept_status_range=`` where one was given, or one of the request's ``accept_status=``."""
+        status, statuses = self.status_code, self._accepted_range
+        if status < 400 if statuses is None else status in statuses:
+            return True
+        return status in self._accepted
 
     @property
     def reason_phrase(self) -> str:

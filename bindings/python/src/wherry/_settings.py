@@ -17,6 +17,7 @@ MAX_REDIRECTS = 10
 #: Settings that are numbers: the option, and what makes the number.
 NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "max_redirects": (codes.OPTION_MAX_REDIRECTS, int),
+    "decision_timeout": (codes.OPTION_DECISION_TIMEOUT_MS, milliseconds),
     "max_retries": (codes.OPTION_MAX_RETRIES, int),
     "retry_unsafe_methods": (codes.OPTION_RETRY_UNSAFE_METHODS, int),
     "wait_for_network": (codes.OPTION_WAIT_FOR_NETWORK_MS, milliseconds),
@@ -64,3 +65,5 @@ FIXED: Dict[str, int] = {
     "storage_directory": codes.TEXT_STORAGE_DIRECTORY,
     "proxy": codes.TEXT_PROXY,
 }
+#: Settings that each request has as a keyword, unless it says otherwise.
+DEFAULTS = frozenset(("on_retry", "refresh_token", "accept_status_range"))

@@ -33,6 +33,7 @@ class StreamedResponse(Response):
         self.from_cache = head.from_cache
         self.context = head.context
         self._accepted = head._accepted
+        self._accepted_range = head._accepted_range
         self._exchange = exchange
         self._is_read = False
         self._is_taken = False

@@ -1,0 +1,248 @@
+# Wherry: functions that decide while a request runs
+# SPDX-License-Identifier: Apache-2.0
+"""What a transfer asks on its way (decisions, in wherry.h), and who answers: keywords that are
+functions. An AsyncClient also takes coroutine functions, and goes on with others meanwhile."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+from . import _codes as codes
+from ._bridge import check, error_at, last_error, lib, text
+from ._errors import shown
+from ._options import Bearer, login
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Set, Tuple
+
+    from ._bridge import Record
+    from ._exchange import Exchange
+    from ._request import Draft
+
+    Sink = Callable[[Record], bool]
+
+#: The keyword of each question.
+KEYWORDS: Dict[int, str] = {
+    codes.DECISION_CREDENTIALS: "on_credentials",
+    codes.DECISION_RETRY: "on_retry",
+    codes.DECISION_STORE: "store",
+    codes.DECISION_TOKEN: "refresh_token",
+}
+
+#: The clients that are getting a new token in this thread or task: what they send meanwhile must
+#: not wait for that token.
+refreshing: ContextVar[Tuple[object, ...]] = ContextVar("wherry_refreshing", default=())
+
+
+class Question:
+    """One question of a transfer. The event stays the caller's."""
+
+    __slots__ = ("_draft", "_kind", "_event", "_retries")
+
+    def __init__(self, draft: Draft, record: Record, retries: int) -> None:
+        self._draft = draft
+        self._kind = record[6]
+        self._event = record[1]
+        #: How many attempts failed before.
+        self._retries = retries
+
+    @property
+    def keyword(self) -> str:
+        """Whose function answers."""
+        return KEYWORDS[self._kind]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it asks about what is no failure here: a status below 400, unless the request
+        says which are."""
+        if self._kind != codes.DECISION_RETRY or self._draft.accepted_range is not None:
+            return False
+        reason = lib.wherry_error_reason(lib.wherry_event_error(self._event))
+        code = lib.wherry_response_http_code(lib.wherry_event_response(self._event))
+        return bool(reason == b"http_status" and code < 400)
+
+    def ask(self, start: Optional[Callable[[Awaitable[Any]], Any]] = None) -> Any:
+        """What the function says; where that is to be awaited, what `start` makes of it."""
+        from ._exchange import copied
+
+        draft, function = self._draft, self._draft.functions[self._kind]
+        lent = lib.wherry_event_response(self._event)
+        response = copied(draft.answer(), lent) if lent else None
+        arguments: Tuple[Any, ...] = (response,)
+        if self._kind == codes.DECISION_CREDENTIALS:
+            realm = lib.wherry_event_text(self._event) or b""
+            arguments = response, realm.decode("utf-8", "replace")
+        elif self._kind == codes.DECISION_RETRY:
+            error = error_at(lib.wherry_event_error(self._event))
+            error.context = draft.context
+            if response is not None:
+                error.response = response
+                error.http_status = error.http_status or response.status_code
+            arguments = error, self._retries
+        asks = (draft.client,) if self._kind == codes.DECISION_TOKEN else ()
+        before = refreshing.set((*refreshing.get(), *asks))
+        try:
+            found = function(*arguments)
+            return start(found) if start is not None and hasattr(found, "__await__") else found
+        finally:
+            refreshing.reset(before)
+
+    def give(self, answer: Any) -> None:
+        """Answers; what is no answer is refused, and raised. After its time it counts no more."""
+        if hasattr(answer, "__await__"):
+            if hasattr(answer, "close"):
+                answer.close()
+            url = shown(self._draft.url)
+            raise TypeError(f"{self.keyword}= is a coroutine function: {url} needs an AsyncClient")
+        status = ANSWERS[self._kind](self._event, answer)
+        if status:
+            error = last_error(status)
+            if error.reason != "decision_expired":
+                raise error
+        elif self._kind == codes.DECISION_TOKEN and answer is not None:
+            self._draft.client._has_token(_token(answer))
+
+    def refuse(self) -> None:
+        """Ends the transfer: the function raised, or answered nonsense."""
+        lib.wherry_event_answer_refuse(self._event, f"{self.keyword}= failed".encode())
+
+
+def decide(exchange: Exchange, record: Record) -> None:
+    """Answers a question of a client that waits."""
+    question = exchange.question(record)
+    if question is None:
+        return
+    try:
+        question.give(question.ask())
+    except BaseException:
+        question.refuse()
+        raise
+
+
+def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
+    """A sink before this one that awaits what coroutine functions answer; `tasks` keeps them."""
+    import asyncio
+
+    running: Set[asyncio.Future[Any]] = set()
+
+    def answered(task: asyncio.Future[Any], question: Question, event: int) -> None:
+        running.discard(task)
+        tasks.discard(task)
+        try:
+            question.give(task.result())
+        except asyncio.CancelledError:
+            question.refuse()  # Without effect on what has ended, which is why it was cancelled.
+        except BaseException as error:
+            question.refuse()
+            exchange.fail(error)
+        finally:
+            lib.wherry_event_free(event)
+
+    def read(record: Record) -> bool:
+        if record[4] == codes.EVENT_DONE:
+            for task in running:
+                task.cancel()
+        question = exchange.question(record) if record[4] == codes.EVENT_DECISION else None
+        if question is None:
+            return sink(record)
+        try:
+            answer = question.ask(asyncio.ensure_future)
+            if not isinstance(answer, asyncio.Future):
+                question.give(answer)
+                return False
+        except Exception as error:
+            question.refuse()
+            exchange.fail(error)
+            return False
+        asked, event = question, record[1]
+        running.add(answer)
+        tasks.add(answer)
+        answer.add_done_callback(lambda task: answered(task, asked, event))
+        return True
+
+    return read
+
+
+def _credentials(event: int, answer: Any) -> int:
+    found = login(answer)
+    user = None if found is None else text(found.username)
+    password = None if found is None else text(found.password)
+    status: int = lib.wherry_event_answer_credentials(event, user, password)
+    return status
+
+
+def _storing(event: int, answer: Any) -> int:
+    """Whether to store, or the header names without which.
+
+    In the HTTP cache an answer without a field that its reuse needs is not stored at all: Age,
+    Cache-Control, Content-Encoding, Content-Type and the like, Date, ETag, Expires, Last-Modified,
+    Location, Vary.
+    """
+    names = None
+    if not isinstance(answer, bool):
+        if not isinstance(answer, (list, tuple, set, frozenset)) or not all(
+            isinstance(name, str) for name in answer
+        ):
+            kind = type(answer).__name__
+            raise TypeError(f"store= returns True, False or a list of header names, not {kind}")
+        names = text(", ".join(answer), "bad_header")
+    status: int = lib.wherry_event_answer_store(event, answer is not False, names)
+    return status
+
+
+def _retry(event: int, answer: Any) -> int:
+    """None leaves it to the rules, False gives up, True and a number of seconds go again."""
+    if answer is None:
+        return codes.OK  # As who lets go of the event.
+    delay = -1
+    if not isinstance(answer, bool):
+        if not isinstance(answer, (int, float)):
+            kind = type(answer).__name__
+            raise TypeError(f"on_retry= answers None, True, False or seconds, not {kind}")
+        if not 0 <= answer < 1e12:
+            raise ValueError(f"on_retry= answers seconds from 0 on, not {answer!r}")
+        delay = round(answer * 1000)
+    status: int = lib.wherry_event_answer_retry(event, answer is not False, delay)
+    return status
+
+
+def _refresh(event: int, answer: Any) -> int:
+    token = None if answer is None else text(_token(answer), "bad_header")
+    status: int = lib.wherry_event_answer_token(event, token)
+    return status
+
+
+def _token(answer: Any) -> str:
+    token = answer.token if isinstance(answer, Bearer) else answer
+    if not isinstance(token, str):
+        kind = type(answer).__name__
+        raise TypeError(f"refresh_token= answers a token or None, not {kind}")
+    return token
+
+
+ANSWERS: Dict[int, Callable[[int, Any], int]] = {
+    codes.DECISION_CREDENTIALS: _credentials,
+    codes.DECISION_RETRY: _retry,
+    codes.DECISION_STORE: _storing,
+    codes.DECISION_TOKEN: _refresh,
+}
+
+
+def refuse_functions(options: Mapping[str, Any], what: str) -> None:
+    """Raises where a keyword asks for an answer that nobody would wait for."""
+    for name in KEYWORDS.values():
+        if options.get(name) is not None:
+            raise TypeError(f"{what} asks nothing: it has no keyword {name!r}")
+
+
+def set_function(draft: Draft, kind: int, function: Any) -> None:
+    """Has the transfer ask this function."""
+    if not callable(function):
+        found = type(function).__name__
+        raise TypeError(f"{KEYWORDS[kind]}= takes a function, not {found}")
+    draft.functions[kind] = function
+    check(lib.wherry_request_set_decisions(draft.handle, sum(draft.functions)))
+
+
+__all__ = ["Question", "answering", "decide", "refreshing", "refuse_functions", "set_function"]

@@ -1,0 +1,180 @@
+# Wherry: row R32 of features.md, from Python: one new token for all that met a 401
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, List
+
+import pytest
+from conftest import Make, Server, field
+
+import wherry
+
+
+def hits(server: Server, path: str) -> int:
+    return sum(one["path"].endswith(path) for one in server.log())
+
+
+def test_R32_fifty_requests_meet_a_401_one_new_token_fifty_answers(server: Server) -> None:
+    asked: List[int] = []
+
+    def refresh(response: wherry.Response) -> str:
+        asked.append(response.status_code)
+        # Of the same client, whose requests ask this function.
+        token: str = client.post(server.url("/token")).json()["access_token"]
+        return token
+
+    settings: Any = {"auth": wherry.Bearer("stale"), "refresh_token": refresh}
+    with wherry.Client(**settings) as client, ThreadPoolExecutor(50) as pool:
+        urls = [server.url("/protected")] * 50
+        assert [one.status_code for one in pool.map(client.get, urls)] == [200] * 50
+        assert asked == [401] and hits(server, "/token") == 1
+        assert isinstance(client.auth, wherry.Bearer) and client.auth.token == "token-1"
+        # Later ones have it from the start.
+        before = hits(server, "/protected")
+        assert client.get(urls[0]).status_code == 200
+        assert hits(server, "/protected") == before + 1
+        client.auth = None
+        assert client.get(urls[0], refresh_token=None).status_code == 401
+
+
+@pytest.mark.parametrize("kind", ["plain", "coroutine"])
+def test_R32_fifty_async_requests_meet_a_401_once(server: Server, kind: str) -> None:
+    asked: List[int] = []
+
+    def tell(response: wherry.Response) -> str:
+        asked.append(response.status_code)
+        return "token-1"
+
+    async def refresh(response: wherry.Response) -> wherry.Bearer:
+        asked.append(response.status_code)
+        answer = await client.post(server.url("/token"))
+        return wherry.Bearer(answer.json()["access_token"])
+
+    client: Any = None
+
+    async def main() -> None:
+        nonlocal client
+        function: Any = refresh if kind == "coroutine" else tell
+        async with wherry.AsyncClient(
+            auth=wherry.Bearer("stale"), refresh_token=function
+        ) as client:
+            if kind == "plain":
+                await client.post(server.url("/token"))
+            url = server.url("/protected")
+            answers = await asyncio.gather(*(client.get(url) for _ in range(50)))
+            assert [one.status_code for one in answers] == [200] * 50
+
+    asyncio.run(main())
+    assert asked == [401] and hits(server, "/token") == 1
+
+
+def test_R32_without_a_new_token_every_401_stands(server: Server) -> None:
+    asked: List[int] = []
+
+    def nothing(response: wherry.Response) -> None:
+        asked.append(1)
+
+    settings: Any = {"auth": wherry.Bearer("stale"), "refresh_token": nothing}
+    with wherry.Client(**settings) as client, ThreadPoolExecutor(50) as pool:
+        urls = [server.url("/protected")] * 50
+        assert [one.status_code for one in pool.map(client.get, urls)] == [401] * 50
+        assert 1 <= len(asked) <= 5 and hits(server, "/protected") == 50
+        assert isinstance(client.auth, wherry.Bearer) and client.auth.token == "stale"
+
+
+def test_R32_a_refresh_that_fails_is_told_to_who_asked(make: Make, server: Server) -> None:
+    def fails(response: wherry.Response) -> None:
+        raise KeyError("logged out")
+
+    way = make(auth=wherry.Bearer("stale"), refresh_token=fails, cache=False)
+    with pytest.raises(KeyError, match="logged out"):
+        way.get(server.url("/protected"))
+    with pytest.raises(TypeError, match="refresh_token="):
+        way.get(server.url("/protected"), refresh_token=lambda response: 7)
+    with pytest.raises(wherry.ArgumentError) as caught:
+        way.get(server.url("/protected"), refresh_token=lambda response: "a\r\nb")
+    assert caught.value.reason == "bad_header"
+    assert hits(server, "/protected") == 3
+
+
+def test_R32_a_token_that_helps_nothing_is_replaced_once_more(make: Make, server: Server) -> None:
+    asked: List[int] = []
+
+    def useless(response: wherry.Response) -> str:
+        asked.append(1)
+        return f"useless{len(asked)}"
+
+    way = make(auth=wherry.Bearer("stale"), refresh_token=useless, cache=False)
+    assert way.get(server.url("/protected")).status_code == 401
+    assert len(asked) == 2 and hits(server, "/protected") == 3
+
+
+def test_R32_what_is_sent_meanwhile_does_not_wait_for_itself(make: Make, server: Server) -> None:
+    seen: List[int] = []
+    with wherry.Client(auth=wherry.Bearer("stale")) as client:
+
+        def refresh(response: wherry.Response) -> None:
+            seen.append(client.get(server.url("/protected")).status_code)
+
+        client.configure(refresh_token=refresh)
+        assert client.get(server.url("/protected")).status_code == 401
+    assert seen == [401] and hits(server, "/protected") == 2
+
+
+def test_R32_an_authorization_of_its_own_is_not_asked_about(make: Make, server: Server) -> None:
+    asked: List[int] = []
+
+    def refresh(response: wherry.Response) -> None:
+        asked.append(1)
+
+    way = make(auth=wherry.Bearer("stale"), refresh_token=refresh, cache=False)
+    url = server.url("/protected")
+    assert way.get(url, auth=wherry.Bearer("mine")).status_code == 401
+    assert way.get(url, headers={"Authorization": "Bearer mine"}).status_code == 401
+    assert asked == [] and hits(server, "/protected") == 2
+    assert way.get(url).status_code == 401 and asked == [1]
+
+
+def test_R32_whoever_asks_and_is_cancelled_leaves_the_question_to_the_next(server: Server) -> None:
+    async def main() -> None:
+        entered = asyncio.Event()
+
+        async def refresh(response: wherry.Response) -> str:
+            if not entered.is_set():
+                entered.set()
+                await asyncio.Event().wait()
+            answer = await client.post(server.url("/token"))
+            return str(answer.json()["access_token"])
+
+        async with wherry.AsyncClient(
+            auth=wherry.Bearer("stale"), refresh_token=refresh
+        ) as client:
+            asker = asyncio.ensure_future(client.get(server.url("/protected")))
+            await entered.wait()
+            other = asyncio.ensure_future(client.get(server.url("/protected")))
+            while sum(one.state == "waiting" for one in client.transfers()) < 2:
+                await asyncio.sleep(0)
+            asker.cancel()
+            assert (await other).status_code == 200
+            with pytest.raises(asyncio.CancelledError):
+                await asker
+
+    asyncio.run(main())
+
+
+def test_R32_a_client_goes_from_a_token_to_another_kind_of_credentials(
+    client: wherry.Client, server: Server
+) -> None:
+    def sent() -> List[str]:
+        return field(client.get(server.url("/echo")).json(), "authorization")
+
+    for auth, expected in (
+        (wherry.Bearer("a"), ["Bearer a"]), (("u", "p"), ["Basic dTpw"]),
+        (wherry.Bearer("b"), ["Bearer b"]), (wherry.DigestAuth("u", "p"), []),
+        (wherry.Bearer("c"), ["Bearer c"]), (None, []),
+    ):  # fmt: skip
+        client.auth = auth
+        assert sent() == expected
