@@ -150,7 +150,7 @@ struct StateTable {
         .paused: [.running, .waiting, .verifying, .failed, .cancelled],
         .restarted: [.running],
         // Then it gets its name, or is fetched again.
-        .verifying: [.running, .failed, .cancelled],
+        .verifying: [.running, .paused, .failed, .cancelled],
     ])
 
     func allows(_ states: [TransferState]) -> Bool {

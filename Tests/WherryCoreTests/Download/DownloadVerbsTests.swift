@@ -175,6 +175,51 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(run.machine.released(partialPath: "/p").outcome == .cancelled(partialPath: "/p"))
     }
 
+    @Test("DR27 a pause while the file is read back holds, and it is read again afterwards")
+    func pauseVerification() {
+        // Also of a file that could not be fetched in parts: every byte of it is here.
+        for head in [MachineRun.strong, ["Content-Length": "1000"]] {
+            var run = MachineRun { $0.computed = .md5 }
+            _ = run.start()
+            _ = run.head(200, head)
+            run.bytes(1000)
+            #expect(run.end() == [.verify([.md5], length: 1000)])
+            #expect(run.pause() == [.stopVerifying, .checkpoint])
+            #expect(run.pause() == [])
+            // It was read to its end before it could be stopped.
+            #expect(run.verified([Digest.hash(of: "x", .md5)]) == [])
+            #expect(run.machine.checkpointed() == [.report(.state(.paused))])
+            #expect(run.resume() == [.verify([.md5], length: 1000)])
+            #expect(run.machine.visibleState == .verifying)
+            #expect(run.verified([Digest.hash(of: "x", .md5)]) == [.publish(length: 1000)])
+        }
+    }
+
+    @Test("DR27 a resume while the pause of a verification is under way reads the file again")
+    func resumeVerification() {
+        var run = MachineRun { $0.computed = .md5 }
+        _ = run.start()
+        _ = run.head(200, MachineRun.strong)
+        run.bytes(1000)
+        _ = run.end()
+        _ = run.pause()
+        #expect(run.resume() == [])
+        #expect(run.checkpointed() == [.verify([.md5], length: 1000)])
+        // A checksum that is wrong fetches it anew, and that is no whole file yet.
+        var wrong = MachineRun { $0.expected = DownloadDigest(.md5, Digest.hash(of: "y", .md5)) }
+        _ = wrong.start()
+        _ = wrong.head(200, MachineRun.strong)
+        wrong.bytes(1000)
+        _ = wrong.end()
+        _ = wrong.pause()
+        _ = wrong.checkpointed()
+        _ = wrong.resume()
+        #expect(wrong.verified([Digest.hash(of: "x", .md5)]).restarts == [.checksum])
+        _ = wrong.pause()
+        _ = wrong.checkpointed()
+        #expect(wrong.resume() == [wrong.sent(nil)])
+    }
+
     @Test("DR23 a full disk stops everything at once and keeps what is durable")
     func diskFull() {
         var run = MachineRun()

@@ -8,13 +8,14 @@ import Testing
 @testable import WherrySystem
 
 /// A small file system of its own; only root can have one, and not in every container.
-private final class SmallDisk {
+final class SmallDisk {
     let path: String
 
-    init?() {
+    /// - Parameter options: of tmpfs.
+    init?(_ options: String = "size=1m") {
         path = NSTemporaryDirectory() + "wherry-disk-" + UUID().uuidString
         guard geteuid() == 0, mkdir(path, 0o700) == 0 else { return nil }
-        guard mount("tmpfs", path, "tmpfs", 0, "size=1m") == 0 else {
+        guard mount("tmpfs", path, "tmpfs", 0, options) == 0 else {
             rmdir(path)
             return nil
         }

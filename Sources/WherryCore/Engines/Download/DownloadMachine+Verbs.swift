@@ -4,7 +4,7 @@
 /// The caller's verbs (DR27).
 extension DownloadMachine {
     /// Stops until ``resume()``. The journal is durable when the state is `paused`. Twice is once;
-    /// while the finished file is checked or named it does nothing.
+    /// while the finished file is named, and after the end, it does nothing.
     package mutating func pause() -> [DownloadAction] {
         switch state {
         case .pausing:
@@ -19,6 +19,11 @@ extension DownloadMachine {
             // keep the connection as long as the server does.
             state = .held
             return settle([.hold])
+        case .verifying:
+            // Every byte is here, and is read back from the start when it goes on.
+            wasVerifying = true
+            state = .pausing
+            return settle([.stopVerifying, checkpoint()])
         default: return []
         }
     }
@@ -50,6 +55,10 @@ extension DownloadMachine {
     }
 
     mutating func goOn() -> [DownloadAction] {
+        if wasVerifying {
+            wasVerifying = false
+            return finishBytes(facts?.total ?? have.count)
+        }
         var actions: [DownloadAction] = []
         if !have.isEmpty, !isResumable {
             actions = forget(isWholeOnly ? .rangesUnsupported : .noValidator)

@@ -21,13 +21,13 @@ package struct DownloadMachine: Sendable {
         case receiving
         /// Between attempts. Exits: requesting, pausing, ending.
         case waiting
-        /// The journal becomes durable. Exits: paused, requesting, ending.
+        /// The journal becomes durable. Exits: paused, requesting, verifying, ending.
         case pausing
-        /// Exits: requesting, ending.
+        /// Exits: requesting, verifying, ending.
         case paused
         /// Paused with the connection open. Exits: receiving, paused, ending.
         case held
-        /// The finished part is read back. Exits: publishing, requesting (again), ending.
+        /// The finished part is read back. Exits: publishing, requesting (again), pausing, ending.
         case verifying
         /// The rename is under way, and no verb stops it. Exits: ended, ending.
         case publishing
@@ -75,6 +75,8 @@ package struct DownloadMachine: Sendable {
     /// How the body ended while it was held: `nil` inside for well.
     var endWhileHeld: DownloadError??
     var isComplete = false
+    /// The pause came while the finished part was read back.
+    var wasVerifying = false
     /// The digests of the finished file, as far as they were computed.
     package internal(set) var found: [DigestAlgorithm: [UInt8]] = [:]
     var checkpointedAt: Instant?

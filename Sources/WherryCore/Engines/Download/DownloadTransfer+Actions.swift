@@ -53,6 +53,8 @@ extension DownloadTransfer {
                 feed { $0.checkpointed() }
             }
         case .verify(let algorithms, let length):
+            // One that a pause has stopped has left the disk by now.
+            stopsReading.store(false, ordering: .relaxed)
             onDisk { [self] part throws(DownloadError) in
                 let found = try part.verify(
                     algorithms, length: length,
