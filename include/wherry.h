@@ -864,7 +864,7 @@ typedef struct wherry_job_row {
   const char *message;    /* of a failed one, or NULL */
   int64_t done_bytes, expected_bytes;
   int64_t started_at_ms;  /* since 1970 */
-  int64_t retry_at_ms;    /* since 1970; -1 unless it waits for that */
+  int64_t retry_at_ms;    /* since 1970; -1 unless the server wants to be asked then */
   int32_t kind;           /* wherry_transfer_kind */
   int32_t state;          /* wherry_state */
   int32_t status;         /* wherry_status of a failed one */
@@ -1205,7 +1205,9 @@ wherry_status wherry_session_download(wherry_session *session, const wherry_requ
     const char *path, char *out_id);
 /* The same for a request with a body, which is copied before this returns: pictures are encoded, files
  * read. Not for a streamed body, nor SEPARATE_IMAGES. Each call is a job of its own; one that is
- * interrupted is sent again from its start, so that the server may get it twice. */
+ * interrupted is sent again from its start, so that the server may get it twice. One that was over and
+ * whose end was lost is not: it fails with `interrupted`. After E_TIMEOUT the agent may carry it out all
+ * the same; the message has its id. */
 wherry_status wherry_session_upload(wherry_session *session, const wherry_request *request,
     char *out_id);
 /* Every job, those too that are over and not acknowledged, oldest first. Where an agent died at some,

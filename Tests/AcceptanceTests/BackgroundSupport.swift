@@ -88,11 +88,12 @@ final class BackgroundBench {
         return line.flatMap { pid_t($0[$0.index(after: start)..<end]) }
     }
 
-    /// Kills the agent, which holds this bench's lock, and waits until the lock is free.
+    /// Kills the agent, which holds this bench's lock, and waits until it is dead. Whoever follows
+    /// may have started another by then, so the lock alone does not tell.
     func killAgent() async throws {
         guard try hasAgent, let agent else { return }
         kill(agent, SIGKILL)
-        try await wait("the agent is dead") { try !hasAgent }
+        try await wait("the agent is dead") { try !hasAgent || kill(agent, 0) != 0 }
     }
 
     /// Ends every job, and returns when the agent has left by itself.

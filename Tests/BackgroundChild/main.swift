@@ -4,6 +4,7 @@
 // usage: BackgroundChild AGENT STATE_DIRECTORY VERB ARGUMENT...
 //
 //   start URL PATH     says the job's id and waits to be killed, in a process group of its own
+//   upload URL FILE    the same with an upload of a file's bytes
 //   list               says "id state completed total" for each job
 //   end ID             waits for the end and says its state
 //   pause|resume|cancel|acknowledge ID
@@ -39,6 +40,12 @@ do {
     case "start" where rest.count == 2:
         setpgid(0, 0)
         say(try session.download(Request(rest[4]), to: rest[5]))
+        while true { pause() }
+    case "upload" where rest.count == 2:
+        setpgid(0, 0)
+        var request = Request(rest[4], method: "POST")
+        request.body = .file(path: rest[5], contentType: "application/x-test")
+        say(try session.upload(request))
         while true { pause() }
     case "list":
         for job in try session.jobs() {

@@ -9,8 +9,10 @@ import WherrySystem
 package final class Agent {
     /// How long a client may take to ask, and to read the answer: 10 s.
     private static let patience = Int64.milliseconds(10_000)
-    /// So many are served at once; more wait in the socket's queue.
-    private static let mostGuests = 64
+    /// So many questions are answered at once; more wait in the socket's queue.
+    private static let mostAsking = 64
+    /// So many may follow, beside those who ask; more are turned away with `busy`.
+    package static let mostFollowing = 64
 
     private let folder: StateFolder
     private let lock: File
@@ -70,16 +72,18 @@ package final class Agent {
         for name in unreadable {
             log.write("\(name) is no record that can be read; it is left alone")
         }
+        // Nothing is written before: whoever has started this waits for the word.
+        ready()
         folder.sweep(wall: time.wall)
         carryOut(machine.open(records, autostart: autostart, time))
-        ready()
         while !machine.mayLeave(time) {
             turn(listener)
         }
         // First the name goes: who has connected under it meanwhile is told by the end of the line.
         _ = try? folder.directory.remove(StateFolder.socketName)
         for ticket in guests.keys { serve(ticket, canRead: false) }
-        log.write("the agent leaves")
+        let lost = machine.unsavedCount
+        log.write("the agent leaves" + (lost > 0 ? ", and \(lost) records could not be kept" : ""))
         withExtendedLifetime((listener, lock)) {}
     }
 
@@ -87,7 +91,7 @@ package final class Agent {
     private func turn(_ listener: LocalSocket) {
         let tickets = guests.keys.sorted()
         var items = [
-            Poll.Item(listener.descriptor, read: guests.count < Self.mostGuests),
+            Poll.Item(listener.descriptor, read: asking < Self.mostAsking),
             Poll.Item(mailbox.descriptor),
         ]
         let hearsSignals = signals != nil
@@ -143,8 +147,11 @@ package final class Agent {
 
     // MARK: Guests
 
+    /// How many there are that do not follow: those never keep a question out.
+    private var asking: Int { guests.values.count { !$0.follows } }
+
     private func welcome(_ listener: LocalSocket) {
-        while guests.count < Self.mostGuests, let socket = listener.accept() {
+        while asking < Self.mostAsking, let socket = listener.accept() {
             // The folder is ours alone, so this is who the kernel says it is: looked at all the same.
             guard socket.isPeerOurs else {
                 log.write("a process of another user was turned away")
@@ -204,6 +211,12 @@ package final class Agent {
 
     private func answer(_ request: AgentRequest, _ ticket: AgentMachine.Ticket) {
         switch request {
+        case .follow where guests.count - asking >= Self.mostFollowing:
+            reply(
+                ticket,
+                JobFailure(
+                    WherryError(
+                        .busy, "\(Self.mostFollowing) follow the jobs of this session already")))
         case .list, .follow:
             guard var guest = guests[ticket] else { return }
             for job in machine.jobs { guest.tell(job.id) }
@@ -248,6 +261,7 @@ package final class Agent {
         _ actions: [AgentMachine.Action],
         starting: (id: String, ticket: AgentMachine.Ticket)? = nil
     ) {
+        var starting = starting
         var failure: JobFailure?
         for action in actions {
             switch action {
@@ -256,16 +270,22 @@ package final class Agent {
             case .discard(let record): record.discardPartials()
             case .tell(let job): tellFollowers(job.id)
             case .forget(let id): tellFollowers(id)
-            case .answer(let ticket, let word): reply(ticket, word ?? failure)
+            case .answer(let ticket, let word):
+                // The job is there now: what cannot be written after this is tried again.
+                if starting?.ticket == ticket { starting = nil }
+                reply(ticket, word ?? failure)
             case .note(let text): log.write(text)
             case .save(let record):
                 do throws(WherryError) {
-                    try folder.save(record)
-                    if record.job.isFinal { folder.removeBody(record.job.id) }
+                    try save(record)
+                    machine.saved(record.job.id, time)
                 } catch {
                     log.write("\(record.job.id) cannot be kept: \(error.message)")
                     failure = JobFailure(error)
-                    guard let starting, starting.id == record.job.id else { continue }
+                    guard let starting, starting.id == record.job.id else {
+                        machine.saveFailed(record.job.id, time)
+                        continue
+                    }
                     reply(starting.ticket, failure)
                     return carryOut(machine.startFailed(starting.id, time))
                 }
@@ -278,6 +298,21 @@ package final class Agent {
                 }
             }
         }
+    }
+
+    /// Writes a record, and removes the body of an upload that is over.
+    private func save(_ record: JobRecord) throws(WherryError) {
+        let id = record.job.id
+        do {
+            try folder.save(record)
+        } catch {
+            guard record.job.isFinal, record.job.kind == .upload else { throw error }
+            // Its room may be all that is missing; and should this agent die before the end can be
+            // written, the next one finds no body, and so does not send it another time.
+            folder.removeBody(id)
+            try folder.save(record)
+        }
+        if record.job.isFinal { folder.removeBody(id) }
     }
 }
 

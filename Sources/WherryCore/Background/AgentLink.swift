@@ -34,7 +34,7 @@ struct AgentLink: ~Copyable {
         /// The agent is gone.
         case closed
         case timeout
-        /// The other descriptor can be read.
+        /// The other descriptor can be read, and the agent has said nothing more.
         case interrupted
     }
 
@@ -74,9 +74,12 @@ struct AgentLink: ~Copyable {
             let left = end.since(SystemClock.shared.now())
             guard end == .never || left > 0 else { return .timeout }
             Poll.wait(&items, nanoseconds: end == .never ? nil : left)
-            if items.count > 1, items[1].canRead { return .interrupted }
-            guard items[0].canRead else { continue }
-            if socket.receive(into: &reader.bytes) == .closed { return .closed }
+            // What the agent has said goes first: nobody may judge by what is not read yet.
+            if items[0].canRead {
+                if socket.receive(into: &reader.bytes) == .closed { return .closed }
+            } else if items.count > 1, items[1].canRead {
+                return .interrupted
+            }
         }
     }
 }

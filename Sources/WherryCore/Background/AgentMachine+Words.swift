@@ -53,6 +53,11 @@ extension AgentMachine {
         package var digests: [String: String] = [:]
         package var answer: JobAnswer?
 
+        /// Whether the server wants to be asked later, and has said when.
+        var isRetriedLater: Bool {
+            error.map { $0.reason == .retryLater && $0.retryAfterMilliseconds >= 0 } ?? false
+        }
+
         package init() {}
     }
 }

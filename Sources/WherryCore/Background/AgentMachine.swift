@@ -9,7 +9,7 @@ import WherrySystem
 package struct AgentMachine: Sendable {
     /// Exits: idle to queued; queued to active, idle and sleeping; active to stopping, sleeping and
     /// idle; stopping to idle and queued; sleeping to queued and idle.
-    private enum Activity: Sendable, Hashable {
+    enum Activity: Sendable, Hashable {
         /// Paused, interrupted or over.
         case idle
         /// Waits for a place.
@@ -20,11 +20,13 @@ package struct AgentMachine: Sendable {
         case sleeping(until: Instant)
     }
 
-    private enum Stop: Sendable, Hashable { case pause, restart, cancel, leave }
+    enum Stop: Sendable, Hashable { case pause, restart, cancel, leave }
 
-    private struct Entry: Sendable {
+    struct Entry: Sendable {
         var record: JobRecord
         var activity = Activity.idle
+        /// What was there before a start that is not durable yet.
+        var before: JobRecord?
         /// Those who asked for a pause or a cancel and wait for it.
         var tickets: [Ticket] = []
 
@@ -43,21 +45,16 @@ package struct AgentMachine: Sendable {
     package static let mostJobs = 1_000
     /// So often may the agent die at one job while nothing comes.
     package static let mostCrashes: Int64 = 3
-    /// Fewer bytes between two deaths count as nothing.
-    private static let leastKept: Int64 = 65_536
-    /// How long a record of what is over is kept for somebody to acknowledge it: 7 days.
-    private static let endedLife: Double = 7 * 86_400
-    /// How long an unfinished job that nobody touches is kept: 30 days.
-    private static let untouchedLife: Double = 30 * 86_400
-
-    private var entries: [String: Entry] = [:]
+    var entries: [String: Entry] = [:]
+    /// Whose records on disk are not what they are here.
+    var unsaved = Unsaved()
     private let idleTime: Int64
     private var idleSince: Instant
     /// Whether there was something to do when that was last looked at.
     private var wasBusy = false
     /// Those who are connected.
     private var guests = 0
-    private var isLeaving = false
+    var isLeaving = false
 
     /// - Parameter idle: how long the agent stays with nothing to do, in nanoseconds.
     package init(idle: Int64, at time: Time) {
@@ -76,107 +73,26 @@ package struct AgentMachine: Sendable {
 
     /// Whether something is to be done, now or later.
     private var isBusy: Bool {
-        guests > 0 || entries.values.contains { $0.activity != .idle }
+        guests > 0 || !unsaved.ids.isEmpty || entries.values.contains { $0.activity != .idle }
     }
+
+    private var isAtWork: Bool { entries.values.contains { $0.isAtWork } }
 
     /// When to call ``tick(_:)``; `.never` if only something else can change anything.
     package var deadline: Instant {
-        var first = Instant.never
+        var first = unsaved.due
         for entry in entries.values {
             if case .sleeping(let until) = entry.activity { first = min(first, until) }
         }
+        if isLeaving, !isAtWork { first = min(first, unsaved.end) }
         return isBusy ? first : min(first, idleSince.advanced(by: idleTime))
     }
 
-    /// Whether it is time to go: nothing to do and nobody there for the idle time, or asked to.
+    /// Whether it is time to go: nothing to do and nobody there for the idle time, or asked to; and
+    /// every record is on disk.
     package func mayLeave(_ time: Time) -> Bool {
-        if isLeaving { return !entries.values.contains { $0.isAtWork } }
+        if isLeaving { return !isAtWork && (unsaved.ids.isEmpty || time.now >= unsaved.end) }
         return !isBusy && time.now >= idleSince.advanced(by: idleTime)
-    }
-
-    // MARK: Beginning and end
-
-    /// Takes over what another agent, or a caller, has left. Call it once, holding the lock.
-    ///
-    /// - Parameter autostart: whether jobs go on whose agent died.
-    package mutating func open(_ records: [JobRecord], autostart: Bool, _ time: Time) -> [Action] {
-        var actions: [Action] = []
-        for record in records {
-            let job = record.job
-            if job.isFinal, time.wall - job.changedAt > Self.endedLife {
-                actions += [.note("\(job.id) was never acknowledged"), .remove(id: job.id)]
-                continue
-            }
-            entries[job.id] = Entry(record: record)
-            switch job.state {
-            case .done, .failed, .cancelled: break
-            case .paused:
-                actions += forgetUntouched(job.id, time)
-            case .interrupted:
-                actions += autostart ? queue(job.id, time) : forgetUntouched(job.id, time)
-            case .queued: actions += autostart ? queue(job.id, time) : interrupt(job.id, time)
-            case .waiting where job.retryAt.map { $0 > time.wall } == true && autostart:
-                let left = (job.retryAt ?? 0) - time.wall
-                entries[job.id]?.activity = .sleeping(
-                    until: time.now.advanced(by: Int64(min(left, 1e9) * 1e9)))
-            case .running, .waiting, .restarted, .verifying:
-                actions += crashed(job.id, autostart: autostart, time)
-            }
-        }
-        return actions + pump(time)
-    }
-
-    /// Its agent died while it was at this job.
-    private mutating func crashed(_ id: String, autostart: Bool, _ time: Time) -> [Action] {
-        guard var entry = entries[id] else { return [] }
-        let bytes = entry.record.job.progress.completed
-        let moved = bytes >= entry.record.bytesBefore.addingSaturating(Self.leastKept)
-        entry.record.crashes = moved ? 1 : entry.record.crashes.addingSaturating(1)
-        entry.record.bytesBefore = bytes
-        entries[id] = entry
-        guard entry.record.crashes < Self.mostCrashes else {
-            var ending = Ending()
-            ending.error = JobFailure(
-                WherryError(
-                    .interrupted,
-                    "The agent died \(entry.record.crashes) times while it carried this job out and nothing came"
-                ))
-            return finish(id, .failed, ending, time)
-        }
-        let note = Action.note("\(id) was interrupted at \(bytes) bytes")
-        return [note] + (autostart ? queue(id, time) : interrupt(id, time))
-    }
-
-    private mutating func interrupt(_ id: String, _ time: Time) -> [Action] {
-        entries[id]?.activity = .idle
-        return change(id, .interrupted, time)
-    }
-
-    private mutating func forgetUntouched(_ id: String, _ time: Time) -> [Action] {
-        guard let entry = entries[id],
-            time.wall - entry.record.job.changedAt > Self.untouchedLife
-        else { return [] }
-        entries[id] = nil
-        return [
-            .note("\(id) was not touched for 30 days"), .discard(entry.record), .remove(id: id),
-        ]
-    }
-
-    /// Somebody wants the agent to go: transfers end and go on with the next agent.
-    package mutating func leave(_ time: Time) -> [Action] {
-        isLeaving = true
-        var actions: [Action] = []
-        for id in entries.keys.sorted() {
-            guard var entry = entries[id] else { continue }
-            if entry.activity == .active {
-                entry.activity = .stopping(.leave)
-                actions.append(.stop(id: id, discarding: false))
-            } else if entry.activity == .stopping(.restart) {
-                entry.activity = .stopping(.leave)
-            }
-            entries[id] = entry
-        }
-        return actions
     }
 
     // MARK: Those who ask
@@ -192,7 +108,7 @@ package struct AgentMachine: Sendable {
     }
 
     /// The idle time begins when the last thing to do is done, and looking on does not move that.
-    private mutating func noteIdleness(_ time: Time) {
+    mutating func noteIdleness(_ time: Time) {
         let isBusy = isBusy
         if isBusy || wasBusy { idleSince = time.now }
         wasBusy = isBusy
@@ -203,6 +119,12 @@ package struct AgentMachine: Sendable {
         let id = record.job.id
         guard !isLeaving else {
             return [.answer(ticket, JobFailure(WherryError(.busy, "The agent is leaving")))]
+        }
+        // An upload's id is of one call: it asks again, not having heard the answer.
+        if let old = entries[id], old.record.job.kind == .upload,
+            old.record.source == record.source
+        {
+            return [.answer(ticket, nil)]
         }
         if let old = entries[id], old.activity != .idle {
             if old.record.source == record.source { return [.answer(ticket, nil)] }
@@ -237,17 +159,20 @@ package struct AgentMachine: Sendable {
         if let old = entries[id], !old.record.job.isFinal {
             record.job.startedAt = old.record.job.startedAt
         }
-        entries[id] = Entry(record: record)
+        entries[id] = Entry(record: record, before: entries[id]?.record)
         let queued = queue(id, time)
         return [.note("\(id) started: \(record.job.url)")] + queued + [.answer(ticket, nil)]
             + pump(time)
     }
 
-    /// The record could not be made durable: there is no such job.
+    /// The record could not be made durable: all is as it was before.
     package mutating func startFailed(_ id: String, _ time: Time) -> [Action] {
-        entries[id] = nil
-        noteIdleness(time)
-        return [.forget(id: id)]
+        let before = entries[id]?.before
+        drop(id)
+        defer { noteIdleness(time) }
+        guard let before else { return [.remove(id: id), .forget(id: id)] }
+        entries[id] = Entry(record: before)
+        return [.save(before), .tell(before.job)]
     }
 
     /// A verb for one job; each may be repeated.
@@ -283,7 +208,7 @@ package struct AgentMachine: Sendable {
                     JobFailure(WherryError(.wrongState, "The job \(job.id) is not over yet")))
             ]
         }
-        entries[job.id] = nil
+        drop(job.id)
         return [.remove(id: job.id), .answer(ticket, nil), .forget(id: job.id)]
     }
 
@@ -293,13 +218,15 @@ package struct AgentMachine: Sendable {
         switch entry.activity {
         case .idle, .queued, .sleeping:
             entries[id]?.activity = .idle
+            entries[id]?.record.job.retryAt = nil
             return change(id, .paused, time) + [.answer(ticket, nil)]
         case .active:
             entries[id]?.activity = .stopping(.pause)
             entries[id]?.tickets.append(ticket)
             return [.stop(id: id, discarding: false)]
         case .stopping(let stop):
-            if stop == .restart { entries[id]?.activity = .stopping(.pause) }
+            // Also where the agent is leaving: the next one must find it paused.
+            if stop != .cancel { entries[id]?.activity = .stopping(.pause) }
             entries[id]?.tickets.append(ticket)
             return []
         }
@@ -364,7 +291,7 @@ package struct AgentMachine: Sendable {
         guard let entry = entries[id], entry.isAtWork else { return [] }
         var actions: [Action]
         switch entry.activity {
-        case .stopping(.pause) where ending.isCancelled:
+        case .stopping(.pause) where ending.isCancelled || ending.isRetriedLater:
             entries[id]?.activity = .idle
             actions = change(id, .paused, time)
         case .stopping(.restart) where ending.isCancelled: actions = queue(id, time)
@@ -382,7 +309,7 @@ package struct AgentMachine: Sendable {
 
     private mutating func endedByItself(_ id: String, _ ending: Ending, _ time: Time) -> [Action] {
         guard let error = ending.error else { return finish(id, .done, ending, time) }
-        guard error.reason == .retryLater, error.retryAfterMilliseconds >= 0, !isLeaving else {
+        guard ending.isRetriedLater else {
             return finish(id, ending.isCancelled ? .cancelled : .failed, ending, time)
         }
         // The server wants to be asked later: nobody waits here but the agent.
@@ -401,19 +328,19 @@ package struct AgentMachine: Sendable {
             else { continue }
             actions += queue(id, time)
         }
-        return actions + pump(time)
+        return actions + savesDue(time) + pump(time)
     }
 
     // MARK: Changing
 
-    private mutating func queue(_ id: String, _ time: Time) -> [Action] {
+    mutating func queue(_ id: String, _ time: Time) -> [Action] {
         entries[id]?.activity = .queued
         entries[id]?.record.job.retryAt = nil
         return change(id, .queued, time)
     }
 
     /// Begins those that have a place.
-    private mutating func pump(_ time: Time) -> [Action] {
+    mutating func pump(_ time: Time) -> [Action] {
         noteIdleness(time)
         guard !isLeaving else { return [] }
         var free = Self.mostActive - entries.values.count { $0.isAtWork }
@@ -430,7 +357,7 @@ package struct AgentMachine: Sendable {
         return actions
     }
 
-    private mutating func finish(
+    mutating func finish(
         _ id: String, _ state: TransferState, _ ending: Ending, _ time: Time
     ) -> [Action] {
         guard var entry = entries[id] else { return [] }
@@ -452,7 +379,7 @@ package struct AgentMachine: Sendable {
             + change(id, state, reason: ending.error?.reason.rawValue, time)
     }
 
-    private mutating func change(
+    mutating func change(
         _ id: String, _ state: TransferState, reason: String? = nil, _ time: Time
     ) -> [Action] {
         guard var entry = entries[id] else { return [] }

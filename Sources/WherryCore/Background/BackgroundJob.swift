@@ -30,7 +30,8 @@ public struct BackgroundJob: Sendable, Hashable {
     public internal(set) var reason: String?
     /// How far it has come.
     public internal(set) var progress = Progress()
-    /// When it is tried again, in seconds since 1970; `nil` unless it waits for that.
+    /// When the server wants to be asked again, in seconds since 1970; `nil` if it has said nothing
+    /// of that. An `interrupted` job keeps it for the next agent.
     public internal(set) var retryAt: Double?
     /// When it was first started, in seconds since 1970.
     public internal(set) var startedAt: Double = 0

@@ -12,15 +12,14 @@ import WherryTransport
 /// done. Every member may be used from any thread and blocks it for a moment, for the disk and the
 /// agent. A session that is let go of changes nothing for its jobs.
 public final class BackgroundSession: Sendable {
-    /// How long a call waits for an agent that is there: 30 s of real time.
-    private static let patience = Int64.milliseconds(30_000)
-
     /// What it was opened by.
     public let name: String
     let folder: StateFolder
     let launcher: AgentLauncher
     let autostart: Bool
     private let settings: ClientSettings
+    /// How long a call waits for an agent that is there, in nanoseconds of real time.
+    private let patience: Int64
     package let workers = WorkerPool()
     let follower: JobFollower
 
@@ -41,7 +40,17 @@ public final class BackgroundSession: Sendable {
     }
 
     /// Opens a session with a configuration that was filled before.
-    public init(_ name: String, _ configuration: Client.Configuration) throws(WherryError) {
+    public convenience init(
+        _ name: String, _ configuration: Client.Configuration
+    ) throws(WherryError) {
+        try self.init(name, configuration, patience: .milliseconds(30_000))
+    }
+
+    /// - Parameter patience: how long a call waits for an agent that is there, in nanoseconds of
+    ///   real time.
+    package init(
+        _ name: String, _ configuration: Client.Configuration, patience: Int64
+    ) throws(WherryError) {
         guard !name.isEmpty, name.utf8.count <= 100, name.utf8.first != 0x2E,
             name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x2F && $0 != 0x7F })
         else {
@@ -65,6 +74,7 @@ public final class BackgroundSession: Sendable {
             )
         }
         self.name = name
+        self.patience = patience
         settings = try ClientSettings(configuration.values)
         let options = configuration.values.options
         autostart = options[.autostart] == 1
@@ -169,13 +179,15 @@ public final class BackgroundSession: Sendable {
 
     /// Hands an upload over. Its body is copied when this returns: pictures encoded, files read.
     ///
-    /// One that is interrupted is sent again from its start, so the server may get it twice.
+    /// One that is interrupted is sent again from its start, so the server may get it twice. One that
+    /// was over and whose end could not be kept is not: it fails with `interrupted`.
     ///
     /// - Parameter request: with any body but one that is handed over while it is sent, and pictures
     ///   in one form.
     /// - Returns: the job's id.
     /// - Throws: what is wrong with request, pictures and files; `needs_queue` for a streamed body;
-    ///   `no_agent` if the agent cannot be started.
+    ///   `no_agent` if the agent cannot be started; `timeout` if it does not answer, and then it may
+    ///   carry the upload out all the same: the message has its id.
     @discardableResult
     public func upload(_ request: Request) throws(WherryError) -> String {
         for value in request.overrides { try value.option.check(value.value, in: .request) }
@@ -208,12 +220,34 @@ public final class BackgroundSession: Sendable {
         job.tag = request.tag
         do throws(WherryError) {
             job.progress.total = try keep(body.body, for: id)
-            try ask(.start(JobRecord(job: job, request: wanted)))
         } catch {
             folder.removeBody(id)
             throw error
         }
+        try handOver(JobRecord(job: job, request: wanted))
         return id
+    }
+
+    /// Hands over an upload whose body is kept, and removes the body if nobody has taken it.
+    private func handOver(_ record: JobRecord) throws(WherryError) {
+        let id = record.job.id
+        var isOpen = false
+        do throws(WherryError) {
+            _ = try exchange(.start(record), isOpen: &isOpen)
+        } catch {
+            let lock = try? folder.lock()
+            defer { withExtendedLifetime(lock) {} }
+            // It was taken, and only the answer is missing.
+            if folder.record(id) != nil { return }
+            // An agent that has not answered may take it yet. Without an agent nobody does.
+            guard isOpen, lock == nil else {
+                folder.removeBody(id)
+                throw error
+            }
+            throw error.with {
+                $0.message += "; it may carry the upload \(id) out all the same"
+            }
+        }
     }
 
     /// Writes the body where the agent finds it. Returns its length.
@@ -288,12 +322,21 @@ public final class BackgroundSession: Sendable {
 
     private func ask(_ request: AgentRequest) throws(WherryError) { _ = try exchange(request) }
 
-    /// Asks the agent; without one does it here, under the lock, unless it takes an agent.
     private func exchange(_ request: AgentRequest) throws(WherryError) -> [BackgroundJob] {
-        let end = SystemClock.shared.now().advanced(by: Self.patience)
+        var isOpen = false
+        return try exchange(request, isOpen: &isOpen)
+    }
+
+    /// Asks the agent; without one does it here, under the lock, unless it takes an agent.
+    ///
+    /// - Parameter isOpen: true once a question went out that nobody has answered.
+    private func exchange(
+        _ request: AgentRequest, isOpen: inout Bool
+    ) throws(WherryError) -> [BackgroundJob] {
+        let end = SystemClock.shared.now().advanced(by: patience)
         var rest = Int64.milliseconds(1)
         while true {
-            if let jobs = try talk(request, until: end) { return jobs }
+            if let jobs = try talk(request, until: end, isOpen: &isOpen) { return jobs }
             if request.needsAgent {
                 try launcher.start(folder)
             } else if let lock = try folder.lock() {
@@ -313,18 +356,22 @@ public final class BackgroundSession: Sendable {
     }
 
     /// The agent's answer; `nil` if there is none, or it left meanwhile.
-    private func talk(_ request: AgentRequest, until end: Instant) throws(WherryError)
-        -> [BackgroundJob]?
-    {
-        guard var link = try AgentLink(folder), try link.send(request, until: end) else {
-            return nil
-        }
+    private func talk(
+        _ request: AgentRequest, until end: Instant, isOpen: inout Bool
+    ) throws(WherryError) -> [BackgroundJob]? {
+        guard var link = try AgentLink(folder) else { return nil }
+        isOpen = true
+        guard try link.send(request, until: end) else { return nil }
         var jobs: [BackgroundJob] = []
         while true {
             switch try link.next(until: end) {
-            case .reply(.ok): return jobs
+            case .reply(.ok):
+                isOpen = false
+                return jobs
             case .reply(.job(let job)): jobs.append(job)
-            case .reply(.failed(let failure)): throw failure.error
+            case .reply(.failed(let failure)):
+                isOpen = false
+                throw failure.error
             case .reply(.gone): continue
             case .closed: return nil
             case .timeout, .interrupted:
@@ -353,40 +400,6 @@ extension AgentRequest {
         case .start, .follow: true
         case .list: false
         case .verb(let verb, _): verb == .resume
-        }
-    }
-}
-
-/// The agent's rules carried out by a caller that holds the lock, where no transfer is wanted.
-enum LocalAgent {
-    static func answer(_ request: AgentRequest, _ folder: StateFolder) throws(WherryError)
-        -> [BackgroundJob]
-    {
-        let clock = SystemClock.shared
-        let time = AgentMachine.Time(now: clock.now(), wall: clock.wallSeconds())
-        var machine = AgentMachine(idle: 0, at: time)
-        try carryOut(
-            machine.open(try folder.load().records, autostart: false, time), folder)
-        if case .verb(let verb, let id) = request {
-            try carryOut(machine.apply(verb, to: id, 1, time), folder)
-        }
-        return machine.jobs
-    }
-
-    private static func carryOut(
-        _ actions: [AgentMachine.Action], _ folder: StateFolder
-    ) throws(WherryError) {
-        for action in actions {
-            switch action {
-            case .save(let record):
-                try folder.save(record)
-                if record.job.isFinal { folder.removeBody(record.job.id) }
-            case .discard(let record): record.discardPartials()
-            case .remove(let id): try folder.remove(id)
-            case .answer(_, let failure): if let failure { throw failure.error }
-            // Nobody follows, and nothing is begun.
-            case .begin, .stop, .tell, .forget, .note: break
-            }
         }
     }
 }

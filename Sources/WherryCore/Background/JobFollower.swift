@@ -26,6 +26,8 @@ package final class JobFollower: Sendable {
         var handler: Handler
         /// Whether anybody hears what it is told.
         var isHeard: @Sendable () -> Bool
+        /// Whether the agent was asked after it came, so that a job it does not name is gone.
+        var isCovered: Bool
         /// What was told last of each job.
         var told: [String: BackgroundJob] = [:]
     }
@@ -43,10 +45,12 @@ package final class JobFollower: Sendable {
     private let state = Lock(State())
     private let folder: StateFolder
     private let launcher: AgentLauncher
+    private let clock: any Clock
 
-    init(_ folder: StateFolder, _ launcher: AgentLauncher) {
+    init(_ folder: StateFolder, _ launcher: AgentLauncher, clock: any Clock = SystemClock.shared) {
         self.folder = folder
         self.launcher = launcher
+        self.clock = clock
     }
 
     /// Follows one job or all of them.
@@ -65,7 +69,7 @@ package final class JobFollower: Sendable {
             return try state.withLock { state throws(SystemError) in
                 state.lastKey += 1
                 state.watchers[state.lastKey] = Watcher(
-                    id: id, handler: handler, isHeard: isHeard)
+                    id: id, handler: handler, isHeard: isHeard, isCovered: id == nil)
                 let wanted = state.signal ?? signal
                 state.signal = wanted
                 if !state.isRunning {
@@ -113,18 +117,67 @@ package final class JobFollower: Sendable {
 
     // MARK: The thread
 
-    private func run(_ signal: EventFD) {
-        var pause = Int64.milliseconds(100)
-        while goesOn() {
-            do throws(WherryError) {
-                if try listen(signal) { pause = .milliseconds(100) }
-            } catch {
-                tell { _ in .lost(error) }
-                var items = [Poll.Item(signal.descriptor)]
-                Poll.wait(&items, nanoseconds: pause)
-                signal.clear()
-                pause = min(pause * 2, .milliseconds(30_000))
+    /// How a connection to the agent ended.
+    private enum End {
+        /// Somebody has come who has to ask for himself, or nobody is left.
+        case again
+        /// There was no agent, and one was started.
+        case started
+        /// The agent is gone.
+        case closed
+    }
+
+    /// How long it rests before it asks again: 0.1 s, longer each time, at most 30 s. After a
+    /// connection that lasted a second not at all.
+    struct Pauses {
+        private static let first = Int64.milliseconds(100)
+        private static let last = Int64.milliseconds(30_000)
+        private static let settled = Int64.milliseconds(1_000)
+        private var pause = first
+
+        /// - Parameter time: how long the connection lasted, in nanoseconds.
+        mutating func next(after time: Int64) -> Int64 {
+            guard time < Self.settled else {
+                pause = Self.first
+                return 0
             }
+            defer { pause = min(pause * 2, Self.last) }
+            return pause
+        }
+    }
+
+    private func run(_ signal: EventFD) {
+        let observation = clock.observe { signal.signal() }
+        defer { withExtendedLifetime(observation) {} }
+        var pauses = Pauses()
+        var wasStarted = false
+        while goesOn() {
+            let begin = clock.now()
+            do throws(WherryError) {
+                let end = try listen(signal)
+                // The one that was started is looked for at once; but not one after the other.
+                let isNew = end == .started && !wasStarted
+                wasStarted = end == .started
+                if isNew || end == .again { continue }
+            } catch {
+                wasStarted = false
+                tell { _ in .lost(error) }
+            }
+            rest(pauses.next(after: clock.now().since(begin)), signal)
+        }
+    }
+
+    /// Lets so many nanoseconds pass, unless somebody comes or nobody is left.
+    private func rest(_ time: Int64, _ signal: EventFD) {
+        let end = clock.now().advanced(by: time)
+        let newest = state.withLock { $0.lastKey }
+        while true {
+            let left = end.since(clock.now())
+            let isAlone = state.withLock { $0.watchers.isEmpty || $0.lastKey != newest }
+            if left <= 0 || isAlone { return }
+            var items = [Poll.Item(signal.descriptor)]
+            Poll.wait(&items, nanoseconds: clock.realDelay(for: left))
+            signal.clear()
         }
     }
 
@@ -138,29 +191,26 @@ package final class JobFollower: Sendable {
     }
 
     /// Hears the agent until it is gone or nobody follows.
-    ///
-    /// - Returns: whether the agent said something.
-    private func listen(_ signal: EventFD) throws(WherryError) -> Bool {
+    private func listen(_ signal: EventFD) throws(WherryError) -> End {
         let now = SystemClock.shared.now()
-        guard var link = try AgentLink(folder),
-            try link.send(.follow, until: now.advanced(by: .milliseconds(30_000)))
-        else {
+        guard var link = try AgentLink(folder) else {
             try launcher.start(folder)
-            return false
+            return .started
         }
         state.withLock { state in
             state.isComplete = false
             state.known = [:]
+            for key in state.watchers.keys { state.watchers[key]?.isCovered = true }
         }
-        var heard = false
+        guard try link.send(.follow, until: now.advanced(by: .milliseconds(30_000))) else {
+            return .closed
+        }
         while true {
             switch try link.next(until: .never, interrupt: signal.descriptor) {
             case .interrupted:
                 signal.clear()
-                if state.withLock({ $0.watchers.isEmpty }) { return heard }
                 deliver()
             case .reply(.job(let job)):
-                heard = true
                 state.withLock { $0.known[job.id] = job }
                 deliver(only: job.id)
             case .reply(.gone(let id)):
@@ -170,9 +220,22 @@ package final class JobFollower: Sendable {
                 state.withLock { $0.isComplete = true }
                 deliver()
             case .reply(.failed(let failure)): throw failure.error
-            case .closed, .timeout: return heard
+            case .closed, .timeout: return .closed
             }
-            if state.withLock({ $0.watchers.isEmpty }) { return heard }
+            if mustAskAgain { return .again }
+        }
+    }
+
+    /// Whether nobody is left, or somebody came after the question whose job is not known here: it
+    /// may have been started a moment ago.
+    private var mustAskAgain: Bool {
+        state.withLock { state in
+            if state.watchers.isEmpty { return true }
+            guard state.isComplete else { return false }
+            return state.watchers.values.contains { watcher in
+                guard let id = watcher.id, !watcher.isCovered else { return false }
+                return state.known[id] == nil
+            }
         }
     }
 
@@ -194,7 +257,7 @@ package final class JobFollower: Sendable {
                     guard watcher.told[id] != job else { continue }
                     watcher.told[id] = job
                     goesOn = watcher.handler(.job(job)) && !(watcher.id != nil && job.isFinal)
-                } else if isComplete {
+                } else if isComplete, watcher.isCovered {
                     let wasFinal = watcher.told[id]?.isFinal == true
                     watcher.told[id] = nil
                     // Whoever has heard the end needs not hear that it was claimed.
@@ -242,7 +305,7 @@ extension BackgroundSession {
         guard !follower.isFollowed(id) else {
             throw WherryError(.alreadyRunning, "This session follows that already")
         }
-        let teller = JobTeller(queue, userData: userData)
+        let teller = JobTeller(id, queue, userData: userData)
         _ = try follow(id, isHeard: { !queue.isClosed }) { teller.hear($0) }
     }
 

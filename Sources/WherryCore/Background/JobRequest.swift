@@ -232,6 +232,8 @@ package struct JobRecord: Sendable, Hashable {
     package var crashes: Int64 = 0
     /// How many bytes there were when it was last begun.
     package var bytesBefore: Int64 = 0
+    /// An upload whose body is not there, as found when it was read; not kept.
+    package var lacksBody = false
 
     package init(job: BackgroundJob, request: JobRequest) {
         self.job = job

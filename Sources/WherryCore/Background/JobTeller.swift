@@ -22,11 +22,15 @@ package final class JobTeller: Sendable {
     /// Keys of progress that waits in a queue; above those of transfers.
     private static let lastKey = Atomic<UInt64>(1 << 63)
     private let state = Lock(State())
+    private let id: String?
     private let queue: EventQueue
     private let userData: UInt
 
     /// Puts its events into a queue, each with this user data.
-    package init(_ queue: EventQueue, userData: UInt) {
+    ///
+    /// - Parameter id: the job that is followed, whose end is told in any case; `nil` for all.
+    package init(_ id: String?, _ queue: EventQueue, userData: UInt) {
+        self.id = id
         self.queue = queue
         self.userData = userData
     }
@@ -40,13 +44,17 @@ package final class JobTeller: Sendable {
                 state.isLost = false
                 Self.tell(job, &state, &events)
             case .gone(let id):
-                guard let told = state.told.removeValue(forKey: id), !told.isOver else { break }
+                let known = state.told.removeValue(forKey: id)
+                // Of all jobs only those are missed that were told of.
+                guard let told = known ?? (id == self.id ? Self.nothing : nil), !told.isOver
+                else { break }
                 let error = WherryError(
                     .notFound, "The job \(id) is over, and another program has acknowledged it")
                 events.append((.done(TransferOutcome(error: error)), id, told.key))
             case .lost(let error):
                 guard !state.isLost else { break }
                 state.isLost = true
+                if let id, state.told[id] == nil { state.told[id] = Self.nothing }
                 for (id, told) in state.told where !told.isOver {
                     events.append((.state(.interrupted, reason: error.reasonWord), id, told.key))
                     state.told[id]?.state = .interrupted
@@ -59,6 +67,10 @@ package final class JobTeller: Sendable {
         return true
     }
 
+    private static var nothing: Told {
+        Told(key: lastKey.wrappingAdd(1, ordering: .relaxed).newValue)
+    }
+
     private static func tell(
         _ job: BackgroundJob, _ state: inout State,
         _ events: inout [(TransferEvent, String, UInt64)]
@@ -66,7 +78,7 @@ package final class JobTeller: Sendable {
         let isNew = state.told[job.id] == nil
         var told =
             state.told[job.id]
-            ?? Told(key: lastKey.wrappingAdd(1, ordering: .relaxed).newValue)
+            ?? nothing
         if job.isFinal {
             guard !told.isOver else { return }
             told.isOver = true

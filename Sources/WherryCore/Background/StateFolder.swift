@@ -104,9 +104,12 @@ package final class StateFolder: Sendable {
         } catch {
             throw WherryError(error)
         }
+        let all = Set(names)
         for name in names where name.hasSuffix(".job") {
             if var record = record(String(name.dropLast(4))) {
                 record.refresh()
+                record.lacksBody =
+                    record.job.kind == .upload && !all.contains(Self.bodyName(record.job.id))
                 records.append(record)
             } else {
                 unreadable.append(name)

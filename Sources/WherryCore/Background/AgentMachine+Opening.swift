@@ -1,0 +1,128 @@
+// Wherry: how an agent begins, and how it is asked to go.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+extension AgentMachine {
+    /// Fewer bytes between two deaths count as nothing.
+    private static let leastKept: Int64 = 65_536
+    /// How long a record of what is over is kept for somebody to acknowledge it: 7 days.
+    private static let endedLife: Double = 7 * 86_400
+    /// How long an unfinished job that nobody touches is kept: 30 days.
+    private static let untouchedLife: Double = 30 * 86_400
+
+    /// Takes over what another agent, or a caller, has left. Call it once, holding the lock.
+    ///
+    /// What the next one would make of a record by itself is not written again, so that a thousand
+    /// jobs cost no thousand writes.
+    ///
+    /// - Parameter autostart: whether jobs go on whose agent died.
+    package mutating func open(_ records: [JobRecord], autostart: Bool, _ time: Time) -> [Action] {
+        var actions: [Action] = []
+        for record in records {
+            let job = record.job
+            if job.isFinal, time.wall - job.changedAt > Self.endedLife {
+                actions += [.note("\(job.id) was never acknowledged"), .remove(id: job.id)]
+                continue
+            }
+            entries[job.id] = Entry(record: record)
+            if record.lacksBody, !job.isFinal {
+                actions += lost(job.id, time)
+                continue
+            }
+            switch job.state {
+            case .done, .failed, .cancelled: break
+            case .paused: actions += forgetUntouched(job.id, time)
+            case .interrupted where !autostart: actions += forgetUntouched(job.id, time)
+            case .interrupted, .queued, .waiting:
+                if autostart { goOn(job.id, time) } else { interrupt(job.id, time) }
+            case .running, .restarted, .verifying:
+                actions += crashed(job.id, autostart: autostart, time)
+            }
+        }
+        return actions + pump(time)
+    }
+
+    /// It goes on: in its turn, or when the server wants to be asked again.
+    private mutating func goOn(_ id: String, _ time: Time) {
+        guard let due = entries[id]?.record.job.retryAt else {
+            entries[id]?.activity = .queued
+            entries[id]?.record.job.state = .queued
+            entries[id]?.record.job.reason = nil
+            return
+        }
+        let left = min(max(0, due - time.wall), 1e9)
+        entries[id]?.activity = .sleeping(until: time.now.advanced(by: Int64(left * 1e9)))
+        entries[id]?.record.job.state = .waiting
+        entries[id]?.record.job.reason = ErrorReason.retryLater.rawValue
+    }
+
+    /// Nobody was at it, so this counts as no death; and it keeps the time that it waits for.
+    private mutating func interrupt(_ id: String, _ time: Time) {
+        entries[id]?.record.job.state = .interrupted
+        entries[id]?.record.job.reason = nil
+        entries[id]?.record.job.changedAt = time.wall
+        saveSoon(id, time)
+    }
+
+    /// Its agent died while it was at this job.
+    private mutating func crashed(_ id: String, autostart: Bool, _ time: Time) -> [Action] {
+        guard var entry = entries[id] else { return [] }
+        let bytes = entry.record.job.progress.completed
+        let moved = bytes >= entry.record.bytesBefore.addingSaturating(Self.leastKept)
+        entry.record.crashes = moved ? 1 : entry.record.crashes.addingSaturating(1)
+        entry.record.bytesBefore = bytes
+        entries[id] = entry
+        guard entry.record.crashes < Self.mostCrashes else {
+            var ending = Ending()
+            ending.error = JobFailure(
+                WherryError(
+                    .interrupted,
+                    "The agent died \(entry.record.crashes) times while it carried this job out and nothing came"
+                ))
+            return finish(id, .failed, ending, time)
+        }
+        let note = Action.note("\(id) was interrupted at \(bytes) bytes")
+        return [note] + (autostart ? queue(id, time) : change(id, .interrupted, time))
+    }
+
+    /// An upload without its body was over, and its end could not be written down before its agent
+    /// was gone.
+    private mutating func lost(_ id: String, _ time: Time) -> [Action] {
+        var ending = Ending()
+        ending.error = JobFailure(
+            WherryError(
+                .interrupted,
+                "The upload was over, but how it ended could not be kept; it is not sent again by itself"
+            ))
+        return finish(id, .failed, ending, time)
+    }
+
+    private mutating func forgetUntouched(_ id: String, _ time: Time) -> [Action] {
+        guard let entry = entries[id],
+            time.wall - entry.record.job.changedAt > Self.untouchedLife
+        else { return [] }
+        drop(id)
+        return [
+            .note("\(id) was not touched for 30 days"), .discard(entry.record), .remove(id: id),
+        ]
+    }
+
+    /// Somebody wants the agent to go: transfers end and go on with the next agent.
+    package mutating func leave(_ time: Time) -> [Action] {
+        isLeaving = true
+        unsaved.leave(time.now)
+        var actions: [Action] = []
+        for id in entries.keys.sorted() {
+            guard var entry = entries[id] else { continue }
+            if entry.activity == .active {
+                entry.activity = .stopping(.leave)
+                actions.append(.stop(id: id, discarding: false))
+            } else if entry.activity == .stopping(.restart) {
+                entry.activity = .stopping(.leave)
+            }
+            entries[id] = entry
+        }
+        return actions
+    }
+}

@@ -1,0 +1,38 @@
+// Wherry: the agent's rules, carried out where no agent lives.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// The agent's rules carried out by a caller that holds the lock, where no transfer is wanted.
+enum LocalAgent {
+    static func answer(_ request: AgentRequest, _ folder: StateFolder) throws(WherryError)
+        -> [BackgroundJob]
+    {
+        let clock = SystemClock.shared
+        let time = AgentMachine.Time(now: clock.now(), wall: clock.wallSeconds())
+        var machine = AgentMachine(idle: 0, at: time)
+        for action in machine.open(try folder.load().records, autostart: false, time) {
+            // What cannot be written now, whoever opens it next makes of it again.
+            _ = try? carryOut(action, folder)
+        }
+        if case .verb(let verb, let id) = request {
+            for action in machine.apply(verb, to: id, 1, time) { try carryOut(action, folder) }
+        }
+        return machine.jobs
+    }
+
+    private static func carryOut(
+        _ action: AgentMachine.Action, _ folder: StateFolder
+    ) throws(WherryError) {
+        switch action {
+        case .save(let record):
+            try folder.save(record)
+            if record.job.isFinal { folder.removeBody(record.job.id) }
+        case .discard(let record): record.discardPartials()
+        case .remove(let id): try folder.remove(id)
+        case .answer(_, let failure): if let failure { throw failure.error }
+        // Nobody follows, and nothing is begun.
+        case .begin, .stop, .tell, .forget, .note: break
+        }
+    }
+}

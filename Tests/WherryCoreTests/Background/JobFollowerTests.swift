@@ -1,0 +1,193 @@
+// Wherry: hearing of jobs from an agent that says little, late or nothing
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import WherryCore
+@testable import WherrySystem
+
+/// Nobody waits by it: each rest is noted, and over at once.
+private final class RestlessClock: Clock {
+    private let state = Monitor((now: Int64(0), rests: [Int64]()))
+
+    func now() -> Instant { Instant(nanoseconds: state.withLock { $0.now }) }
+    func wallSeconds() -> Double { 1_700_000_000 }
+    func observe(_ body: @escaping @Sendable () -> Void) -> ClockObservation? { nil }
+    func realDelay(for nanoseconds: Int64) -> Int64? {
+        state.update {
+            $0.now += nanoseconds
+            $0.rests.append(nanoseconds)
+        }
+        return 0
+    }
+
+    /// The first rests, when there were so many, in milliseconds.
+    func rests(_ count: Int) -> [Int64] {
+        let rests = state.wait { $0.rests.count >= count ? $0.rests : nil } ?? []
+        return rests.prefix(count).map { $0 / 1_000_000 }
+    }
+}
+
+/// What a follower was told.
+private final class Heard: Sendable {
+    private let state = Monitor([String]())
+
+    func hear(_ news: JobNews) -> Bool {
+        state.update { words in
+            switch news {
+            case .job(let job): words.append("\(job.id.suffix(1)) \(job.state)")
+            case .gone(let id): words.append("\(id.suffix(1)) gone")
+            case .lost(let error): words.append("lost \(error.reason)")
+            }
+        }
+        return true
+    }
+
+    func words(_ count: Int) -> [String] {
+        state.wait { $0.count >= count ? $0 : nil } ?? []
+    }
+    var words: [String] { state.withLock { $0 } }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct JobFollowerTests {
+    private let path = NSTemporaryDirectory() + "wherry-follow-" + UUID().uuidString
+    private let folder: StateFolder
+    private let nobody = AgentLauncher(path: "/nowhere/wherry-agent", autostart: true, idle: 0)
+
+    init() throws { folder = try StateFolder.open(path) }
+
+    private func clean() { try? FileManager.default.removeItem(atPath: path) }
+
+    private func job(_ number: Int, _ state: TransferState = .running) throws -> BackgroundJob {
+        var job = try AgentRun.record(number).job
+        job.state = state
+        return job
+    }
+
+    @Test("D14 what the agent has said is read before anything else is looked at")
+    func socketFirst() throws {
+        defer { clean() }
+        let job = try job(1)
+        let isSaid = Monitor(false)
+        let kept = Monitor([LocalSocket]())
+        let agent = try FalseAgent(folder) { socket, _ in
+            try? socket.say(.job(job))
+            kept.update { $0.append(socket) }
+            isSaid.update { $0 = true }
+        }
+        var link = try AgentLink.opened(folder, asking: .list)
+        _ = isSaid.wait { $0 ? true : nil }
+        let signal = try EventFD()
+        signal.signal()
+
+        guard case .reply(.job(let said)) = try link.next(until: .never, interrupt: signal.descriptor)
+        else {
+            Issue.record("the word was passed over")
+            return
+        }
+
+        #expect(said.id == job.id)
+        guard case .interrupted = try link.next(until: .never, interrupt: signal.descriptor) else {
+            Issue.record("the interrupt was passed over")
+            return
+        }
+        agent.leave()
+    }
+
+    @Test("D14 who follows a job that was started a moment ago is not told that it is gone")
+    func newJob() throws {
+        defer { clean() }
+        let (first, second) = (try job(1), try job(2))
+        let questions = Monitor(0)
+        let kept = Monitor([LocalSocket]())
+        let agent = try FalseAgent(folder) { socket, question in
+            guard question == .follow else { return }
+            // The second job is there when it is asked the second time, and nobody was told before.
+            let number = questions.withLock { $0 }
+            try? socket.say(.job(first))
+            if number > 0 { try? socket.say(.job(second)) }
+            try? socket.say(.ok)
+            kept.update { $0.append(socket) }
+            questions.update { $0 += 1 }
+        }
+        let follower = JobFollower(folder, nobody)
+        let all = Heard()
+        _ = try follower.follow(nil) { all.hear($0) }
+        #expect(all.words(1) == ["1 running"])
+        _ = questions.wait { $0 > 0 ? true : nil }
+
+        let one = Heard()
+        _ = try follower.follow(second.id) { one.hear($0) }
+
+        #expect(one.words(1) == ["2 running"])
+        // And one that is not there is told so, as the agent was asked after it came.
+        let gone = Heard()
+        _ = try follower.follow(try job(3).id) { gone.hear($0) }
+        #expect(gone.words(1) == ["3 gone"])
+        follower.close()
+        agent.leave()
+    }
+
+    @Test("D14 a queue that follows one job is told of its end though the job is gone by then")
+    func goneBeforeHeard() throws {
+        defer { clean() }
+        let id = try job(1).id
+        let queue = EventQueue()
+        #expect(JobTeller(id, queue, userData: 7).hear(.gone(id: id)))
+        let event = try #require(try queue.next(timeout: 0))
+        guard case .done(let outcome)? = event.event else {
+            Issue.record("the end was not told")
+            return
+        }
+        #expect(outcome.error?.reason == "not_found")
+        #expect(event.userData == 7)
+        // Who follows all of them misses only what he was told of.
+        #expect(JobTeller(nil, queue, userData: 7).hear(.gone(id: id)))
+        #expect(queue.count == 0)
+        // Nor is one left without a word whose agent cannot be had from the beginning.
+        #expect(JobTeller(id, queue, userData: 7).hear(.lost(WherryError(.noAgent, "none"))))
+        guard case .state(.interrupted, let reason)? = try queue.next(timeout: 0)?.event else {
+            Issue.record("nothing was said")
+            return
+        }
+        #expect(reason == .noAgent)
+    }
+
+    @Test("D14 an agent that closes at once is asked again later and later, half a minute at most")
+    func backoff() throws {
+        defer { clean() }
+        let agent = try FalseAgent(folder) { _, _ in }
+        let clock = RestlessClock()
+        let follower = JobFollower(folder, nobody, clock: clock)
+        let heard = Heard()
+        _ = try follower.follow(nil) { heard.hear($0) }
+
+        let rests = clock.rests(12)
+
+        #expect(rests == [100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000, 30000])
+        #expect(heard.words.isEmpty)
+        follower.close()
+        agent.leave()
+    }
+
+    @Test("D14 an agent that cannot be started is told of, and tried again later and later")
+    func lost() throws {
+        defer { clean() }
+        let clock = RestlessClock()
+        let follower = JobFollower(folder, nobody, clock: clock)
+        let heard = Heard()
+        _ = try follower.follow(nil) { heard.hear($0) }
+
+        #expect(clock.rests(4) == [100, 200, 400, 800])
+        #expect(heard.words(1).first == "lost no_agent")
+        follower.close()
+    }
+
+    @Test func `after a connection that lasted the next one comes at once`() {
+        var pauses = JobFollower.Pauses()
+        #expect((0..<3).map { _ in pauses.next(after: 0) / 1_000_000 } == [100, 200, 400])
+        #expect(pauses.next(after: .milliseconds(1_000)) == 0)
+        #expect(pauses.next(after: .milliseconds(999)) == .milliseconds(100))
+    }
+}
