@@ -1,6 +1,7 @@
 /* Wherry: background sessions from C
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -34,6 +35,16 @@ static bool has_agent(void) {
   return asked.l_type != F_UNLCK;
 }
 
+/* Returns when the session's agent has left: the kernel grants its lock then. Nothing is left here
+ * to be done, so it leaves by itself; one that does not is ended by the guard of check.c. */
+static void wait_for_leave(void) {
+  int lock = open(check_path("state/agent.lock"), O_RDWR | O_CLOEXEC);
+  if (lock < 0) return;
+  struct flock wanted = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  while (fcntl(lock, F_OFD_SETLKW, &wanted) != 0) REQUIRE_INT(errno, EINTR);
+  close(lock);
+}
+
 /* Ends every job, frees the session, and returns when the agent has left by itself. */
 static void end_session(wherry_session *session) {
   wherry_list *jobs = NULL;
@@ -46,7 +57,7 @@ static void end_session(wherry_session *session) {
   }
   CHECK_OK(wherry_list_free(jobs));
   CHECK_OK(wherry_session_free(session));
-  for (int i = 0; i < 6000 && has_agent(); i++) usleep(10000);
+  wait_for_leave();
   CHECK(!has_agent());
 }
 

@@ -15,6 +15,7 @@ from typing import Any, Iterator
 import pytest
 from conftest import GUARD, Result, Scope, start, wherry
 from test_downloads import names, pattern
+from test_uploads import jpeg
 
 SIZE = 3_000_000
 
@@ -27,6 +28,9 @@ class Session:
 
     def download(self, *arguments: object) -> Result:
         return wherry("download", *arguments, "--background", "--state-dir", self.state)
+
+    def upload(self, *arguments: object) -> Result:
+        return wherry("upload", *arguments, "--detach", "--state-dir", self.state)
 
     def run(self, verb: str, *arguments: object) -> Result:
         return wherry("jobs", verb, *arguments, "--state-dir", self.state)
@@ -54,6 +58,15 @@ class Session:
         command.send_signal(signal.SIGINT)
         command.communicate(timeout=GUARD)
         assert command.returncode == 130
+
+    def kill_agent(self) -> None:
+        """kill -9, and waits until it is dead."""
+        agent = self.agent()
+        assert agent is not None
+        gone = os.pidfd_open(agent)
+        os.kill(agent, signal.SIGKILL)
+        assert select.select([gone], [], [], GUARD)[0]
+        os.close(gone)
 
     def agent(self) -> int | None:
         """The process that carries the jobs out, asked for by its socket."""
@@ -136,12 +149,7 @@ def test_DC_E05_one_process_pauses_and_another_resumes(server: Scope, session: S
 def test_DC_E06_a_job_goes_on_after_its_agent_was_killed(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
     job = session.start(server.url(f"/bytes/{SIZE}?hold=1000000&gate=go&times=1"), tmp_path / "a")
     session.follow(job, 1_000_000)
-    agent = session.agent()
-    assert agent is not None
-    gone = os.pidfd_open(agent)
-    os.kill(agent, signal.SIGKILL)
-    assert select.select([gone], [], [], GUARD)[0]
-    os.close(gone)
+    session.kill_agent()
 
     # Looking is enough to make it go on.
     assert session.run("follow", job).status == 0
@@ -223,6 +231,65 @@ def test_DC_E12_a_failure_in_the_background_is_reported_later(
     assert session.run("clean", "--json-output").json["job"] == job and session.jobs() == []
 
 
+def test_U17_an_upload_outlives_the_command_and_its_pictures(
+    server: Scope, session: Session, tmp_path: pathlib.Path
+) -> None:
+    picture = jpeg(tmp_path / "one.jpg")
+    command = start("upload", server.url("/upload-photo?gate=go"), picture, "--field", "album=Ferien", "--quality", "0.5",
+                    "--detach", "--state-dir", session.state,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    out, err = command.communicate(timeout=GUARD)
+    assert command.returncode == 0 and err == b""
+    with pytest.raises(ProcessLookupError):
+        os.killpg(command.pid, signal.SIGKILL)  # nobody is left in it
+    size = picture.stat().st_size
+    picture.unlink()
+    job = out.decode().strip()
+    server.wait("requests=1")
+    told = session.jobs()
+    assert [(each["job"], each["kind"], each["state"]) for each in told] == [(job, "upload", "running")]
+
+    server.steer("/_signal?gate=go")
+    assert session.run("follow", job).status == 0
+
+    done = session.jobs()[0]
+    assert done["state"] == "done" and done["status"] == 200
+    sent = server.requests()
+    assert len(sent) == 1 and sent[0]["method"] == "POST"
+    kept = [path for path in pathlib.Path(server.facts["saved"]).rglob("*one.jpg*") if path.is_file()]
+    assert any(1000 < path.stat().st_size < size / 2 for path in kept)
+
+
+def test_U17_an_upload_is_sent_again_after_its_agent_was_killed(
+    server: Scope, session: Session, tmp_path: pathlib.Path
+) -> None:
+    begun = session.upload(server.url("/sink?stall=1&gate=go"), jpeg(tmp_path / "one.jpg"), "--json-output")
+    assert begun.status == 0 and begun.json["ok"] is True
+    job = begun.json["job"]
+    server.wait("requests=1")
+    session.kill_agent()
+
+    assert [each["job"] for each in session.jobs()] == [job]  # looking is enough to make it go on
+    server.wait("requests=2")
+    server.steer("/_signal?gate=go")
+    assert session.run("follow", job).status == 0
+
+    assert [(each["state"], each["status"]) for each in session.jobs()] == [("done", 200)]
+    assert list((session.state / "jobs").iterdir()) == [session.state / "jobs" / f"{job}.job"]
+
+
+def test_U17_what_an_upload_cannot_be_is_said_at_once(
+    server: Scope, session: Session, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "text.jpg").write_text("no picture")
+    broken = session.upload(server.url("/sink"), tmp_path / "text.jpg")
+    assert broken.status != 0 and "text.jpg" in broken.err
+    for arguments in (["--separate", "2", "--detach"], ["--session", "x"]):
+        refused = wherry("upload", server.url("/sink"), jpeg(tmp_path / "one.jpg"), *arguments)
+        assert refused.status == 2 and "--detach" in refused.err
+    assert server.requests() == [] and session.jobs() == []
+
+
 @pytest.mark.parametrize("background", [False, True])
 @pytest.mark.parametrize("resumable", [False, True])
 def test_D2_resumable_or_not_in_the_foreground_or_not(
@@ -258,12 +325,7 @@ def test_D25_twenty_that_wait_are_there_in_their_order_after_the_agent_was_kille
     listed = session.jobs()
     assert [each["job"] for each in listed] == jobs
     assert sorted(each["state"] for each in listed) == ["queued"] * 12 + ["running"] * 8
-    agent = session.agent()
-    assert agent is not None
-    gone = os.pidfd_open(agent)
-    os.kill(agent, signal.SIGKILL)
-    assert select.select([gone], [], [], GUARD)[0]
-    os.close(gone)
+    session.kill_agent()
 
     assert [each["job"] for each in session.jobs()] == jobs  # and a new agent goes on with them
     server.wait("requests=12")

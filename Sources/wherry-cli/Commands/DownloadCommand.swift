@@ -93,6 +93,7 @@ struct DownloadCommand: NetworkCommand {
     var remoteTime = false
 
     @Flag(
+        name: [.long, .customLong("detach")],
         help: ArgumentHelp(
             "Hand the files over to a process of its own and print the id of each job.",
             discussion: "wherry jobs tells what becomes of them."))

@@ -14,6 +14,7 @@ struct UploadCommand: NetworkCommand {
               wherry upload https://example.org/photos beach.jpg
               wherry upload https://example.org/photos *.jpg --quality 0.5 --max-width 1600
               wherry upload https://example.org/album a.png b.png --name photo --field album=Ferien
+              wherry upload https://example.org/photos beach.jpg --detach
 
             Places and other metadata are left out, and pictures are turned upright. One broken \
             picture fails the upload before a byte is sent.
@@ -74,6 +75,14 @@ struct UploadCommand: NetworkCommand {
     var partDigests: DigestKindArgument?
 
     @OptionGroup var digest: BodyDigestOption
+
+    @Flag(
+        help: ArgumentHelp(
+            "Hand the form over to a process of its own, pictures encoded, and print the id of its job.",
+            discussion: "wherry jobs tells what becomes of it."))
+    var detach = false
+
+    @OptionGroup(title: "SESSION") var session: SessionOptions
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
@@ -85,10 +94,19 @@ struct UploadCommand: NetworkCommand {
         if let retries, !(0...1000).contains(retries) || separate == nil {
             throw ValidationError("--retries takes 0 to 1000, and goes with --separate.")
         }
+        if !detach && session.isGiven {
+            throw ValidationError(
+                "--session and --state-dir are of jobs in the background: --detach.")
+        }
+        if detach && separate != nil {
+            throw ValidationError(
+                "--separate needs somebody who hears of each picture; --detach each with a command.")
+        }
     }
 
     mutating func perform(_ console: Console) async throws {
         let request = try makeRequest()
+        if detach { return try await handOver(request, console) }
         let client = try connection.client(for: [url], output)
         defer { connection.finish(client, console) }
         let label =
@@ -124,6 +142,14 @@ struct UploadCommand: NetworkCommand {
         } else {
             try show(response)
         }
+    }
+
+    /// Starts a job for the form, and prints its id.
+    private func handOver(_ request: Request, _ console: Console) async throws {
+        let session = try session.open(connection.configuration(for: [url], output))
+        let id = try await session.upload(request)
+        guard console.isJSON else { return try console.print(id) }
+        try console.print(["ok": true, "job": .string(id), "url": .string(url)])
     }
 
     private func makeRequest() throws -> Request {

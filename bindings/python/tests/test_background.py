@@ -188,17 +188,71 @@ def test_D2_resumable_or_not_in_the_background_or_not(
     assert ranges == [None, "bytes=400000-" if resume else None]
 
 
-def test_D14_uploads_outlive_the_program_too(
-    server: Server, session: wherry.BackgroundSession, tmp_path: Any
+def test_U17_an_upload_outlives_the_program_that_started_it(
+    server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
 ) -> None:
     from test_uploads import png
 
-    number = session.upload(server.url("/sink"), png(4, 4), fields={"a": "1"})
+    gate = server.gate()
+    url = server.url("/upload-photo", gate=gate)
+    picture = tmp_path / "a.png"
+    picture.write_bytes(png(64, 64))
+    program = (
+        "import os, sys, wherry\n"
+        "agent, state, url, path = sys.argv[1:]\n"
+        "s = wherry.BackgroundSession('tests', agent=agent, state_directory=state, agent_idle=0.2)\n"
+        "print(s.upload(url, path, fields={'album': 'one'}, tag='mine'), flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    child = subprocess.run(
+        [sys.executable, "-c", program, AGENT, state, url, str(picture)],
+        stdout=subprocess.PIPE, timeout=PATIENCE, check=False,
+        env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(wherry.__file__))},
+    )  # fmt: skip
+    assert child.returncode == -signal.SIGKILL
+    picture.unlink()  # It was read before.
+    number = child.stdout.decode().strip()
+    server.wait(requests=1)
+    (job,) = session.jobs()
+    assert (job.id, job.kind, job.state, job.tag) == (number, "upload", "running", "mine")
+    server.open_gate(gate)
+
     job = session.wait(number, PATIENCE)
+
     assert (job.kind, job.state, job.status_code, job.path) == ("upload", "done", 200, None)
+    (entry,) = server.log()
+    fields = {name.lower(): value for name, value in entry["headers"]}
+    assert entry["method"] == "POST" and entry["received"] == int(fields["content-length"])
+    assert fields["content-type"].startswith("multipart/form-data")
+    assert os.listdir(os.path.join(state, "jobs")) == [number + ".job"]
+
+
+def test_U17_an_upload_is_paused_and_sent_from_its_start(
+    server: Server, session: wherry.BackgroundSession, state: str
+) -> None:
+    from test_uploads import png
+
+    gate = server.gate()
+    number = session.upload(server.url("/sink", stall=1, gate=gate), png(64, 64))
+    server.wait(requests=1)
+    session.pause(number)
+    assert [job.state for job in session.jobs()] == ["paused"]
+    session.resume(number)
+    server.wait(requests=2)
+    server.open_gate(gate)
+    assert session.wait(number, PATIENCE).state == "done"
+    # And one that is cancelled leaves nothing.
+    other = session.upload(server.url("/sink", gate="never"), png(4, 4))
+    session.cancel(other)
+    assert session.wait(other, PATIENCE).state == "cancelled"
+    assert sorted(os.listdir(os.path.join(state, "jobs"))) == sorted(
+        [number + ".job", other + ".job"]
+    )
 
 
 def test_D14_the_same_with_asyncio(server: Server, state: str, tmp_path: Any) -> None:
+    from test_uploads import png
+
     async def work() -> None:
         async with wherry.AsyncBackgroundSession("tests", state_directory=state, **OPTIONS) as session:
             gate = server.gate()
@@ -222,5 +276,8 @@ def test_D14_the_same_with_asyncio(server: Server, state: str, tmp_path: Any) ->
                 await asyncio.wait_for(session.wait(other), 0.05)
             await session.cancel(other)
             assert (await session.wait(other)).state == "cancelled"
+            # U17: uploads too.
+            sent = await session.upload(server.url("/sink"), png(4, 4), fields={"a": "1"})
+            assert (await session.wait(sent)).status_code == 200
 
     asyncio.run(work())
