@@ -530,8 +530,10 @@ typedef struct wherry_progress {
   int64_t bytes_per_second; /* last 5 s; -1 before there is a figure */
   int64_t remaining_ms;     /* -1 while unknown */
   int32_t generation;       /* goes up, and done back to 0, when the server's file changed */
-  int32_t count;            /* transfers added up: 1, or more from wherry_client_progress */
+  int32_t count;            /* transfers added up: 1; more from wherry_client_progress, of a group */
   int64_t decoded_bytes;    /* done_bytes as you get them: more where gzip is undone */
+  int32_t ended;            /* of a group, how many of its `count` members have ended; else 0 */
+  int32_t reserved;         /* 0 */
 } wherry_progress;
 
 /* Starts work; results come to the queue as events carrying user_data. A failure that is known at
@@ -650,7 +652,7 @@ struct wherry_record {
   uint64_t transfer_id; /* 0 for NONE and REACHABILITY */
   int32_t kind;         /* wherry_event_kind */
   int32_t status;       /* DONE, IMAGE, STATE: wherry_status */
-  int64_t detail;       /* see the kinds */
+  int64_t detail;       /* see the kinds; DONE of a group: the member that failed first, or -1 */
   int32_t http_code;    /* or 0 */
   uint32_t flags;       /* DONE, HEAD, CACHED: wherry_record_flag, or'ed together */
   const uint8_t *body;  /* BODY, DONE, CACHED: lent by the event. LOG: the text */
@@ -774,7 +776,8 @@ typedef enum wherry_transfer_kind {
   WHERRY_TRANSFER_NONE = 0,
   WHERRY_TRANSFER_REQUEST = 1,
   WHERRY_TRANSFER_UPLOAD = 2,
-  WHERRY_TRANSFER_DOWNLOAD = 3
+  WHERRY_TRANSFER_DOWNLOAD = 3,
+  WHERRY_TRANSFER_GROUP = 4 /* of no URL and tag; only ALL and its own number find it; section 23 */
 } wherry_transfer_kind;
 
 /* All: OK also if nothing matched; the count tells. Verbs are those of section 7. */
@@ -1547,6 +1550,32 @@ const char *wherry_sse_data(const wherry_sse *sse, size_t *out_count); /* lines 
 const char *wherry_sse_id(const wherry_sse *sse);
 /* How long the server asked to wait before the stream is asked for again; or -1. */
 int64_t wherry_sse_retry_ms(const wherry_sse *sse);
+
+/* ---- 23. Groups: several requests that end as one -------------------------------------------- */
+
+typedef struct wherry_group wherry_group;
+
+typedef enum wherry_group_policy {
+  WHERRY_GROUP_FAIL_FAST = 0,  /* all at once; the first that fails cancels the others */
+  WHERRY_GROUP_ALL_SETTLED = 1 /* all at once, and each to its end; DONE is OK, whatever failed */
+} wherry_group_policy;
+
+wherry_status wherry_group_new(wherry_group_policy policy, wherry_group **out_group);
+wherry_status wherry_group_free(wherry_group *group); /* what was sent goes on */
+/* Members are numbered from 0 in the order of adding. Each is an ordinary transfer, whose events come
+ * to the group's queue with this user data. E_STATE `already_started` once the group was sent. */
+wherry_status wherry_group_add(wherry_group *group, const wherry_request *request, void *user_data);
+/* A group as it is now, at most 16 deep in each other. It counts as one member, and has events of its
+ * own. `inner` may be added again, and sent by itself. */
+wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *inner,
+    void *user_data);
+/* Starts all of it, once: then E_STATE `already_started`. What is known at once of any member is
+ * returned, and then nothing was started. The group is a transfer: its verbs are for all members, its
+ * PROGRESS comes as each ends, and its DONE after theirs. FAIL_FAST: with status, error and answer of
+ * the member that failed first, whose number is `detail`; the sentence names it. FROM_CACHE is set
+ * where all came from a cache without asking a server. */
+wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
+    wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -285,7 +285,7 @@ public func wherry_transfer_progress(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let progress = try get(transfer).progress
-        try fill(out_progress) { wherry_progress(progress, count: 1) }
+        try fill(out_progress) { wherry_progress(progress, count: progress.count) }
     }
 }
 
@@ -338,5 +338,6 @@ extension wherry_progress {
         generation = Int32(clamping: progress.generation)
         self.count = Int32(clamping: count)
         decoded_bytes = progress.decoded
+        ended = progress.endedCount
     }
 }

@@ -186,6 +186,6 @@ public func wherry_event_progress(
         guard case .progress(let progress) = try getEvent(event).event else {
             throw WherryError(.wrongState, "The event is not a PROGRESS")
         }
-        try fill(out_progress) { wherry_progress(progress, count: 1) }
+        try fill(out_progress) { wherry_progress(progress, count: progress.count) }
     }
 }

@@ -229,6 +229,9 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK(wherry_sse_data(bad, NULL) == NULL);
   CHECK(wherry_sse_id(bad) == NULL);
   CHECK_INT(wherry_sse_retry_ms(bad), -1);
+  REFUSED(wherry_group_add(bad, NULL, NULL));
+  REFUSED(wherry_group_add_group(bad, NULL, NULL));
+  REFUSED(wherry_client_send_group(bad, NULL, NULL, NULL, NULL));
   REFUSED(wherry_request_set_cache(bad, WHERRY_CACHE_USE, 1));
   REFUSED(wherry_request_add_cache_ignored(bad, NULL));
   REFUSED(wherry_request_add_cache_header(bad, NULL));
@@ -291,6 +294,7 @@ static void call_all(void *bad, void *bad_compression) {
   FREES(wherry_endpoint_free(bad), bad);
   FREES(wherry_pager_free(bad), bad);
   FREES(wherry_sse_free(bad), bad);
+  FREES(wherry_group_free(bad), bad);
 }
 
 TEST("S11 every function with an object answers NULL, a freed, a foreign and an invented one") {
@@ -332,6 +336,7 @@ TEST("S11 every other function answers NULL for what it has to be given") {
   REFUSED(wherry_reach_set_interface(NULL, NULL));
   CHECK_TEXT(wherry_reach_text(WHERRY_REACH_NONE, NULL), "Not Reachable");
   REFUSED(wherry_sse_new(0, NULL));
+  REFUSED(wherry_group_new(WHERRY_GROUP_FAIL_FAST, NULL));
   CHECK_INT(wherry_image_recognise(NULL, 0), WHERRY_IMAGE_KEEP);
   CHECK(wherry_partial_ratio(NULL) == 0);
   REFUSED(wherry_format_bytes(0, NULL, 1, NULL));

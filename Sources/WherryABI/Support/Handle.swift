@@ -13,6 +13,7 @@ enum HandleKind: UInt {
     case session
     case reachability = 20
     case sse = 21
+    case group = 22
 }
 
 /// An object that C may hold.

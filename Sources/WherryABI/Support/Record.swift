@@ -83,6 +83,7 @@ extension wherry_record {
         guard let content = event.event else { return }
         if case .done(let outcome) = content {
             set(outcome)
+            if let transfer = event.transfer, transfer.kind == .group { set(group: transfer) }
             return
         }
         detail = content.detail
@@ -130,6 +131,12 @@ extension wherry_record {
             set(head: response)
             set(body: response.body)
         }
+    }
+
+    private mutating func set(group transfer: Transfer) {
+        guard let group = transfer as? GroupTransfer else { return }
+        detail = Int64(group.firstFailed ?? -1)
+        if group.isFromCache { flags |= WHERRY_RECORD_FROM_CACHE.rawValue }
     }
 
     private mutating func set(head response: Response) {

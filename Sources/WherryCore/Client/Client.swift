@@ -249,11 +249,11 @@ public final class Client: Sendable {
             throw error
         }
         willBegin(transfer)
-        counters.count(transfer.origin) { $0.started += 1 }
+        if transfer.kind != .group { counters.count(transfer.origin) { $0.started += 1 } }
         transfer.begin(wake: transfer.observer.wake)
     }
 
-    private func makeTransfer(
+    func makeTransfer(
         _ request: Request, settings: ClientSettings, observer: any TransferObserver,
         userData: UInt
     ) throws(WherryError) -> Transfer {
@@ -436,7 +436,9 @@ public final class Client: Sendable {
     /// - Returns: the sum, and how many it is of.
     public func progress(_ match: TransferMatch = .all) -> (progress: Progress, count: Int) {
         if case .tag(let tag) = match { return pool.progress(ofGroup: tag) }
-        let found = transfers(match)
+        if case .id(let id) = match, let found = pool[id]?.progress { return (found, found.count) }
+        // A group is the sum of others that match as well.
+        let found = transfers(match).filter { $0.kind != .group }
         return (Progress(sumOf: found.map(\.progress)), found.count)
     }
 
@@ -450,7 +452,10 @@ public final class Client: Sendable {
             return { $0.path == absolute }
         case .identifier(let identifier):
             // By the settings that it was started with.
-            return { (try? Self.identifier(of: $0.request, $0.settings)) == identifier }
+            return {
+                $0.kind != .group
+                    && (try? Self.identifier(of: $0.request, $0.settings)) == identifier
+            }
         case .url(let text): return predicate(.urls([text]))
         case .urls(let texts):
             let settings = settings
@@ -460,7 +465,7 @@ public final class Client: Sendable {
                         text, base: settings.base, options: settings.options)
                     return joined?.text ?? text
                 })
-            return { wanted.contains($0.address) }
+            return { $0.kind != .group && wanted.contains($0.address) }
         }
     }
 

@@ -29,6 +29,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case wrongState = "wrong_state"
     case decisionExpired = "decision_expired"
     case lastPage = "last_page"
+    case alreadyStarted = "already_started"
     // timeout
     case timeout
     case connectTimeout = "connect_timeout"
@@ -125,7 +126,9 @@ package enum ErrorReason: String, CaseIterable, Sendable {
             .badParameters, .badJSON, .badText, .badDigest, .badPath, .noImages, .notFound, .badPin,
             .badCertificate, .httpsOnly:
             .argument
-        case .closed, .needsQueue, .answered, .wrongState, .decisionExpired, .lastPage: .state
+        case .closed, .needsQueue, .answered, .wrongState, .decisionExpired, .lastPage,
+            .alreadyStarted:
+            .state
         case .timeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout, .stalled:
             .timeout
         case .cancelled, .refused, .replaced: .cancelled

@@ -10,10 +10,12 @@ extension Transfer: CustomStringConvertible {
     public final func description(inFull: Bool) -> String {
         guard inFull else { return shortDescription }
         let secrets = secrets
-        var rows: [(name: String, value: String)] = [
-            ("type", kindName), ("method", method), ("url", secrets.text(address)),
-            ("parameters", shownParameters),
-        ]
+        var rows: [(name: String, value: String)] = [("type", kindName)]
+        if kind != .group {
+            rows += [
+                ("method", method), ("url", secrets.text(address)), ("parameters", shownParameters),
+            ]
+        }
         switch kind {
         case .request:
             let caching = request.caching ?? RequestCaching()
@@ -21,8 +23,9 @@ extension Transfer: CustomStringConvertible {
             rows.append(("cacheDuration", "\(caching.duration / 1000) seconds"))
         case .upload: rows.append(("images", shownImages))
         case .download: rows.append(("target path", path ?? ""))
+        case .group: rows.append(("members", "\(progress.count)"))
         }
-        rows.append(("requestIdentifier", identifier))
+        if kind != .group { rows.append(("requestIdentifier", identifier)) }
         rows.append(("task", "\(state)"))
         let lines = rows.map { row in
             let name = row.name + ":"
@@ -37,6 +40,7 @@ extension Transfer: CustomStringConvertible {
         case .request: "ordinary request"
         case .upload: "upload request"
         case .download: "download request"
+        case .group: "group of requests"
         }
     }
 

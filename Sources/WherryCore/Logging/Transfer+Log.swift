@@ -63,6 +63,7 @@ extension Transfer {
         case .request: "Request"
         case .upload: "Upload"
         case .download: "Download"
+        case .group: "Group"
         }
     }
 
@@ -122,6 +123,7 @@ extension Transfer {
                     .everybody("downloadPath:\(path ?? "")"),
                 ]
             ) { $0.path = path }
+        case .group: note(.info, .started, [.everybody("Start group:\(shown)")])
         }
     }
 
@@ -187,6 +189,7 @@ extension Transfer {
     }
 
     private static func text(of progress: Progress, _ kind: Kind) -> String {
+        if kind == .group { return "Group progress:\(progress.ended) of \(progress.count) members" }
         let word = kind == .upload ? "Upload image" : kind == .download ? "Download" : "Request"
         let total = progress.total.map { " of \($0)" } ?? ""
         return "\(word) progress:\(progress.completed)\(total) bytes"
@@ -318,7 +321,7 @@ extension Transfer {
 
     /// The end, and what is counted of it.
     final func noteEnd(_ outcome: TransferOutcome) {
-        if !observer.isPart {
+        if !observer.isPart, kind != .group {
             let isHit = outcome.response.map { $0.isFromCache && !$0.isRevalidated } ?? false
             client.counters.count(origin) { counters in
                 switch outcome.state {
@@ -362,6 +365,7 @@ extension Transfer {
                 }
             }
             lines = [.everybody("Download succeed,download file path:\(outcome.path ?? "")")]
+        case .group: lines = [.everybody("Group succeed:\(shortDescription)")]
         }
         note(.info, .succeeded, lines) { Self.fill(&$0, outcome) }
     }
@@ -392,6 +396,8 @@ extension Transfer {
                 .everybody("Download failed,download file path:\(path ?? "")"),
                 .everybody("Error object:\(text)"),
             ]
+        case .group:
+            lines = [.everybody("Group failed:\(shortDescription)"), .everybody("Error object:\(text)")]
         }
         note(.error, .failed, lines) { Self.fill(&$0, outcome) }
     }

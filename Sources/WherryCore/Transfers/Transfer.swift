@@ -13,6 +13,8 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         case request = 1
         case upload = 2
         case download = 3
+        /// Several requests that end as one; see ``RequestGroup``.
+        case group = 4
     }
 
     /// Unique in the process; never 0.

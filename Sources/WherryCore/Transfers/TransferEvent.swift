@@ -46,6 +46,12 @@ public struct Progress: Sendable, Hashable {
     public var remaining: Duration?
     /// Goes up, and `completed` back to 0, when the server's file changed.
     public var generation = 0
+    /// How many transfers these figures are of: 1, of a group how many members it has.
+    public var count: Int { Int(memberCount) }
+    /// Of a group, how many of its members have ended.
+    public var ended: Int { Int(endedCount) }
+    package var memberCount: Int32 = 1
+    package var endedCount: Int32 = 0
 
     /// Nothing moved, and nothing known.
     public init() {}

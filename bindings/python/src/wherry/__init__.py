@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         TimeoutError, TLSError, WherryError,
     )  # fmt: skip
     from ._events import ServerEvent
+    from ._groups import AsyncGroup, Group
     from ._headers import Headers
     from ._image import Image, ImageInfo
     from ._jobs import Job
@@ -69,6 +70,7 @@ _HOMES = {
     " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError StateError"
     " TimeoutError TLSError WherryError",
     "_events": "ServerEvent",
+    "_groups": "AsyncGroup Group",
     "_headers": "Headers",
     "_image": "Image ImageInfo",
     "_jobs": "Job",
@@ -89,10 +91,10 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "ArgumentError", "AsyncBackgroundSession", "AsyncCache", "AsyncClient", "AsyncDownload", "AsyncEndpoint",
-    "AsyncModel", "AsyncPages", "BackgroundSession", "BaseItem", "Basic", "Bearer", "BusyError", "Cache",
+    "AsyncGroup", "AsyncModel", "AsyncPages", "BackgroundSession", "BaseItem", "Basic", "Bearer", "BusyError", "Cache",
     "CacheEntry", "CacheMissError", "CacheUsage", "CancelledError", "Client", "Compression", "Cookie",
     "Cookies", "Counters", "DecodeError", "DigestAuth", "Download", "DownloadOptions", "Endpoint",
-    "FileError", "ForkedError", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo",
+    "FileError", "ForkedError", "Group", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo",
     "ImageResult", "InternalError", "Job", "LimitError", "ListChange", "LogBridge", "LogReader", "LogRecord",
     "Mapping", "Metrics", "MockRequest", "MockTransport", "Model", "NOT_REACHABLE", "NetworkError",
     "PageOptions", "Pages", "Partial", "Problem", "Progress", "REACHABLE_VIA_WIFI", "REACHABLE_VIA_WWAN",

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from ._bridge import Record
     from ._cache import AsyncCache
     from ._download import AsyncDownload
+    from ._groups import AsyncGroup
     from ._keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
     from ._async_pages import AsyncPages
+    from ._progress import Progress
     from ._request import Draft
     from ._stream import AsyncStream
 
@@ -281,6 +283,15 @@ class AsyncClient(BaseClient["Answer"]):
         from ._async_pages import AsyncPages
 
         return AsyncPages(self, method, url, options)
+
+    def group(
+        self, *, all_settled: bool = False,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> AsyncGroup:  # fmt: skip
+        """As `Client.group`: ``await group.run()``."""
+        from ._groups import AsyncGroup
+
+        return AsyncGroup(self, all_settled, progress)
 
     async def upload(
         self, url: str, pictures: Any, **options: Unpack[UploadOptions]

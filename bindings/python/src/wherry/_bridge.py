@@ -37,7 +37,7 @@ RECORD = struct.Struct("=QQQQiiqiIQQQQqqQ")
 #: count, head, its count.
 ANSWER = struct.Struct("=8xQQ8xii8xiIQQQQ24x")
 #: wherry_progress behind its size.
-PROGRESS = struct.Struct("=Q6q2iq")
+PROGRESS = struct.Struct("=Q6q2iq2i")
 #: wherry_metrics behind its size.
 METRICS = struct.Struct("=Q8q4i")
 TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
@@ -333,10 +333,10 @@ def filled(layout: struct.Struct, function: Any, *arguments: Any) -> Tuple[int, 
 
 
 def progress_of(function: Any, *arguments: Any) -> Tuple[int, ...]:
-    """Calls a progress getter: done, expected, resumed at, wire, speed, remaining, generation and
-    decoded."""
+    """Calls a progress getter: done, expected, resumed at, wire, speed, remaining, generation,
+    decoded, count and ended."""
     values = filled(PROGRESS, function, *arguments)
-    return (*values[:7], values[8])
+    return (*values[:7], values[8], values[7], values[9])
 
 
 def copy_text(function: Any, *arguments: Any) -> str:

@@ -17,16 +17,18 @@ from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping, Optional, TypeVar
+    from typing import Any, Callable, Mapping, Optional, TypeVar
 
     from typing_extensions import Unpack
 
     from ._cache import Cache
     from ._download import Download
+    from ._groups import Group
     from ._keywords import (
         DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions, Which,
     )  # fmt: skip
     from ._pages import Pages
+    from ._progress import Progress
     from ._request import Draft
     from ._stream import Stream
 
@@ -82,6 +84,19 @@ class Client(BaseClient["Response"]):
         from ._pages import Pages
 
         return Pages(self, method, url, options)
+
+    def group(
+        self, *, all_settled: bool = False,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> Group:  # fmt: skip
+        """Requests that are sent at once and end as one: ``group.get(...)``, then ``group.run()``.
+
+        The first that fails cancels the others, unless ``all_settled``. ``progress`` is called as
+        each ends; see `Group`.
+        """
+        from ._groups import Group
+
+        return Group(self, all_settled, progress)
 
     def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
         """Sends pictures as one multipart form and waits for the answer.

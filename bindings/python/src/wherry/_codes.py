@@ -153,6 +153,9 @@ DECISION_RETRY = 8
 DECISION_STORE = 32
 DECISION_TOKEN = 64
 
+GROUP_FAIL_FAST = 0
+GROUP_ALL_SETTLED = 1
+
 AUTH_ANY = 0
 AUTH_DIGEST = 2
 
@@ -225,7 +228,7 @@ IMAGE_FORMATS = {1: "jpeg", 2: "png"}
 IMAGE_WAYS = {1: "untouched", 2: "stripped", 3: "turned", 4: "recoded", 5: "streamed", 6: "whole"}
 #: The caches by name.
 STORES = {"timed": STORE_TIMED, "http": STORE_HTTP}
-KINDS = {0: "none", 1: "request", 2: "upload", 3: "download"}
+KINDS = {0: "none", 1: "request", 2: "upload", 3: "download", 4: "group"}
 DIGESTS = {"sha256": DIGEST_SHA256, "sha512": DIGEST_SHA512, "sha1": DIGEST_SHA1, "md5": DIGEST_MD5}
 #: What a record of a log tells of.
 LOG_EVENTS = {

@@ -43,7 +43,7 @@ _TYPES: Dict[str, Any] = {
 # Calls that may take a while let other Python threads run; the rest keep the interpreter, so that
 # a busy program does not lose its turn several times per request.
 _SLOW = re.compile(
-    r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send|send_url"
+    r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send|send_url|send_group"
     r"|upload_images|list|ratio|set_log_file|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels"
     r"|new_pixels_lent|image_free|inspect|compress"
     r"|(read|write|remove|list|clear)_cache|read_cache_entry|cache_usage"

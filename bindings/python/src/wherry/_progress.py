@@ -19,11 +19,11 @@ class Progress:
 
     __slots__ = (
         "done_bytes", "total_bytes", "resumed_at_bytes", "wire_bytes", "bytes_per_second",
-        "remaining", "generation", "decoded_bytes", "images",
+        "remaining", "generation", "decoded_bytes", "images", "count", "ended",
     )  # fmt: skip
 
     def __init__(self, values: Tuple[int, ...]) -> None:
-        done, total, resumed, wire, speed, remaining, generation, decoded = values
+        done, total, resumed, wire, speed, remaining, generation, decoded, count, ended = values
         #: Sent or received, from the start of the file or body; of an answer in a coding those on
         #: the wire, of which the whole is known.
         self.done_bytes = done
@@ -40,6 +40,10 @@ class Progress:
         self.generation = generation
         #: `done_bytes` as the program gets them: more where gzip is undone.
         self.decoded_bytes = decoded
+        #: How many transfers this is the sum of: of a group how many members it has.
+        self.count = count
+        #: Of a group, how many of its members have ended.
+        self.ended = ended
         #: How far each picture has come, of uploads with ``separate=``.
         self.images: Tuple[ImageResult, ...] = ()
 

@@ -215,4 +215,12 @@ const char *wherry_sse_name(const wherry_sse *sse);
 const char *wherry_sse_data(const wherry_sse *sse, size_t *out_count);
 const char *wherry_sse_id(const wherry_sse *sse);
 int64_t wherry_sse_retry_ms(const wherry_sse *sse);
+// 23. Groups
+wherry_status wherry_group_new(wherry_group_policy policy, wherry_group **out_group);
+wherry_status wherry_group_free(wherry_group *group);
+wherry_status wherry_group_add(wherry_group *group, const wherry_request *request, void *user_data);
+wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *inner,
+    void *user_data);
+wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
+    wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 """

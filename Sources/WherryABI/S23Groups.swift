@@ -1,0 +1,96 @@
+// Wherry: wherry.h, section 23: groups.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryCore
+import WherrySystem
+
+/// A group in C's hands, which is sent once.
+struct GroupValue: BoxedValue {
+    static var kind: HandleKind { .group }
+
+    var group: RequestGroup
+    var wasStarted = false
+
+    /// What is done only before the start.
+    mutating func beforeStart() throws(WherryError) {
+        guard !wasStarted else {
+            throw WherryError(
+                .alreadyStarted, "The group was started before: make another one for the next time")
+        }
+    }
+}
+
+@_cdecl("wherry_group_new") @implementation
+public func wherry_group_new(
+    _ policy: wherry_group_policy, _ out_group: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_group)
+        guard let policy = RequestGroup.Policy(rawValue: Int32(bitPattern: policy.rawValue)) else {
+            throw WherryError(.badArgument, "\(policy.rawValue) is no policy of a group")
+        }
+        try Handles.give(Box(GroupValue(group: RequestGroup(policy))), to: out)
+    }
+}
+
+@_cdecl("wherry_group_free") @implementation
+public func wherry_group_free(_ group: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try Handles.free(group, Box<GroupValue>.self) }
+}
+
+@_cdecl("wherry_group_add") @implementation
+public func wherry_group_add(
+    _ group: OpaquePointer?, _ request: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let box = try Handles.get(group, Box<GroupValue>.self)
+        let request = try snapshot(request)
+        try box.with { value throws(WherryError) in
+            try value.beforeStart()
+            value.group.add(request, userData: UInt(bitPattern: user_data))
+        }
+    }
+}
+
+@_cdecl("wherry_group_add_group") @implementation
+public func wherry_group_add_group(
+    _ group: OpaquePointer?, _ inner: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let box = try Handles.get(group, Box<GroupValue>.self)
+        let inner = try Handles.change(inner, GroupValue.self) { $0.group }
+        try box.with { value throws(WherryError) in
+            try value.beforeStart()
+            try value.group.add(inner, userData: UInt(bitPattern: user_data))
+        }
+    }
+}
+
+@_cdecl("wherry_client_send_group") @implementation
+public func wherry_client_send_group(
+    _ client: OpaquePointer?, _ group: OpaquePointer?, _ queue: OpaquePointer?,
+    _ user_data: UnsafeMutableRawPointer?, _ out_transfer: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let client = try Handles.get(client, Client.self)
+        let box = try Handles.get(group, Box<GroupValue>.self)
+        let queue = try Handles.get(queue, EventQueue.self)
+        // Of two threads that send it one is first.
+        let group = try box.with { value throws(WherryError) in
+            try value.beforeStart()
+            value.wasStarted = true
+            return value.group
+        }
+        do throws(WherryError) {
+            try start(out_transfer) { begun throws(WherryError) in
+                _ = try client.send(
+                    group, keepsAnswers: false, observer: queue,
+                    userData: UInt(bitPattern: user_data), willBegin: begun)
+            }
+        } catch {
+            box.with { $0.wasStarted = false }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// Wherry: starting groups of requests.
+// SPDX-License-Identifier: Apache-2.0
+
+extension Client {
+    /// Starts a group. Throws what is known at once of any member, and then nothing has started.
+    ///
+    /// - Parameters:
+    ///   - keepsAnswers: what members bring is in the transfer's `answer` at the end.
+    ///   - willBegin: called once nothing can fail any more, before the first event.
+    package func send(
+        _ group: RequestGroup, keepsAnswers: Bool, observer: any TransferObserver,
+        userData: UInt = 0, willBegin: (GroupTransfer) -> Void = { _ in }
+    ) throws(WherryError) -> GroupTransfer {
+        do throws(WherryError) {
+            let transfer = try makeGroup(
+                group, settings: settings, keepsAnswers: keepsAnswers, observer: observer,
+                userData: userData)
+            do throws(WherryError) {
+                try start(transfer) { _ in willBegin(transfer) }
+            } catch {
+                transfer.abandon()
+                throw error
+            }
+            return transfer
+        } catch {
+            note(.error, .refused, [.everybody("Group can not be started:\(error.message)")]) {
+                $0.reason = error.reason
+                $0.error = error
+            }
+            throw error
+        }
+    }
+
+    private func makeGroup(
+        _ group: RequestGroup, settings: ClientSettings, keepsAnswers: Bool,
+        observer: any TransferObserver, userData: UInt
+    ) throws(WherryError) -> GroupTransfer {
+        let transfer = GroupTransfer(
+            group, client: self, settings: settings, keepsAnswers: keepsAnswers,
+            observer: observer, userData: userData)
+        try transfer.prepare()
+        return transfer
+    }
+
+    /// Makes the transfer of a member; nothing starts.
+    func makeMember(
+        _ member: RequestGroup.Member, settings: ClientSettings, keepsAnswers: Bool,
+        observer: any TransferObserver
+    ) throws(WherryError) -> Transfer {
+        switch member.content {
+        case .request(let request):
+            return try makeTransfer(
+                request, settings: settings, observer: observer, userData: member.userData)
+        case .group(let group):
+            return try makeGroup(
+                group, settings: settings, keepsAnswers: keepsAnswers, observer: observer,
+                userData: member.userData)
+        }
+    }
+}

@@ -1,0 +1,375 @@
+# Wherry: requests that belong together
+# SPDX-License-Identifier: Apache-2.0
+"""`Group` and `AsyncGroup`: several requests sent at once, and ended as one."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union
+
+from . import _codes as codes
+from ._bridge import check, error_at, lib, made, progress_of
+from ._errors import CancelledError, StateError, WherryError
+from ._exchange import Channel, Exchange
+from ._progress import Progress
+from ._request import Draft
+from ._response import Response
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._async import AsyncClient
+    from ._bridge import Record
+    from ._client import Client
+    from ._keywords import RequestOptions
+
+    #: What a member brought: an answer, an error, or the list of a group.
+    Result = Union[Response, WherryError, List[Any]]
+
+#: What the library tells members and groups apart by; asyncio's own numbers never come so far.
+_keys = itertools.count(1 << 48)
+
+
+class BaseGroup:
+    """What both kinds share: the members, and what the last run says of them."""
+
+    def __init__(
+        self, client: Any, all_settled: bool = False,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> None:  # fmt: skip
+        self._client = client
+        self._all_settled = all_settled
+        self._progress = progress
+        self._members: List[Union[Draft, BaseGroup]] = []
+        self._drafts: List[Draft] = []
+        self._run: Optional[Run] = None
+        self._finalizer = weakref.finalize(self, _free, self._drafts)
+        #: The place of the member that failed first, in the order of adding; None if none did.
+        self.failed: Optional[int] = None
+        #: Whether all answers came from a cache, without asking a server.
+        self.from_cache = False
+
+    def request(
+        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
+    ) -> int:
+        """Adds a request; the keywords are those of `RequestOptions`. Returns its place.
+
+        StateError `already_started` once the group has run.
+        """
+        self._check()
+        draft = self._client._draft(method, url, options)
+        self._drafts.append(draft)
+        return self._joined(draft)
+
+    def get(self, url: str, **options: Unpack[RequestOptions]) -> int:
+        """Adds a GET."""
+        return self.request("GET", url, **options)
+
+    def post(self, url: str, **options: Unpack[RequestOptions]) -> int:
+        """Adds a POST."""
+        return self.request("POST", url, **options)
+
+    def put(self, url: str, **options: Unpack[RequestOptions]) -> int:
+        """Adds a PUT."""
+        return self.request("PUT", url, **options)
+
+    def patch(self, url: str, **options: Unpack[RequestOptions]) -> int:
+        """Adds a PATCH."""
+        return self.request("PATCH", url, **options)
+
+    def delete(self, url: str, **options: Unpack[RequestOptions]) -> int:
+        """Adds a DELETE."""
+        return self.request("DELETE", url, **options)
+
+    def add(self, group: BaseGroup) -> int:
+        """Adds another group of this client, which counts as one member. Returns its place."""
+        self._check()
+        return self._joined(group)
+
+    def cancel(self) -> None:
+        """Cancels all that are on their way; from any thread."""
+        run = self._run
+        if run is not None:
+            run.cancel()
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def _check(self) -> None:
+        if self._run is not None:
+            raise StateError("the group was started before: make another one", "already_started")
+
+    def _joined(self, member: Union[Draft, BaseGroup]) -> int:
+        self._members.append(member)
+        return len(self._members) - 1
+
+    def _native(self, run: Run, path: Tuple[int, ...] = ()) -> int:
+        """A native group with the members, under numbers of their own."""
+        policy = codes.GROUP_ALL_SETTLED if self._all_settled else codes.GROUP_FAIL_FAST
+        handle = made(lib.wherry_group_new, policy)
+        try:
+            for index, member in enumerate(self._members):
+                key = run.keys[path + (index,)] = next(_keys)
+                if isinstance(member, Draft):
+                    run.exchanges[key] = Exchange(member)
+                    check(lib.wherry_group_add(handle, member.handle, key))
+                    continue
+                inner = member._native(run, path + (index,))
+                try:
+                    check(lib.wherry_group_add_group(handle, inner, key))
+                finally:
+                    lib.wherry_group_free(inner)
+        except BaseException:
+            lib.wherry_group_free(handle)
+            raise
+        return handle
+
+    def _begin(self, queue: int) -> Run:
+        """Starts it, once."""
+        self._check()
+        run = Run(self)
+        handle = self._native(run)
+        try:
+            run.transfer = self._client._begin(
+                lib.wherry_client_send_group, handle, queue, run.key
+            )
+        finally:
+            lib.wherry_group_free(handle)  # What was sent goes on.
+        self._run = run
+        return run
+
+    def _result(self, run: Run) -> List[Any]:
+        self.failed = run.failed
+        self.from_cache = run.from_cache
+        return run.result()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._members)}>"
+
+
+class Run:
+    """One group on its way: reads the events of all its members."""
+
+    def __init__(self, group: BaseGroup) -> None:
+        self.group = group
+        self.key = next(_keys)
+        self.transfer = 0
+        #: The members by the number that their events have.
+        self.exchanges: Dict[int, Exchange] = {}
+        #: The numbers by place: (2, 0) is the first member of the group that is the third one.
+        self.keys: Dict[Tuple[int, ...], int] = {}
+        self.done = False
+        self.error: Optional[BaseException] = None
+        self.failed: Optional[int] = None
+        self.from_cache = False
+        #: How groups among the members ended, by number.
+        self._ends: Dict[int, Optional[WherryError]] = {}
+
+    def read(self, record: Record) -> None:
+        """Takes in one event, which stays the caller's."""
+        key, kind = record[2], record[4]
+        exchange = self.exchanges.get(key)
+        if exchange is not None:
+            _open(exchange, record)
+            exchange.read(record)
+            if exchange.done:
+                exchange.free()
+            return
+        if kind == codes.EVENT_PROGRESS and key == self.key:
+            self._tell(record)
+        elif kind == codes.EVENT_DONE:
+            error = error_at(lib.wherry_event_error(record[1])) if record[5] else None
+            self._ends[key] = error
+            if key == self.key:
+                self._finish(record, error)
+
+    def _tell(self, record: Record) -> None:
+        function = self.group._progress
+        if function is None or self.error is not None:
+            return
+        try:
+            function(Progress(progress_of(lib.wherry_event_progress, record[1])))
+        except Exception as error:
+            self.fail(error)
+
+    def _finish(self, record: Record, error: Optional[WherryError]) -> None:
+        self.done = True
+        self.failed = None if record[6] < 0 else record[6]
+        self.from_cache = bool(record[8] & codes.RECORD_FROM_CACHE)
+        if error is not None and self.error is None:
+            self.error = self._raised(error)
+
+    def _raised(self, error: WherryError) -> BaseException:
+        """What the group raises: what a function of the caller's has raised, where that is behind it,
+        else the library's error with its answer."""
+        for exchange in self.exchanges.values():
+            if exchange.error is not None and not isinstance(exchange.error, WherryError):
+                return exchange.error
+        if self.failed is not None:
+            member = self.exchanges.get(self.keys[(self.failed,)])
+            if member is not None and member.response.status_code:
+                error.response = member.response
+                error.http_status = error.http_status or member.response.status_code
+        return error
+
+    def fail(self, error: BaseException) -> None:
+        """Cancels all of it; `result` raises this error."""
+        if self.error is None:
+            self.error = error
+        self.cancel()
+
+    def cancel(self) -> None:
+        if self.transfer and not self.done:
+            lib.wherry_transfer_cancel(self.transfer)
+
+    def result(self) -> List[Any]:
+        """What the members brought."""
+        if self.error is not None:
+            raise self.error
+        return self._results(self.group, ())
+
+    def _results(self, group: BaseGroup, path: Tuple[int, ...]) -> List[Any]:
+        found: List[Any] = []
+        for index, member in enumerate(group._members):
+            key = self.keys[path + (index,)]
+            if not isinstance(member, Draft):
+                end = self._ends.get(key)
+                found.append(self._results(member, path + (index,)) if end is None else end)
+                continue
+            exchange = self.exchanges[key]
+            if not exchange.done:
+                found.append(CancelledError("the request was not sent", "cancelled"))
+                continue
+            try:
+                found.append(exchange.result())
+            except Exception as error:
+                found.append(error)
+        return found
+
+    def free(self) -> None:
+        """Lets go of the transfers."""
+        transfer, self.transfer = self.transfer, 0
+        if transfer:
+            lib.wherry_transfer_free(transfer)
+        for exchange in self.exchanges.values():
+            exchange.free()
+
+
+class Group(BaseGroup):
+    """Requests that are sent at once, and end as one; made by `Client.group`.
+
+    ::
+
+        group = client.group()
+        for number in numbers:
+            group.get(f"items/{number}")
+        items = group.run()
+
+    The first that fails, a refusal too, cancels the others, and `run` raises its error, which names
+    it. With ``all_settled`` each goes to its end, and `run` returns errors among the answers.
+    """
+
+    def run(self) -> List[Any]:
+        """Sends all, waits, and returns what they brought in the order of adding: answers, errors,
+        and lists of groups. Once: then StateError `already_started`."""
+        channel = Channel()
+        try:
+            run = self._begin(channel.queue)
+            try:
+                while not run.done:
+                    record = channel.next()
+                    try:
+                        run.read(record)
+                    finally:
+                        lib.wherry_event_free(record[1])
+            finally:
+                run.free()
+        finally:
+            channel.close()  # Ctrl-C: what is bound to it must not outlive the call.
+        return self._result(run)
+
+
+class AsyncGroup(BaseGroup):
+    """As `Group`, with coroutines; made by `AsyncClient.group`."""
+
+    async def run(self) -> List[Any]:
+        """As `Group.run`. Cancelling the task that waits cancels all of them."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        pump = self._client._pump(loop)
+        run = self._begin(pump.queue)
+        end = loop.create_future()
+
+        def read(record: Record) -> bool:
+            run.read(record)
+            if run.done and not end.done():
+                end.set_result(None)
+            return False
+
+        def gone(record: Record) -> bool:
+            if record[1]:
+                return read(record)
+            run.done = True  # The queue has gone before its end.
+            if not end.done():
+                end.set_result(None)
+            return False
+
+        keeper = _Keeper(run)
+        for key in (*run.keys.values(), run.key):
+            exchange = run.exchanges.get(key)
+            if exchange is None:
+                pump.sinks[key] = gone, keeper
+            else:
+                sink = pump.reading(exchange, exchange._draft, read)
+                pump.sinks[key] = _opening(exchange, sink), exchange
+        try:
+            await end
+        except asyncio.CancelledError:
+            run.fail(CancelledError("the task that waited was cancelled", "cancelled"))
+            raise
+        finally:
+            if run.done:
+                run.free()
+        return self._result(run)
+
+
+class _Keeper(Exchange):
+    """Stands for a whole group where the queue tells of its own end."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.transfer = 0
+        self.done = False
+        self.error = None
+
+    def fail(self, error: BaseException) -> None:
+        self._run.fail(error)
+
+
+def _open(exchange: Exchange, record: Record) -> None:
+    """Gives a member the handle that it is steered by, with its first event."""
+    if record[4] != codes.EVENT_DONE and not exchange.transfer:
+        exchange.transfer = made(lib.wherry_event_open_transfer, record[1])
+
+
+def _opening(exchange: Exchange, sink: Callable[[Record], bool]) -> Callable[[Record], bool]:
+    def read(record: Record) -> bool:
+        if not record[1]:  # The queue has gone before its end.
+            exchange.done = True
+            return False
+        _open(exchange, record)
+        return sink(record)
+
+    return read
+
+
+def _free(drafts: List[Draft]) -> None:
+    for draft in drafts:
+        draft.free()
+
+
+__all__ = ["AsyncGroup", "Group"]

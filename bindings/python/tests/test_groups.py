@@ -1,0 +1,211 @@
+# Wherry: row R34 of features.md
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of requests, blocking and for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any, List, Tuple
+
+import pytest
+from conftest import PATIENT, Make, Server, Way
+
+import wherry
+
+
+def filled(group: Any, server: Server, *paths: str) -> Any:
+    for path in paths:
+        group.get(server.url(path))
+    return group
+
+
+FIVE = ("/text/a", "/text/b", "/status/500", "/text/c", "/text/d")
+
+
+@pytest.fixture(params=["sync", "async"])
+def way(request: pytest.FixtureRequest) -> Any:
+    loop = asyncio.new_event_loop()
+    kind = wherry.Client if request.param == "sync" else wherry.AsyncClient
+    made = Way(kind(**PATIENT), loop)
+    try:
+        yield made
+        made.close()
+    finally:
+        loop.close()
+
+
+def test_R34_a_group_answers_in_the_order_of_adding(way: Way, server: Server) -> None:
+    told: List[Tuple[int, int]] = []
+    group = way.client.group(progress=lambda p: told.append((p.ended, p.count)))
+    for number in range(5):
+        assert group.get(server.url("/echo", n=number), tag="mine") == number
+
+    answers = way.done(group.run())
+
+    queries = [answer.json()["query"] for answer in answers]
+    assert [["n", str(n)] in query for n, query in enumerate(queries)] == [True] * 5
+    assert answers[0].tag == "mine"
+    assert group.failed is None and not group.from_cache
+    assert told[-1] == (5, 5) and told == sorted(told)
+    assert way.client.count() == 0
+
+
+def test_R34_fail_fast_names_the_one_that_failed_and_cancels_the_others(
+    way: Way, server: Server
+) -> None:
+    gate = server.gate()
+    group = way.client.group()
+    for path in FIVE:
+        # The others wait for a gate that nobody opens.
+        group.get(server.url(path) if "500" in path else server.url(path, gate=gate))
+
+    with pytest.raises(wherry.HTTPStatusError) as caught:
+        way.done(group.run())
+
+    assert group.failed == 2
+    assert str(caught.value).startswith("Request 3 of 5, GET ")
+    assert "/status/500" in str(caught.value)
+    assert caught.value.http_status == 500
+    assert caught.value.response is not None and caught.value.response.status_code == 500
+    assert isinstance(caught.value.underlying, wherry.HTTPStatusError)
+    assert way.client.count() == 0
+
+
+def test_R34_all_settled_goes_on_with_the_others(way: Way, server: Server) -> None:
+    group = filled(way.client.group(all_settled=True), server, *FIVE)
+    group.get("http://127.0.0.1:1/")
+
+    answers = way.done(group.run())
+
+    assert [one.status_code for one in answers[:5]] == [200, 200, 500, 200, 200]
+    with pytest.raises(wherry.HTTPStatusError):
+        answers[2].raise_for_status()
+    assert isinstance(answers[5], wherry.NetworkError) and answers[5].reason == "connect"
+    assert group.failed in (2, 5)
+    assert len(server.log()) == 5
+
+
+def test_R34_starting_twice_is_an_error_that_says_so(way: Way, server: Server) -> None:
+    group = filled(way.client.group(), server, "/text/a")
+    assert len(way.done(group.run())) == 1
+    with pytest.raises(wherry.StateError, match="started before") as caught:
+        way.done(group.run())
+    assert caught.value.reason == "already_started"
+    with pytest.raises(wherry.StateError):
+        group.get(server.url("/text/b"))
+    assert len(server.log()) == 1
+
+
+def test_R34_a_member_that_cannot_be_sent_sends_none(way: Way, server: Server) -> None:
+    group = filled(way.client.group(), server, "/text/a")
+    group.get("ftp://nowhere/")
+    with pytest.raises(wherry.ArgumentError, match="Request 2 of 2 cannot be sent") as caught:
+        way.done(group.run())
+    assert caught.value.reason == "bad_url"
+    assert server.log() == [] and way.client.count() == 0
+    assert way.done(filled(way.client.group(), server).run()) == []
+
+
+def test_R34_groups_in_a_group_end_by_their_own_rules(way: Way, server: Server) -> None:
+    inner = filled(way.client.group(all_settled=True), server, "/status/404", "/text/b")
+    group = filled(way.client.group(), server, "/text/a")
+    group.add(inner)
+    group.add(inner)
+
+    one, first, second = way.done(group.run())
+
+    assert one.status_code == 200
+    assert [[a.status_code for a in part] for part in (first, second)] == [[404, 200]] * 2
+    failing = way.client.group()
+    failing.add(filled(way.client.group(), server, "/text/a", "/status/503"))
+    with pytest.raises(wherry.HTTPStatusError) as caught:
+        way.done(failing.run())
+    assert str(caught.value).startswith("Group 1 of 1 failed: Request 2 of 2, GET ")
+
+
+def test_R34_all_from_the_cache_is_told(make: Make, server: Server) -> None:
+    way = make(cache=False)
+
+    def run(*paths: str) -> Any:
+        group = way.client.group()
+        for path in paths:
+            group.get(server.url(path), cache=60, cache_policy="use")
+        way.done(group.run())
+        return group
+
+    assert not run("/text/a", "/text/b").from_cache
+    assert run("/text/a", "/text/b").from_cache
+    assert not run("/text/a", "/text/c").from_cache
+    assert len(server.log()) == 3
+
+
+def test_R34_what_a_function_of_the_caller_raises_ends_the_group(
+    way: Way, server: Server
+) -> None:
+    def broken(_: Any) -> None:
+        raise LookupError("mine")
+
+    group = filled(way.client.group(progress=broken), server, "/text/a")
+    group.get(server.url("/text/b", gate=server.gate()))
+    with pytest.raises(LookupError, match="mine"):
+        way.done(group.run())
+    group = way.client.group()
+    group.get(server.url("/bytes/100000"), progress=broken)
+    with pytest.raises(LookupError, match="mine"):
+        way.done(group.run())
+
+
+def test_R34_bodies_that_are_written_as_they_go(way: Way, server: Server) -> None:
+    group = way.client.group()
+    for number in range(3):
+        group.post(server.url("/sink"), content=iter([b"x" * 1000] * (number + 1)))
+    assert [one.json()["bytes"] for one in way.done(group.run())] == [1000, 2000, 3000]
+
+
+def test_R34_another_thread_cancels_all_of_it(client: wherry.Client, server: Server) -> None:
+    group = client.group(all_settled=True)
+    for _ in range(3):
+        group.get(server.url("/text/a", gate=server.gate()))
+
+    def cancel() -> None:
+        server.wait(requests=3)
+        group.cancel()
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    with pytest.raises(wherry.CancelledError):
+        group.run()
+    canceller.join()
+    assert client.count() == 0
+
+
+def test_R34_cancelling_the_task_cancels_all_of_it(server: Server) -> None:
+    async def main() -> None:
+        async with wherry.AsyncClient(**PATIENT) as client:
+            group = filled(client.group(), server)
+            for _ in range(3):
+                group.get(server.url("/text/a", gate=server.gate()))
+            task = asyncio.ensure_future(group.run())
+            await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=3))
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            while client.count():
+                await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def test_R34_a_closed_client_ends_its_groups(server: Server) -> None:
+    async def main() -> None:
+        client = wherry.AsyncClient(**PATIENT)
+        group = client.group()
+        group.get(server.url("/text/a", gate=server.gate()))
+        task = asyncio.ensure_future(group.run())
+        await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=1))
+        await client.aclose()
+        with pytest.raises(wherry.CancelledError):
+            await task
+
+    asyncio.run(main())
