@@ -73,8 +73,10 @@ extension Request {
         get { value(of: .maxRetries).map { Int($0) } }
         set { set(.maxRetries, newValue.map { Int64($0) }) }
     }
-    /// Which of the downloads that wait for their turn goes first: -100...100, the highest; 0 where it
-    /// is `nil`. Of no effect without ``Client/Configuration/maxDownloads``.
+    /// Which goes first of the requests that wait for a connection, and of the downloads that wait for
+    /// their turn: -100...100, the highest, and equals as they come; 0 where it is `nil`.
+    ///
+    /// While higher ones keep coming, lower ones wait. Over HTTP/2 it is the stream's weight too.
     public var priority: Int? {
         get { value(of: .priority).map { Int($0) } }
         set { set(.priority, newValue.map { Int64($0) }) }

@@ -3,7 +3,8 @@
 
 import WherrySystem
 
-/// Counts the running exchanges of each origin, and keeps the others in order of submission.
+/// Counts the running exchanges of each origin, and keeps the others in order of their priority, and
+/// of submission among equals.
 ///
 /// An exchange over HTTP/1 holds a connection, which counts for its host and for all; one over
 /// HTTP/2 is a stream, which counts for its host only. Which it is shows when its answer begins:
@@ -39,7 +40,7 @@ struct ConnectionQueue {
     /// Those of one origin that wait, and may go when their turn comes.
     final class Line {
         fileprivate unowned(unsafe) var place: Place!
-        fileprivate var waiting = IndexedHeap<BySubmission>()
+        fileprivate var waiting = IndexedHeap<ByTurn>()
         /// Its place among the lines that have room.
         fileprivate var readyPlace = -1
         fileprivate var order: Int { waiting.first?.order ?? .max }
@@ -48,21 +49,22 @@ struct ConnectionQueue {
     /// An exchange that waits.
     final class Ticket {
         let exchange: Exchange
+        /// Goes up with submission, and all of a higher priority are below.
         fileprivate let order: Int
         fileprivate let place: Place
         fileprivate let line: Line
         fileprivate var linePlace = -1
         fileprivate var deadlinePlace = -1
 
-        fileprivate init(_ exchange: Exchange, _ order: Int, _ place: Place, _ line: Line) {
+        fileprivate init(_ exchange: Exchange, _ submission: Int, _ place: Place, _ line: Line) {
             self.exchange = exchange
-            self.order = order
+            order = -Int(exchange.request.priority) << 48 + submission
             self.place = place
             self.line = line
         }
     }
 
-    fileprivate enum BySubmission: HeapOrder {
+    fileprivate enum ByTurn: HeapOrder {
         static func precedes(_ a: Ticket, _ b: Ticket) -> Bool { a.order < b.order }
         static func place(of ticket: Ticket) -> Int { ticket.linePlace }
         static func setPlace(of ticket: Ticket, _ place: Int) { ticket.linePlace = place }
@@ -122,7 +124,7 @@ struct ConnectionQueue {
 
     // MARK: Coming and going
 
-    /// Counts the exchange as running, or puts it at the end of its origin's line.
+    /// Counts the exchange as running, or puts it into its origin's line, behind its equals.
     mutating func admit(_ exchange: Exchange) -> Bool {
         let place = place(of: exchange.request.url.origin)
         let line = Self.isBound(exchange) ? place.bound : place.free
@@ -181,7 +183,7 @@ struct ConnectionQueue {
         return waitingCount > 0
     }
 
-    /// The one that waits longest of those that may start, counted as running.
+    /// Of those that may start the one whose turn is next, counted as running.
     mutating func next() -> Exchange? {
         guard waitingCount > 0 else { return nil }
         var line = streamLines.first
@@ -224,7 +226,7 @@ struct ConnectionQueue {
         settle(ticket.line)
     }
 
-    /// All that wait, in order of submission.
+    /// All that wait, in order of their turns.
     mutating func removeAll() -> [Exchange] {
         var tickets = Array(pausedTickets.values)
         for place in places.values {

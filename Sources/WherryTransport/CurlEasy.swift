@@ -239,6 +239,12 @@ final class CurlEasy {
         request.isBulk ? 524_288 : 16_384
     }
 
+    /// The weight of a stream of HTTP/2 (RFC 7540 section 5.3.2), 1 to 256; 16 is that of all without.
+    static func streamWeight(_ priority: Int8) -> Int {
+        let priority = Int(priority)
+        return priority < 0 ? max(1, 16 + priority * 15 / 100) : min(256, 16 + priority * 240 / 100)
+    }
+
     /// Byte for byte: to Swift the two forms of an accented letter are equal.
     static func areSame(_ a: String, _ b: String) -> Bool {
         let areSame = a.utf8.withContiguousStorageIfAvailable { a in
@@ -258,6 +264,10 @@ final class CurlEasy {
             set(
                 CURLOPT_HTTP_VERSION,
                 request.httpVersion == 11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2_0)
+        }
+        if request.priority != 0, request.httpVersion != 11 {
+            isPlain = false
+            set(CURLOPT_STREAM_WEIGHT, Self.streamWeight(request.priority))
         }
         if request.isBulk {
             isPlain = false

@@ -77,6 +77,8 @@ package struct ExchangeRequest: Sendable {
     package var admission = Admission.waits
     /// No connection over a mobile network.
     package var deniesMetered = false
+    /// Of those that wait for a connection the highest goes first, -100...100.
+    package var priority: Int8 = 0
 
     package init(
         method: String, url: HTTPURL, headers: HeaderList = HeaderList([]),

@@ -94,3 +94,34 @@ TEST("SEC-R7 lengths that disagree, NUL, a bare CR and HTTP 0.9 never become an 
                 "Transfer-Encoding: chunked\\r\\n\\r\\n5\\r\\nhello\\r\\n0\\r\\n\\r\\n\"], [\"keep\"]]}]}");
   CHECK_TEXT(perform(client, new_request("GET", server_url("/s/both"))).body, "hello");
 }
+
+TEST("R28 with one slot, high jumps the queue, and equals keep their order") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_PER_HOST, 1);
+  wherry_queue *queue = new_queue();
+  send_request(client, new_request("GET", server_url("/text/first?gate=g")), queue, NULL);
+  REQUIRE(server_wait("requests=1"));
+  const struct { const char *name; int priority; } line[] = {
+      {"a", 0}, {"low", -100}, {"b", 0}, {"high", 5}, {"c", 0}, {"highest", 100}, {"high2", 5}};
+  for (size_t i = 0; i < 7; i++) {
+    wherry_request *request = new_request("GET", server_url("/text/%s", line[i].name));
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_PRIORITY, line[i].priority));
+    send_request(client, request, queue, NULL);
+  }
+  CHECK_FAILS(wherry_request_set_option(new_request("GET", "/"), WHERRY_OPTION_PRIORITY, 101),
+              WHERRY_E_ARGUMENT, "bad_value");
+  /* Another host has a slot of its own: when it has answered, all of them wait. */
+  const char *other = strchr(server_url("/text/other") + strlen("http://"), ':');
+  CHECK_STATUS(perform(client, new_request("GET", check_format("http://localhost%s", other))).status,
+               WHERRY_OK);
+
+  server_open("g");
+  for (size_t i = 0; i < 8; i++) CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+
+  const char *order[] = {"first", "other", "highest", "high", "high2", "a", "b", "c", "low"};
+  wherry_json *log = server_log();
+  for (size_t i = 0; i < 9; i++) {
+    const char *path = wherry_json_get_text(log, check_format("requests/%zu/path", i), "", NULL);
+    CHECK_TEXT(path, check_format("/text/%s", order[i]));
+  }
+  CHECK_OK(wherry_json_free(log));
+}

@@ -124,6 +124,33 @@ import WherrySystem
         #expect(queue.placeCount <= 1_100)
     }
 
+    @Test("R28 a higher priority goes first, on whichever host, and equals in their order")
+    func priority() throws {
+        var queue = ConnectionQueue(perHost: 9, total: 1)
+        let running = try admitted(1, "first.test", &queue)
+        let priorities: [Int8] = [0, -100, 5, 0, 100, 5, -100, 0]
+        let line = try priorities.enumerated().map { index, priority in
+            try exchange("h\(index % 3).test") { $0.priority = priority }
+        }
+        let early = line.filter { queue.admit($0) }
+        #expect(early.isEmpty)
+        // One that was paused comes back among its equals, at the place it had.
+        line[2].state.isPaused = true
+        queue.pauseChanged(line[2])
+        line[2].state.isPaused = false
+        queue.pauseChanged(line[2])
+        var order: [Int] = []
+        var last = running[0]
+        while true {
+            queue.leave(last)
+            guard let next = queue.next() else { break }
+            order.append(line.firstIndex { $0 === next } ?? -1)
+            last = next
+        }
+        #expect(order == [4, 2, 5, 0, 3, 7, 1, 6])
+        #expect(queue.isEmpty)
+    }
+
     @Test(
         "A hundred thousand wait, and each gets its turn in order",
         arguments: [(1, 10_000), (1_000, 100_000), (10_000, 10_000)])

@@ -302,6 +302,7 @@ package enum RequestPlanner {
         exchange.maxSendSpeed = options[.maxSendSpeed]
         exchange.maxReceiveSpeed = options[.maxReceiveSpeed]
         exchange.deniesMetered = options[.denyMetered] == 1
+        exchange.priority = Int8(clamping: options[.priority])
         exchange.maxHeaderBytes = Int(options[.maxHeaderBytes])
         exchange.decoding = switch options[.compressed] {
         case 0: .identity

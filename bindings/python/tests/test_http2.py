@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import socket
+import ssl
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, Iterator, List
 from urllib.parse import urlsplit
 
 import pytest
-from conftest import PATIENCE, Server, field, start_server
+from conftest import PATIENCE, PATIENT, Server, field, start_server
 
 import wherry
 
@@ -126,3 +129,38 @@ def test_HTTP2_bodies_stream_in_both_directions(
         timeout=wherry.Timeout(idle=PATIENCE, first_byte=PATIENCE),
     ).json()  # fmt: skip
     assert sent["bytes"] == size and sent["sha256"] == hashlib.sha256(bytes(size)).hexdigest()
+
+
+def weight_of(listener: socket.socket, tls: ssl.SSLContext) -> int:
+    """Answers one request over HTTP/2; the weight in its HEADERS frame, 16 where it has none."""
+    peer, _ = listener.accept()
+    with tls.wrap_socket(peer, server_side=True) as stream, stream.makefile("rb") as frames:
+        assert frames.read(24) == b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+        stream.sendall(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))  # SETTINGS
+        while True:
+            head = frames.read(9)
+            size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
+            content = frames.read(size)
+            if kind == 1:
+                break
+        # HEADERS with ":status: 200", and the end of stream and fields.
+        stream.sendall(bytes((0, 0, 1, 1, 5)) + head[5:] + b"\x88")
+        while frames.read(9):  # Until the client goes.
+            pass
+        return content[4] + 1 if flags & 0x20 else 16
+
+
+def test_R28_the_priority_is_the_streams_weight(certificate: str) -> None:
+    cert, key = os.path.join(certificate, "cert.pem"), os.path.join(certificate, "key.pem")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(cert, key)
+    tls.set_alpn_protocols(["h2"])
+    found: Dict[int, int] = {}
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
+        for priority in (0, 100, 50, 1, -1, -50, -100):
+            told = pool.submit(weight_of, listener, tls)
+            with wherry.Client(verify=cert, proxy="", **PATIENT) as client:
+                assert client.get(url, priority=priority).status_code == 200
+            found[priority] = told.result(PATIENCE)
+    assert found == {0: 16, 100: 256, 50: 136, 1: 18, -1: 16, -50: 9, -100: 1}

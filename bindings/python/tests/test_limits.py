@@ -114,3 +114,28 @@ def test_SEC_T12_a_handshake_that_stands_still_ends_in_time(server: Server) -> N
             with pytest.raises(wherry.TimeoutError) as caught:
                 client.get(url)
     assert caught.value.reason == "connect_timeout"
+
+
+def test_R28_with_one_slot_high_jumps_the_queue(server: Server) -> None:
+    line = {"a": 0, "low": -100, "b": 0, "high": 5, "c": 0, "highest": 100, "high2": 5}
+
+    async def main() -> None:
+        async with wherry.AsyncClient(**PATIENT, max_per_host=1) as client:
+            first = asyncio.ensure_future(client.get(server.url("/text/first", gate=server.gate())))
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(None, lambda: server.wait(requests=1))
+            others = [
+                asyncio.ensure_future(client.get(server.url(f"/text/{name}"), priority=priority))
+                for name, priority in line.items()
+            ]
+            # Another host has a slot of its own: when it has answered, all of them wait.
+            await client.get(server.url("/text/other").replace("127.0.0.1", "localhost"))
+            await loop.run_in_executor(None, lambda: server.open_gate(server.gate()))
+            await asyncio.gather(first, *others)
+            with pytest.raises(wherry.ArgumentError) as caught:
+                await client.get(server.url("/text/a"), priority=101)
+            assert caught.value.reason == "bad_value"
+
+    asyncio.run(main())
+    asked = [told["path"].rpartition("/")[2] for told in server.log()]
+    assert asked == ["first", "other", "highest", "high", "high2", "a", "b", "c", "low"]

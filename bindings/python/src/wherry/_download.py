@@ -58,9 +58,8 @@ def prepare(
     if isinstance(mirrors, (str, bytes)):
         raise ArgumentError("mirrors= are several URLs, not a text", "bad_argument")
     count, stall = rest.pop("segments", None), rest.pop("stall_timeout", None)
-    priority, time = rest.pop("priority", None), rest.pop("server_time", None)
+    time = rest.pop("server_time", None)
     flags += (
-        (codes.OPTION_PRIORITY, None if priority is None else int(priority)),
         (codes.OPTION_KEEP_SERVER_TIME, None if time is None else int(time)),
         (codes.OPTION_PARTIAL_OF, codes.PARTIALS[whose] or None),
         (codes.OPTION_SEGMENTS, None if count is None else segments(count)),

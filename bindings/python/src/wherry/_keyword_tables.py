@@ -24,6 +24,7 @@ base | the one without a name | a base URL of the client by its name, or several
 ignore_base | False | True takes the URL as it is
 array_style | "brackets" | arrays in queries: "brackets" a[]=, "repeat" a=, "index" a[0]=
 http_version | by itself | "1.1" or "2"
+priority | 0 | of what waits for a connection, or for its turn, the highest goes first; -100 to 100
 max_body_bytes | 67108864 | the largest body that is collected, decoded
 max_send_bytes_per_second | 0: no limit | what is sent at most
 max_receive_bytes_per_second | 0: no limit | what is received at most
@@ -96,7 +97,6 @@ resume | True | False starts at the first byte, whatever an earlier run has kept
 overwrite | False | True replaces a target that exists
 rename | False | True takes a name with a number where the target exists
 make_directories | False | True makes the folders of the target
-priority | 0 | of the downloads that wait for their turn the highest goes first; -100 to 100
 server_time | False | True: the file gets the time that the server says it was changed at
 segments | "auto" | connections for one file: as many as help, or 1 to 16
 stall_timeout | 10 | seconds of next to nothing that make it `stalled`

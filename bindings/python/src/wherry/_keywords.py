@@ -67,6 +67,9 @@ class CommonOptions(TypedDict, total=False):
     ignore_base: bool
     array_style: str
     http_version: Union[str, int, None]
+    #: -100 to 100: of what waits, requests for a connection and downloads for their turn, the highest
+    #: goes first, and equals as they come. Over HTTP/2 it is the stream's weight too.
+    priority: int
     max_body_bytes: int
     max_send_bytes_per_second: int
     max_receive_bytes_per_second: int
@@ -251,8 +254,6 @@ class DownloadOptions(CommonOptions, total=False):
     #: True takes a name with a number where the target exists.
     rename: bool
     make_directories: bool
-    #: -100 to 100: of the downloads that wait for their turn the highest goes first.
-    priority: int
     #: True: the file gets the time that the server says it was changed at.
     server_time: bool
     #: How many connections bring the file: "auto", or 1 to 16.

@@ -472,6 +472,7 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "ignore_base": _number(codes.OPTION_IGNORE_BASE),
     "array_style": _number(codes.OPTION_ARRAY_STYLE, array_style),
     "http_version": _number(codes.OPTION_HTTP_VERSION, http_version),
+    "priority": _number(codes.OPTION_PRIORITY),
     "max_body_bytes": _number(codes.OPTION_MAX_BODY_BYTES),
     "max_send_bytes_per_second": _number(codes.OPTION_MAX_SEND_BYTES_PER_SECOND),
     "max_receive_bytes_per_second": _number(codes.OPTION_MAX_RECEIVE_BYTES_PER_SECOND),
