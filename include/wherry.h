@@ -144,7 +144,7 @@ typedef enum wherry_option {
   WHERRY_OPTION_DEFAULT_PARAMETERS = 25,    /* R 1: merge the client's under the request's */
   WHERRY_OPTION_IGNORE_BASE = 26,           /* R 0; also makes the identifier's host (null) */
   WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1: an answer that cannot be JSON is an error */
-  WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]= */
+  WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]=; in queries and forms */
   /* R 0; -100...100; higher gets its turn first, equals as they come: of requests that wait for a
    * connection (MAX_PER_HOST, MAX_CONNECTIONS), and of downloads (MAX_DOWNLOADS). While higher ones keep
    * coming, lower ones wait. Over HTTP/2 it is the stream's weight too, where the server minds that. */
@@ -180,6 +180,8 @@ typedef enum wherry_option {
    * PRIORITY and their start; one that is paused gives its turn up and keeps its place. Counts at
    * once, but those that run go on. TOTAL_TIMEOUT_MS covers the wait. */
   WHERRY_OPTION_MAX_DOWNLOADS = 42,
+  WHERRY_OPTION_MEMBER_STYLE = 43,          /* BLR 0 a[b]=, 1 a.b=; in queries and forms */
+  WHERRY_OPTION_BOOL_STYLE = 44,            /* BLR 0 a=1 and a=0, 1 a=true and a=false; the same */
   /* BLR 0; 1: no connection is made over a mobile network: E_NETWORK `metered`. What looks names up is
    * not held back */
   WHERRY_OPTION_DENY_METERED = 47,

@@ -38,6 +38,16 @@ extension Client.Configuration {
         get { ArrayStyle(rawValue: values.options[.arrayStyle]) ?? .brackets }
         set { values.options[.arrayStyle] = newValue.rawValue }
     }
+    /// How members of objects stand in queries and forms: `a[b]=1`.
+    public var memberStyle: MemberStyle {
+        get { MemberStyle(rawValue: values.options[.memberStyle]) ?? .brackets }
+        set { values.options[.memberStyle] = newValue.rawValue }
+    }
+    /// How bools stand in queries and forms: `1` and `0`.
+    public var boolStyle: BoolStyle {
+        get { BoolStyle(rawValue: values.options[.boolStyle]) ?? .digits }
+        set { values.options[.boolStyle] = newValue.rawValue }
+    }
     /// The largest head of an answer: 300 KiB, which is also the most that can be set.
     public var maxHeaderBytes: Int64 {
         get { values.options[.maxHeaderBytes] }

@@ -38,6 +38,16 @@ extension Request {
         get { value(of: .arrayStyle).flatMap { ArrayStyle(rawValue: $0) } }
         set { set(.arrayStyle, newValue?.rawValue) }
     }
+    /// How members of objects stand in the query or the form.
+    public var memberStyle: MemberStyle? {
+        get { value(of: .memberStyle).flatMap { MemberStyle(rawValue: $0) } }
+        set { set(.memberStyle, newValue?.rawValue) }
+    }
+    /// How bools stand in the query or the form.
+    public var boolStyle: BoolStyle? {
+        get { value(of: .boolStyle).flatMap { BoolStyle(rawValue: $0) } }
+        set { set(.boolStyle, newValue?.rawValue) }
+    }
     /// The largest head of the answer, at most 300 KiB.
     public var maxHeaderBytes: Int64? {
         get { value(of: .maxHeaderBytes) }

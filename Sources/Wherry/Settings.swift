@@ -31,6 +31,22 @@ public enum ArrayStyle: Int64, Sendable, Hashable, CaseIterable {
     case indexed = 2
 }
 
+/// How members of objects stand in queries and forms.
+public enum MemberStyle: Int64, Sendable, Hashable, CaseIterable {
+    /// `a[b]=1`: the default.
+    case brackets = 0
+    /// `a.b=1`.
+    case dots = 1
+}
+
+/// How bools stand in queries and forms.
+public enum BoolStyle: Int64, Sendable, Hashable, CaseIterable {
+    /// `1` and `0`: the default.
+    case digits = 0
+    /// `true` and `false`.
+    case words = 1
+}
+
 /// Which digest of a body or part is sent along, for the server to check what came.
 public enum ContentDigest: Int64, Sendable, Hashable, CaseIterable {
     /// None: the default.

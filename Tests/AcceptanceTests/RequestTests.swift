@@ -142,14 +142,22 @@ import Wherry
     struct Encoding: Decodable {
         let parameters: JSONValue
         let query: String
+        let arrays, members, bools: Int64?
+
+        func style(_ request: inout Request) {
+            request.arrayStyle = arrays.flatMap { ArrayStyle(rawValue: $0) }
+            request.memberStyle = members.flatMap { MemberStyle(rawValue: $0) }
+            request.boolStyle = bools.flatMap { BoolStyle(rawValue: $0) }
+        }
     }
 
-    @Test("R6 queries and forms are byte for byte the table's")
+    @Test("R6 R7 queries and forms are byte for byte the table's")
     func encoding() async throws {
         for encoding in try scenarios("query-encoding.json", of: Encoding.self) {
             let parameters = try #require(encoding.parameters.json.object())
             var request = Request("echo", method: "GET")
             request.parameters = parameters
+            encoding.style(&request)
             #expect(try await client.echo(request).rawQuery == encoding.query)
             request.url = "echo?z=1"
             let joined = encoding.query.isEmpty ? "z=1" : "z=1&" + encoding.query
@@ -157,6 +165,7 @@ import Wherry
             request = Request("echo", method: "POST")
             request.parameters = parameters
             request.body = .form([])
+            encoding.style(&request)
             let echo = try await client.echo(request)
             #expect(echo.text == encoding.query)
             #expect(echo.values("content-type") == ["application/x-www-form-urlencoded"])

@@ -108,6 +108,25 @@ import WherrySystem
         #expect(try await client.echo(request).rawQuery == "a%5B%5D=2&a%5B%5D=1")
     }
 
+    @Test("R7 members and bools stand as the client or the request says, in parts of a form too")
+    func styles() async throws {
+        let client = try makeClient(scope) {
+            $0.memberStyle = .dots
+            $0.boolStyle = .words
+        }
+        var request = Request("echo", method: "GET")
+        request.parameters = ["a": ["b": true]]
+        #expect(try await client.echo(request).rawQuery == "a.b=true")
+        request.memberStyle = .brackets
+        request.boolStyle = .digits
+        #expect(try await client.echo(request).rawQuery == "a%5Bb%5D=1")
+        var form = Request("echo", method: "POST")
+        form.parameters = ["a": ["b": true]]
+        form.body = .multipart([.field("z", "1")])
+        let parts = try #require(try await client.echo(form).parts)
+        #expect(parts.contains { $0.name == "a.b" && $0.text == "true" })
+    }
+
     @Test("C10 a token of the request's own wins over the client's, a field over both")
     func token() async throws {
         let client = try makeClient(scope) { $0.bearerToken = "client" }
@@ -431,6 +450,7 @@ import WherrySystem
         #expect(configuration.acceptedStatusRange == 200...299)
         #expect(configuration.contentCodings == .gzip && configuration.httpVersion == .automatic)
         #expect(configuration.arrayStyle == .brackets && configuration.durability == .checkpoints)
+        #expect(configuration.memberStyle == .brackets && configuration.boolStyle == .digits)
         #expect(configuration.decisionTimeout == .seconds(30) && configuration.maxRetries == nil)
         #expect(configuration.maxHeaderBytes == 300 << 10 && configuration.imageNaming == .index)
         #expect(configuration.maxSendBytesPerSecond == 0)

@@ -101,7 +101,19 @@ TEST("C2 one rule joins URLs of requests, forms and downloads, as the table says
   }
 }
 
-TEST("R6 queries and forms are byte for byte the table's") {
+/* The styles that a case names. */
+static void style(const wherry_json *json, size_t i, wherry_request *request) {
+  const struct { const char *name; wherry_option option; } styles[] = {
+      {"arrays", WHERRY_OPTION_ARRAY_STYLE}, {"members", WHERRY_OPTION_MEMBER_STYLE},
+      {"bools", WHERRY_OPTION_BOOL_STYLE}};
+  for (size_t k = 0; k < 3; k++) {
+    int64_t value =
+        wherry_json_get_integer(json, check_format("cases/%zu/%s", i, styles[k].name), -1);
+    if (value >= 0) CHECK_OK(wherry_request_set_option(request, styles[k].option, value));
+  }
+}
+
+TEST("R6 R7 queries and forms are byte for byte the table's") {
   wherry_json *json = table("query-encoding.json");
   wherry_client *client = new_client(NULL);
   for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
@@ -113,6 +125,7 @@ TEST("R6 queries and forms are byte for byte the table's") {
 
     wherry_request *request = new_request("GET", server_url("/echo"));
     CHECK_OK(wherry_request_set_parameters_json(request, text, count));
+    style(json, i, request);
     outcome got = perform(client, request);
     const char *target = echoed(&got, "target");
     REQUIRE(target != NULL);
@@ -121,6 +134,7 @@ TEST("R6 queries and forms are byte for byte the table's") {
 
     request = new_request("GET", server_url("/echo?z=1"));
     CHECK_OK(wherry_request_set_parameters_json(request, text, count));
+    style(json, i, request);
     got = perform(client, request);
     target = echoed(&got, "target");
     REQUIRE(target != NULL && strchr(target, '?') != NULL);
@@ -129,6 +143,7 @@ TEST("R6 queries and forms are byte for byte the table's") {
     /* A form's own field goes last. */
     request = new_request("POST", server_url("/echo"));
     CHECK_OK(wherry_request_set_parameters_json(request, text, count));
+    style(json, i, request);
     CHECK_OK(wherry_request_add_field(request, "z", "1"));
     got = perform(client, request);
     CHECK_TEXT(echoed_body(&got), check_format("%s%sz=1", query, *query == '\0' ? "" : "&"));

@@ -40,6 +40,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case maxPerHost = 40
     case maxConnections = 41
     case maxDownloads = 42
+    case memberStyle = 43
+    case boolStyle = 44
     case denyMetered = 47
     case httpCache = 50
     case cacheMaxBytes = 51
@@ -145,7 +147,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .keepAuthAcrossHosts, .retryUnsafeMethods, .defaultParameters, .ignoreBase, .jsonOnly, .wantHead,
             .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory, .makeDirectories,
             .debug, .skipBrokenImages, .keepServerTime, .extendedNames, .autostart, .denyMetered,
-            .rewindableBody, .cookies:
+            .rewindableBody, .cookies, .memberStyle, .boolStyle:
             0...1
         case .httpsOnly, .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode,
             .requirePins, .reportPins:

@@ -101,6 +101,8 @@ package enum RequestPlanner {
         case 2: encoding.arrays = .indexed
         default: encoding.arrays = .brackets
         }
+        if options[.memberStyle] == 1 { encoding.members = .dots }
+        if options[.boolStyle] == 1 { encoding.bools = .words }
         return encoding
     }
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from conftest import Server, script, start_server
+from conftest import PATIENT, Server, script, start_server
 
 import wherry
 

@@ -55,9 +55,17 @@ def test_C2_one_rule_joins_urls_of_all_three_kinds(
 
 
 @pytest.mark.parametrize("case", cases("query-encoding.json"), ids=str)
-def test_R6_queries_are_byte_for_byte_the_tables(server: Server, case: Dict[str, Any]) -> None:
+def test_R6_R7_queries_are_byte_for_byte_the_tables(
+    server: Server, case: Dict[str, Any]
+) -> None:
+    styles: Dict[str, Any] = {
+        "array_style": ("brackets", "repeat", "index")[case.get("arrays", 0)],
+        "member_style": ("brackets", "dots")[case.get("members", 0)],
+        "bool_style": ("digits", "words")[case.get("bools", 0)],
+    }
     with wherry.Client() as client:
-        echo = client.get(server.base + "/echo", parameters=case["parameters"]).json()
+        echo = client.get(server.base + "/echo", parameters=case["parameters"], **styles).json()
+    with wherry.Client(**styles) as client:
         joined = client.get(server.base + "/echo?z=1", parameters=case["parameters"]).json()
     assert echo["target"].partition("?")[2] == case["query"]
     assert joined["target"].partition("?")[2] == "&".join(["z=1", case["query"]]).rstrip("&")

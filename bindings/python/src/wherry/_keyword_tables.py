@@ -23,6 +23,8 @@ default_parameters | True | False leaves the client's default parameters out
 base | the one without a name | a base URL of the client by its name, or several to be tried in turn
 ignore_base | False | True takes the URL as it is
 array_style | "brackets" | arrays in queries: "brackets" a[]=, "repeat" a=, "index" a[0]=
+member_style | "brackets" | members of objects in queries: "brackets" a[b]=, "dots" a.b=
+bool_style | "digits" | bools in queries: "digits" 1 and 0, "words" true and false
 http_version | by itself | "1.1" or "2"
 priority | 0 | of what waits for a connection, or for its turn, the highest goes first; -100 to 100
 max_body_bytes | 67108864 | the largest body that is collected, decoded
@@ -130,6 +132,8 @@ max_receive_bytes_per_second | 0: no limit | what a transfer receives at most
 max_download_bytes_per_second | 0: no limit | what all downloads receive together; counts at once
 json_only | False | True: an answer that is no JSON, or does not say that it is, is an error
 array_style | "brackets" | arrays in queries: "brackets" a[]=, "repeat" a=, "index" a[0]=
+member_style | "brackets" | members of objects in queries: "brackets" a[b]=, "dots" a.b=
+bool_style | "digits" | bools in queries: "digits" 1 and 0, "words" true and false
 extended_names | False | True sends names of files that are not ASCII as filename* too
 body_digest | "none" | sent before bodies: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
 part_digests | "none" | the same in the heads of pictures and files of forms

@@ -66,6 +66,8 @@ class CommonOptions(TypedDict, total=False):
     #: True takes the URL as it is, whatever the client's base.
     ignore_base: bool
     array_style: str
+    member_style: str
+    bool_style: str
     http_version: Union[str, int, None]
     #: -100 to 100: of what waits, requests for a connection and downloads for their turn, the highest
     #: goes first, and equals as they come. Over HTTP/2 it is the stream's weight too.
@@ -298,6 +300,8 @@ class LiveSettings(TypedDict, total=False):
     max_download_bytes_per_second: int
     json_only: bool
     array_style: str
+    member_style: str
+    bool_style: str
     extended_names: bool
     body_digest: str
     part_digests: str

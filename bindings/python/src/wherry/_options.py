@@ -283,3 +283,24 @@ def json_bytes(value: Any) -> bytes:
         ).encode()
     except (ValueError, TypeError, RecursionError) as error:
         raise ArgumentError(f"this cannot be JSON: {error}", "bad_parameters") from error
+
+
+def array_style(value: str) -> int:
+    """The number behind the name of an array style."""
+    return _style("array_style", value, ("brackets", "repeat", "index"))
+
+
+def member_style(value: str) -> int:
+    """The number behind the name of a style of members."""
+    return _style("member_style", value, ("brackets", "dots"))
+
+
+def bool_style(value: str) -> int:
+    """The number behind the name of a style of bools."""
+    return _style("bool_style", value, ("digits", "words"))
+
+
+def _style(keyword: str, value: str, styles: Tuple[str, ...]) -> int:
+    if value not in styles:
+        raise ArgumentError(f"{keyword}= is one of {', '.join(styles)}", "bad_value")
+    return styles.index(value)

@@ -8,7 +8,10 @@ from . import _codes as codes
 from ._body import Path, Source, joined, of_object, parts
 from ._bridge import check, lib, made, text
 from ._errors import ArgumentError
-from ._options import DigestAuth, Timeout, credentials, flat, json_bytes, pairs, word
+from ._options import (
+    DigestAuth, Timeout, array_style, bool_style, credentials, flat, json_bytes, member_style, pairs,
+    word,
+)  # fmt: skip
 from ._questions import set_function
 from ._response import Response
 
@@ -346,14 +349,6 @@ def cut_milliseconds(seconds: float) -> int:
     return int(max(-9e15, min(9e15, seconds)) * 1000)
 
 
-def array_style(value: str) -> int:
-    """The number behind the name of an array style."""
-    styles = {"brackets": 0, "repeat": 1, "index": 2}
-    if value not in styles:
-        raise ArgumentError(f"array_style= is one of {', '.join(styles)}", "bad_value")
-    return styles[value]
-
-
 def content_digest(value: str) -> int:
     """The number behind the name of a digest that is sent along."""
     kinds = {"none": 0, "md5": codes.DIGEST_MD5, "sha256": codes.DIGEST_SHA256,
@@ -471,6 +466,8 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "base": Draft.set_base,
     "ignore_base": _number(codes.OPTION_IGNORE_BASE),
     "array_style": _number(codes.OPTION_ARRAY_STYLE, array_style),
+    "member_style": _number(codes.OPTION_MEMBER_STYLE, member_style),
+    "bool_style": _number(codes.OPTION_BOOL_STYLE, bool_style),
     "http_version": _number(codes.OPTION_HTTP_VERSION, http_version),
     "priority": _number(codes.OPTION_PRIORITY),
     "max_body_bytes": _number(codes.OPTION_MAX_BODY_BYTES),

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._request import array_style, content_digest, http_version, milliseconds, segments
+from ._options import array_style, bool_style, member_style
+from ._request import content_digest, http_version, milliseconds, segments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "max_download_bytes_per_second": (codes.OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND, int),
     "json_only": (codes.OPTION_JSON_ONLY, int),
     "array_style": (codes.OPTION_ARRAY_STYLE, array_style),
+    "member_style": (codes.OPTION_MEMBER_STYLE, member_style),
+    "bool_style": (codes.OPTION_BOOL_STYLE, bool_style),
     "extended_names": (codes.OPTION_EXTENDED_NAMES, int),
     "body_digest": (codes.OPTION_BODY_DIGEST, content_digest),
     "part_digests": (codes.OPTION_PART_DIGESTS, content_digest),
