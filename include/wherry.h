@@ -628,7 +628,7 @@ typedef struct wherry_event wherry_event;
 typedef enum wherry_event_kind {
   WHERRY_EVENT_NONE = 0,
   WHERRY_EVENT_PROGRESS = 1,     /* at most one waits per transfer; newest wins */
-  WHERRY_EVENT_HEAD = 2,         /* status and fields are here; before any BODY */
+  WHERRY_EVENT_HEAD = 2,         /* the answer's status and fields; once, before any BODY */
   WHERRY_EVENT_BODY = 3,         /* a piece of a streamed body; free it and the stream goes on */
   WHERRY_EVENT_WANT_BODY = 4,    /* detail bytes have room at the offset */
   WHERRY_EVENT_STATE = 5,        /* detail is a wherry_state */
@@ -731,8 +731,8 @@ typedef enum wherry_decision {
   WHERRY_DECISION_REDIRECT = 2,     /* text: the target; default: the rules */
   WHERRY_DECISION_CREDENTIALS = 4,  /* a 401; text: the realm; default: the 401 is the answer */
   /* error: the failure, response: its answer; default: MAX_RETRIES. Not asked of what could not be sent
-   * again: a body that is written as it goes, a stream of which pieces have been told. Refused answers
-   * are not streamed but collected, and HEAD comes only of the one that stands. */
+   * again, a body that is written as it goes, nor of an answer whose HEAD or first piece has been told.
+   * Those of refused answers wait: HEAD and BODY come only of the one that stands. */
   WHERRY_DECISION_RETRY = 8,
   WHERRY_DECISION_STORE = 32,       /* an answer may go into a cache, once for each; default: store */
   /* response: a 401 to the client's bearer token, or to none. Asked once for all requests that met it,

@@ -44,7 +44,7 @@ public struct Decisions: Sendable {
     /// Asked after every failure that another attempt could follow, with the error, its answer in
     /// `error.response`, and how many attempts failed before (R31). Throwing ends the transfer with
     /// `refused`. Not asked of what could not be sent again: a body that is written as it goes, a
-    /// stream of which pieces have been told.
+    /// stream whose head has been told.
     public var retry: (@Sendable (WherryError, Int) async throws -> Retrying)?
 
     /// Asked when the client's bearer token, or its want of one, is answered with 401: the token from

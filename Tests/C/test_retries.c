@@ -104,3 +104,65 @@ TEST("R32 without a new token every 401 stands") {
   CHECK_OK(wherry_event_free(event));
   CHECK_INT(next_done(queue).http_code, 401);
 }
+
+/* What is told of one answer, as words. */
+static const char *told(wherry_queue *queue) {
+  char text[256] = "";
+  for (;;) {
+    wherry_record record = {.size = sizeof record};
+    size_t count = 0;
+    REQUIRE_OK(wherry_queue_read(queue, &record, 1, 600000, &count));
+    const char *word = record.kind == WHERRY_EVENT_HEAD     ? "head"
+                       : record.kind == WHERRY_EVENT_BODY   ? "body"
+                       : record.kind == WHERRY_EVENT_CACHED ? "cached"
+                                                            : "done";
+    if (record.kind == WHERRY_EVENT_DECISION) {
+      if (record.detail == WHERRY_DECISION_RETRY)
+        CHECK_OK(wherry_event_answer_retry(record.event, false, -1));
+    } else if (record.kind != WHERRY_EVENT_STATE) {
+      size_t used = strlen(text);
+      snprintf(text + used, sizeof text - used, "%s %d %.*s;", word, record.http_code,
+               (int)record.body_count, record.body_count == 0 ? "" : (const char *)record.body);
+    }
+    CHECK_OK(wherry_queue_release(queue, &record, 1));
+    if (record.kind == WHERRY_EVENT_DONE) return check_format("%s", text);
+  }
+}
+
+/* It was told twice, or not at all, where attempts, questions and the cache met. */
+TEST("R29 R20 K15 one HEAD is told of each answer, and it is that of the one that stands") {
+  const char *url = "http://h.invalid/a";
+  wherry_stub *stub = new_stub();
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_stub(config, stub));
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, check_path("storage")));
+  CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_HTTP_CACHE, 1));
+  wherry_client *client = new_client(config);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, url, 1, 200,
+                                  "Cache-Control: max-age=0\nETag: \"1\"\n", "stored", 6));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, url, 2, 401, "WWW-Authenticate: Basic realm=r\n",
+                                  "who", 3));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, url, 1, 503, NULL, "no", 2));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, url, -1, 304, "ETag: \"1\"\n", NULL, 0));
+  const struct {
+    uint32_t decisions;
+    bool streamed;
+    const char *told;
+  } cases[] = {
+      {WHERRY_DECISION_NONE, false, "head 200 ;done 200 stored;"},
+      {WHERRY_DECISION_CREDENTIALS, false, "head 401 ;done 401 who;"},
+      {WHERRY_DECISION_CREDENTIALS, true, "head 401 ;body 0 who;done 401 ;"},
+      {WHERRY_DECISION_RETRY, true, "head 503 ;body 0 no;done 503 ;"},
+      {WHERRY_DECISION_CREDENTIALS, false, "head 200 ;done 200 stored;"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    wherry_request *request = new_request("GET", url);
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEAD, 1));
+    CHECK_OK(wherry_request_set_streamed(request, cases[i].streamed));
+    CHECK_OK(wherry_request_set_decisions(request, cases[i].decisions));
+    send_request(client, request, queue, NULL);
+    CHECK_TEXT(told(queue), cases[i].told);
+  }
+  CHECK_INT(wherry_stub_request_count(stub), 5);
+}

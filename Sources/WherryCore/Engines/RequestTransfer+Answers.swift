@@ -53,13 +53,15 @@ extension RequestTransfer {
                 [self] answer in
                 switch answer {
                 case .follow(false):
+                    hold()
                     if let error = result.error {
                         fail(error, result)
                     } else {
                         judge(head, result, marks)
                     }
                 case .refuse(let message): refuse(message)
-                case .standard, .adapted, .follow, .credentials, .store, .again, .token: resume { self.follow(hop, from: head, result.metrics) }
+                case .standard, .adapted, .follow, .credentials, .store, .again, .token:
+                    resume { self.follow(hop, from: head, result.metrics) }
                 }
             }
         }

@@ -42,8 +42,7 @@ extension RequestTransfer {
         switch step {
         case .stand: return nil
         case .again: return caching?.hasHTTP == true ? .skim : .discard
-        // It may yet become the answer.
-        case .ask: return .collect(limit: options[.maxBodyBytes])
+        case .ask: return hold()
         }
     }
 
@@ -123,7 +122,6 @@ extension RequestTransfer {
         let canReplay = hops.withLock { state -> Bool in
             state.wire.sent += result.metrics.sent
             state.wire.received += result.metrics.received
-            state.delivered = 0
             guard case .source(let source) = state.body.body else { return true }
             return state.body.isReplayable && source.rewind()
         }

@@ -67,7 +67,7 @@ extension RequestTransfer {
             var result = ExchangeResult()
             result.head = ResponseHead(status: 504, block: Bytes())
             hops.withLock { $0.attempts.isLast = true }
-            tellHead(of: result)
+            holdAnswer(result)
             arrive(result)
         case .miss: end(TransferOutcome(error: TimedRefusal.missing.error))
         }
@@ -107,7 +107,7 @@ extension RequestTransfer {
     }
 
     private func arrive(_ result: ExchangeResult, _ answer: CachedAnswer) {
-        tellHead(of: result, answer.marks)
+        holdAnswer(result)
         guard let error = tooLarge(result.body) else {
             return arrive(result, marks: answer.marks)
         }
@@ -121,12 +121,6 @@ extension RequestTransfer {
     func tooLarge(_ body: Bytes) -> TransportError? {
         let limit = options[.maxBodyBytes]
         return body.count > limit ? .tooLarge(limit) : nil
-    }
-
-    private func tellHead(of result: ExchangeResult, _ marks: Response.CacheMarks = []) {
-        guard options[.wantHead] == 1, let head = result.head, case .answer = step(after: head)
-        else { return }
-        emit(.head(response(head, Bytes(), ExchangeResult(), marks)))
     }
 
     private func dispatch(_ exchange: Exchange, _ http: HTTPCaching?, wake: Wake) {
@@ -162,7 +156,7 @@ extension RequestTransfer {
         }
         if isUnreached, let error = result.error, fallsBack(after: error) { return }
         let http = own?.mayAnswer == true || !isUnreached ? own : spare ?? own
-        guard let http, http.concerns(result) else { return conclude(result, http) }
+        guard let http, http.concerns(result) else { return arrive(result) }
         client.workers.submit { [self] in
             let outcome = http.outcome(of: result)
             guard decisions.contains(.store), outcome.storesAnswer, let head = result.head else {
@@ -198,7 +192,7 @@ extension RequestTransfer {
             noteStored(result.body.count, identifier: "", seconds: nil)
         }
         switch outcome.answer {
-        case .network: conclude(result, http)
+        case .network: arrive(result)
         case .cached(let answer):
             guard !isCancelled else { return arrive(result) }
             // It may be that of another base than the last one tried.
@@ -209,19 +203,12 @@ extension RequestTransfer {
             hops.withLock { state in
                 state.wire.sent += result.metrics.sent
                 state.wire.received += result.metrics.received
+                if state.told == .held { state.told = .nothing }
             }
             http.plan = plan
             // Its plan takes out what the one before put in.
             let again = Exchange(http.planned(exchange.request), receiver: self)
             dispatch(again, http, wake: .now)
         }
-    }
-
-    /// Goes on with what the network brought, of which nothing was told where a stored answer might
-    /// have taken its place.
-    private func conclude(_ result: ExchangeResult, _ http: HTTPCaching?) {
-        let isHeld = result.head.map { holds($0) } ?? false
-        if http?.mayAnswer == true, result.error == nil, !isHeld { tellHead(of: result) }
-        arrive(result)
     }
 }

@@ -50,16 +50,12 @@ extension RequestTransfer {
             && (options[.retryUnsafeMethods] == 1 || RetryRules.isIdempotent(method))
     }
 
-    /// Tells of a head that was held back and is now that of the end.
-    private func tellHeld(_ response: Response?) {
-        guard options[.wantHead] == 1, let response, holds(response.head), !response.isFromCache
-        else { return }
-        emit(.head(response))
-    }
-
-    /// Whether the body can go out once more, and nothing of an answer has come in.
+    /// Whether the body can go out once more, and nothing of an answer has been told.
     private var canSendAgain: Bool {
-        hops.withLock { $0.body.isReplayable && $0.delivered == 0 && !$0.attempts.isLast }
+        hops.withLock { state in
+            state.body.isReplayable && state.told != .head && state.delivered == 0
+                && !state.attempts.isLast
+        }
     }
 
     // MARK: Failures
@@ -109,9 +105,7 @@ extension RequestTransfer {
     }
 
     private func giveUp(_ outcome: TransferOutcome) {
-        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-        tellHeld(outcome.response)
-        end(outcome)
+        end(isCancelled ? TransferOutcome(error: Self.cancelledError) : outcome)
     }
 
     private func goAgain(

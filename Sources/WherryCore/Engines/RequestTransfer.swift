@@ -46,6 +46,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var networkWait: NetworkWait?
         var speed = SpeedMeter()
         var delivered: Int64 = 0
+        /// What has been told of the answer's head.
+        var told = Telling.nothing
         var sentBefore: Int64 = 0
         var images: [ImageOutcome] = []
         var wire: (sent: Int64, received: Int64) = (0, 0)
@@ -56,6 +58,17 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var stored: [([LogRecord.Line], Int64)] = []
         /// How far it came, once it has ended.
         var last = Progress()
+    }
+
+    /// Of all the heads that come only the answer's is told, and once.
+    enum Telling {
+        /// Goes to either of the others.
+        case nothing
+        /// It is told at the end, if it is the answer's then. Goes to the others: to nothing where
+        /// another hop follows.
+        case held
+        /// It stays so.
+        case head
     }
 
     struct WeakDecision {
@@ -268,6 +281,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 exchange.isBulk = request.isStreamed
                 let made = Exchange(exchange, receiver: self)
                 state.exchange = isCached ? nil : made
+                if state.told == .held { state.told = .nothing }
                 return made
             }
             if isCached, let caching { return consult(caching, for: exchange, wake: wake) }
@@ -316,7 +330,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         }
         if head.status == 401, let disposition = meet(refusal: head) { return disposition }
         switch step(after: head) {
-        case .answer where holds(head): return .collect(limit: options[.maxBodyBytes])
+        case .answer where holds(head): return hold()
         case .follow:
             // It may yet become the answer.
             if decisions.contains(.redirect) { return .collect(limit: options[.maxBodyBytes]) }
@@ -329,10 +343,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         {
             return .collect(limit: options[.maxBodyBytes])
         }
-        // Where a stored answer may take its place, it is told at the end.
-        if options[.wantHead] == 1, !mayBeReplaced {
-            emit(.head(response(head, Bytes(), ExchangeResult())))
-        }
+        if mayBeReplaced { return hold() }
+        tellHead(response(head, Bytes(), ExchangeResult()))
         if request.isStreamed { return .deliver(offset: 0, eager: true) }
         return .collect(limit: options[.maxBodyBytes])
     }
@@ -398,6 +410,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             }
             return state.images
         }
+        tellHeld(&outcome)
         if let error = outcome.error, kind == .upload {
             // What did not get through: all of them, if the request failed as a whole (U11).
             outcome.error = error.with { fields in

@@ -169,7 +169,7 @@ extension RequestTransfer {
 
     /// Ends with a stored answer, as if it had come just now.
     private func tell(_ response: Response) {
-        if options[.wantHead] == 1 { emit(.head(response)) }
+        hold()
         noteHit(response)
         end(TransferOutcome(response: response))
     }

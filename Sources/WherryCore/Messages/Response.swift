@@ -104,6 +104,14 @@ public struct Response: Sendable {
             marks: storage.marks.union(marks))
     }
 
+    /// The same answer without its body.
+    package var bodiless: Response { Response(storage, Bytes()) }
+
+    private init(_ storage: Storage, _ body: Bytes) {
+        self.storage = storage
+        self.body = body
+    }
+
     package var head: ResponseHead { storage.head }
     /// Bytes on the wire, over all hops and attempts.
     package var wire: (sent: Int64, received: Int64) {

@@ -106,15 +106,16 @@ package final class BodyPiece: Sendable {
     package let bytes: Bytes
     /// Where the piece starts in the body.
     package let offset: Int64
-    private let exchange: Exchange
+    /// `nil` where no stream waits for it.
+    private let exchange: Exchange?
 
-    init(_ bytes: Bytes, offset: Int64, of exchange: Exchange) {
+    init(_ bytes: Bytes, offset: Int64, of exchange: Exchange?) {
         self.bytes = bytes
         self.offset = offset
         self.exchange = exchange
     }
 
-    deinit { exchange.consumed() }
+    deinit { exchange?.consumed() }
 }
 
 /// How a transfer ended.

@@ -57,6 +57,27 @@ def test_R29_a_number_below_none_is_refused() -> None:
         wherry.Client(max_retries=-2)
 
 
+def test_R29_a_refusal_that_stands_is_streamed_like_any_other(
+    mock: wherry.MockTransport,
+) -> None:
+    mock.add(None, "*", status=503, content=b"no")
+    mock.advance(0)
+    with wherry.Client(transport=mock, max_retries=1) as client:
+        seen: List[Tuple[int, bytes]] = []
+
+        def ask() -> None:
+            with client.stream("GET", "http://h/") as answer:
+                seen.append((answer.status_code, answer.read()))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        while thread.is_alive():
+            mock.advance(0.5)
+            thread.join(0.01)
+        assert seen == [(503, b"no")]
+        assert len(mock.requests) == 2
+
+
 # R31: functions that decide about failures
 
 

@@ -1,0 +1,215 @@
+// Wherry: acceptance tests of telling the head of an answer: once, and always
+// SPDX-License-Identifier: Apache-2.0
+
+import TestServer
+import Testing
+import WherrySystem
+
+@testable import Wherry
+
+@Suite struct HeadTests {
+    private let stub = StubServer()
+    private let url = "http://h.invalid/a"
+
+    private func client(
+        _ configure: (inout Client.Configuration) -> Void = { _ in }
+    ) throws -> Client {
+        try Client {
+            $0.stubServer = stub
+            configure(&$0)
+        }
+    }
+
+    private func request(
+        _ url: String, _ decisions: DecisionSet = [], isStreamed: Bool = false
+    ) -> Request {
+        var request = Request(url)
+        request.set(.wantHead, 1)
+        request.isStreamed = isStreamed
+        request.decisions = decisions
+        return request
+    }
+
+    /// What is told of an answer with that body: a stream's comes in pieces, and not at the end.
+    private func told(
+        _ status: Int, _ body: String, _ end: String = "ok", isStreamed: Bool
+    ) -> [String] {
+        isStreamed
+            ? ["head \(status)", "body \(body)", "done \(status)  \(end)"]
+            : ["head \(status)", "done \(status) \(body) \(end)"]
+    }
+
+    @Test("R29 of attempts the head of the one that stands is told", arguments: [false, true])
+    func attempts(isStreamed: Bool) async throws {
+        stub.answer(url, times: 2, status: 503, body: Bytes("no"))
+        stub.answer(url, body: Bytes("at last"))
+        let client = try client()
+        let asked = request(url, .retry, isStreamed: isStreamed)
+        let first = HeadListener { _ in .again(false, after: nil) }
+        _ = try client.send(asked, observer: first)
+        #expect(await first.told == told(503, "no", "http_status", isStreamed: isStreamed))
+        let second = HeadListener { _ in .again(true, after: 0) }
+        _ = try client.send(asked, observer: second)
+        #expect(await second.told == told(200, "at last", isStreamed: isStreamed))
+        #expect(stub.requests.count == 3)
+    }
+
+    /// It was tried again, and a second head told.
+    @Test("R29 an answer whose head was told is not begun anew", arguments: [false, true])
+    func broken(isStreamed: Bool) async throws {
+        let scope = try TestServer.shared.scope()
+        let client = try makeClient(scope)
+        var asked = request("bytes/8?cut=0&times=1", .retry, isStreamed: isStreamed)
+        let questions = Guarded(0)
+        let listener = HeadListener { _ in
+            questions.withLock { $0 += 1 }
+            return .again(true, after: 0)
+        }
+        _ = try client.send(asked, observer: listener)
+        #expect(await listener.told == ["head 200", "done 200  truncated"])
+        #expect(questions.withLock { $0 } == 0)
+        // Of one that nobody wants to hear of nothing has been told.
+        try scope.reset()
+        asked.set(.wantHead, 0)
+        let quiet = HeadListener { _ in .again(true, after: 0) }
+        _ = try client.send(asked, observer: quiet)
+        #expect(await quiet.told.last?.hasSuffix("ok") == true)
+        #expect(try scope.requests().map(\.status) == [200, 200])
+    }
+
+    @Test("R19 a redirect that is not followed is told as the answer", arguments: [false, true])
+    func redirect(isStreamed: Bool) async throws {
+        stub.answer(url, status: 302, headers: ["Location": "/b"], body: Bytes("there"))
+        stub.answer("http://h.invalid/b", body: Bytes("here"))
+        let client = try client()
+        for (follows, expected) in [
+            (false, told(302, "there", "http_status", isStreamed: isStreamed)),
+            (true, told(200, "here", isStreamed: isStreamed)),
+        ] {
+            let listener = HeadListener { _ in .follow(follows) }
+            _ = try client.send(
+                request(url, .redirect, isStreamed: isStreamed), observer: listener)
+            #expect(await listener.told == expected)
+        }
+    }
+
+    /// It was not told where the question was declined.
+    @Test("R20 a 401 that stands after a question is told", arguments: [false, true])
+    func credentials(isStreamed: Bool) async throws {
+        stub.answer(
+            url, times: 2, status: 401, headers: ["WWW-Authenticate": "Basic realm=r"],
+            body: Bytes("who?"))
+        stub.answer(url, body: Bytes("you"))
+        let client = try client()
+        let asked = request(url, .credentials, isStreamed: isStreamed)
+        let declining = HeadListener { _ in .standard }
+        _ = try client.send(asked, observer: declining)
+        #expect(await declining.told == told(401, "who?", "http_status", isStreamed: isStreamed))
+        let naming = HeadListener { _ in .credentials(.basic("a", "b")) }
+        _ = try client.send(asked, observer: naming)
+        #expect(await naming.told == told(200, "you", isStreamed: isStreamed))
+    }
+
+    /// It was not told where a 401 is a success.
+    @Test("R32 a 401 that stands without a new token is told", arguments: [false, true])
+    func token(isStreamed: Bool) async throws {
+        stub.answer(url, status: 401, body: Bytes("stale"))
+        let client = try client()
+        for accepts in [false, true] {
+            var asked = request(url, .token, isStreamed: isStreamed)
+            if accepts { asked.acceptedStatus = [401] }
+            let listener = HeadListener { _ in .token(nil) }
+            _ = try client.send(asked, observer: listener)
+            let end = accepts ? "ok" : "http_status"
+            #expect(await listener.told == told(401, "stale", end, isStreamed: isStreamed))
+        }
+    }
+
+    /// The 401 was told, and then what came with credentials.
+    @Test("K15 R20 with the HTTP cache too one head is told, whoever answers")
+    func cached() async throws {
+        let folder = try TemporaryFolder()
+        let client = try client {
+            $0.storageDirectory = folder.file("storage")
+            $0.usesHTTPCache = true
+        }
+        let fields: Headers = ["Cache-Control": "max-age=0", "ETag": "\"1\""]
+        stub.answer(url, times: 1, headers: fields, body: Bytes("stored"))
+        stub.answer(
+            url, times: 2, status: 401, headers: ["WWW-Authenticate": "Basic realm=r"],
+            body: Bytes("who?"))
+        stub.answer(url, times: 1, headers: fields, body: Bytes("new"))
+        stub.answer(url, status: 304, headers: fields)
+        let answers: [(Decision.Answer, [String])] = [
+            (.standard, told(200, "stored", isStreamed: false)),
+            (.standard, told(401, "who?", "http_status", isStreamed: false)),
+            (.credentials(.basic("a", "b")), told(200, "new", isStreamed: false)),
+        ]
+        for (answer, expected) in answers {
+            let listener = HeadListener { _ in answer }
+            _ = try client.send(request(url, .credentials), observer: listener)
+            #expect(await listener.told == expected)
+        }
+        var asked = request(url)
+        asked.credentials = .basic("a", "b")
+        for policy in [nil, CachePolicy.anyAge] {
+            asked.cachePolicy = policy
+            let listener = HeadListener()
+            _ = try client.send(asked, observer: listener)
+            #expect(await listener.told == told(200, "new", isStreamed: false))
+        }
+        #expect(stub.requests.count == 5)
+        for isStreamed in [false, true] {
+            var asked = request("http://h.invalid/nowhere", isStreamed: isStreamed)
+            asked.headers["Cache-Control"] = "only-if-cached"
+            let listener = HeadListener()
+            _ = try client.send(asked, observer: listener)
+            #expect(await listener.told == ["head 504", "done 504  http_status"])
+        }
+    }
+
+    @Test("R19 a redirect that leads nowhere is no answer, and is not told")
+    func refused() async throws {
+        stub.answer(url, status: 302, headers: ["Location": "ftp://h.invalid/"])
+        let listener = HeadListener()
+        _ = try client().send(request(url), observer: listener)
+        #expect(await listener.told == ["done 302  redirect_refused"])
+    }
+}
+
+/// Writes down what it is told of an answer, and answers what it is asked.
+private final class HeadListener: TransferObserver {
+    private let notes = AsyncMonitor<[String]>([])
+    private let answer: @Sendable (Decision.Kind) -> Decision.Answer
+
+    init(_ answer: @escaping @Sendable (Decision.Kind) -> Decision.Answer = { _ in .standard }) {
+        self.answer = answer
+    }
+
+    func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        switch event {
+        case .head(let response): note("head \(response.status)\(response.text)")
+        case .body(let piece): note("body \(piece.bytes.text)")
+        case .decision(let decision):
+            do {
+                try decision.answer(answer(decision.kind))
+            } catch {
+                note("\(error)")
+            }
+        case .done(let outcome):
+            let response = outcome.response
+            let end = outcome.error?.reason ?? "ok"
+            note("done \(response?.status ?? 0) \(response?.text ?? "") \(end)")
+        default: break
+        }
+    }
+
+    private func note(_ text: String) { notes.update { $0.append(text) } }
+
+    /// All of it, once it has ended.
+    var told: [String] {
+        get async {
+            await notes.wait { $0.last?.hasPrefix("done") == true ? $0 : nil } ?? []
+        }
+    }
+}
