@@ -136,10 +136,14 @@ public struct Cookie: Sendable, Hashable {
     func belongs(to url: HTTPURL, host: String) -> Bool {
         guard isHostOnly ? host == domain : Self.matches(host, domain) else { return false }
         if isSecure, !url.origin.isSecure { return false }
-        let asked = url.path.isEmpty ? "/" : url.path
-        guard asked.utf8.starts(with: path.utf8) else { return false }
-        return asked.utf8.count == path.utf8.count || path.utf8.last == 0x2F
-            || asked.utf8.dropFirst(path.utf8.count).first == 0x2F
+        return Self.isPath(url.path.isEmpty ? "/" : url.path, within: path)
+    }
+
+    /// Whether one path is another or lies below it (section 5.1.4).
+    static func isPath(_ path: some StringProtocol, within other: String) -> Bool {
+        guard path.utf8.starts(with: other.utf8) else { return false }
+        return path.utf8.count == other.utf8.count || other.utf8.last == 0x2F
+            || path.utf8.dropFirst(other.utf8.count).first == 0x2F
     }
 
     /// Whether it is the same one, whose place a newer one takes.

@@ -22,6 +22,21 @@ public final class CookieJar: Sendable {
         var cookies: [String: [Kept]] = [:]
         var count = 0
         var number: UInt64 = 0
+
+        /// Whether a Secure cookie is one of the same name for the domain, one above or one below it,
+        /// and the path or one above it: the plain one would be taken for it (RFC 6265bis, section
+        /// 5.7, "leave secure cookies alone").
+        func hasSecure(around new: Cookie, at now: Int64) -> Bool {
+            cookies.contains { domain, kept in
+                kept.contains { kept in
+                    let old = kept.cookie
+                    return old.isSecure && old.name == new.name && (old.expires ?? .max) > now
+                        && Cookie.isPath(new.path, within: old.path)
+                        && (Cookie.matches(new.domain, domain)
+                            || Cookie.matches(domain, new.domain))
+                }
+            }
+        }
     }
     private let state = Lock(State())
     /// Whether there are any, so that a client without cookies takes no lock.
@@ -100,9 +115,7 @@ public final class CookieJar: Sendable {
         state.withLock { state in
             var kept = state.cookies[cookie.domain] ?? []
             // A plain connection does not touch what came over TLS.
-            if !isFromSecure,
-                kept.contains(where: { $0.cookie.isSecure && $0.cookie.name == cookie.name })
-            {
+            if !isFromSecure, state.hasSecure(around: cookie, at: now) {
                 return false
             }
             let before = kept.count

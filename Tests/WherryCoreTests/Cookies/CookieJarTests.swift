@@ -127,6 +127,35 @@ import WherryTransport
         #expect(try sent(jar, "https://h.org/") == "a=1")
     }
 
+    /// One of the parent domain, planted over a plain connection, was sent beside it.
+    @Test(
+        "SEC-U8 a plain connection sets none that would be taken for one of another domain over TLS",
+        arguments: [
+            ("https://h.org/", "a=1; Secure; Domain=h.org; Path=/", "http://b.h.org/", "a=2", false),
+            ("https://b.h.org/", "a=1; Secure; Path=/", "http://c.h.org/", "a=2;Domain=h.org", false),
+            ("https://b.h.org/", "a=1; Secure; Path=/", "http://h.org/", "a=2;Domain=h.org", false),
+            ("https://h.org/", "a=1; Secure; Path=/x", "http://h.org/", "a=2; Path=/x/y", false),
+            // Others are left alone: by name, by domain, by path, and what came plain or is over.
+            ("https://h.org/", "a=1; Secure; Domain=h.org; Path=/", "http://b.h.org/", "b=2", true),
+            ("https://b.h.org/", "a=1; Secure; Path=/", "http://c.h.org/", "a=2", true),
+            ("https://b.h.org/", "a=1; Secure; Path=/", "http://xb.h.org/", "a=2", true),
+            ("https://h.org/", "a=1; Secure; Path=/x", "http://h.org/", "a=2; Path=/", true),
+            ("https://h.org/", "a=1; Secure; Path=/x", "http://h.org/", "a=2; Path=/xy", true),
+            ("https://h.org/", "a=1; Domain=h.org; Path=/", "http://b.h.org/", "a=2", true),
+            ("https://h.org/", "a=1; Secure; Max-Age=5; Path=/", "http://h.org/", "a=2", true),
+        ])
+    func secureAround(
+        secure: String, kept: String, plain: String, field: String, isTaken: Bool
+    ) throws {
+        let jar = try jar(secure, kept)
+        if kept.contains("Max-Age") { clock.advance(by: .milliseconds(6000)) }
+        try take([field], plain, into: jar)
+        #expect(jar.all.contains { $0.value == "2" } == isTaken)
+        // Over TLS it is anybody's who has the domain.
+        try take([field], plain.replacingOccurrences(of: "http:", with: "https:"), into: jar)
+        #expect(jar.all.contains { $0.value == "2" })
+    }
+
     @Test("SEC-U8 there is room for 50 of a domain and 3,000 in all; what was used longest ago goes")
     func eviction() throws {
         let jar = CookieJar(clock: clock)
