@@ -225,7 +225,6 @@ struct NamespaceTests {
     func downloadWaits() async throws {
         let (network, clock) = (SwitchedNetwork(), ManualClock())
         let center = bench(network, clock)
-        // Its own clock stands still: what goes on does so for the network's sake.
         let bench = try DownloadBench { $0.networks = center }
         network.connect()
         let (transfer, watcher) = try bench.client.begin(
@@ -234,7 +233,10 @@ struct NamespaceTests {
         try bench.scope.open(gate: "go")
         await watcher.wait(for: .waiting)
         #expect(watcher.states.contains { $0.state == .waiting && $0.reason == "offline" })
-        // Paused and resumed it waits no less.
+        // However long the network is gone, nobody tries.
+        bench.clock.advance(by: .milliseconds(50_000))
+        await bench.client.settle(bench.clock)
+        #expect(try bench.scope.requests().count == 1)
         network.connect()
 
         let outcome = await watcher.end()
@@ -245,6 +247,33 @@ struct NamespaceTests {
         #expect(try bench.scope.requests().count == 2)
         #expect(center.threadCount == 0)
         withExtendedLifetime(transfer) {}
+    }
+
+    /// Where no way was the usual one, it was found at once, and the attempts were used up.
+    @Test("D13 a network that is back at once ends no pause before an attempt")
+    func downloadPauses() async throws {
+        let (network, clock) = (SwitchedNetwork(), ManualClock())
+        let center = bench(network, clock)
+        let bench = try DownloadBench { $0.networks = center }
+        network.connect()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("cut=400000&times=1&gate=go"), to: bench.folder.file("a.bin"))
+        network.disconnect()
+        try bench.scope.open(gate: "go")
+        await watcher.wait(for: .waiting)
+        network.connect()
+        // It has been found, and that been told.
+        while center.threadCount > 0 { await Task.yield() }
+        await bench.client.settle(bench.clock)
+        #expect(transfer.state == .waiting)
+        #expect(try bench.scope.requests().count == 1)
+        bench.clock.advance(by: .milliseconds(500))
+
+        let outcome = await watcher.end()
+
+        #expect(outcome.error == nil)
+        #expect(try bench.contents() == Contents.v1)
+        #expect(try bench.scope.requests().count == 2)
     }
 
     @Test("D13 a download that waits for the network is paused, resumed and cancelled")

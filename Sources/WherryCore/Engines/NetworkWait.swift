@@ -21,7 +21,7 @@ final class NetworkWait: Sendable {
     /// that cannot be known, and with a stub.
     ///
     /// A name counts as reachable where any network is: whether it can be looked up is found out by
-    /// doing so. A proxy of the environment is not known here.
+    /// doing so.
     ///
     /// - Parameter body: called once on the transport's thread, unless `begin` has answered `false`.
     init?(for url: HTTPURL, of client: Client, _ body: @escaping @Sendable (End) -> Void) {
@@ -116,10 +116,33 @@ extension RequestTransfer {
 }
 
 extension Client {
-    /// The host that connections for a URL go to first; `nil` where that is not known.
-    func firstHost(of url: HTTPURL) -> String? {
-        guard let proxy = settings.text(.proxy), !proxy.isEmpty else { return url.origin.host }
-        return (try? HTTPURL(proxy))?.origin.host
+    /// The host that connections for a URL go to first, the proxy's where there is one; `nil` where
+    /// that is not known.
+    package func firstHost(
+        of url: HTTPURL, environment: (String) -> String? = { Environment[$0] }
+    ) -> String? {
+        if let proxy = settings.text(.proxy) {
+            return proxy.isEmpty ? url.origin.host : Self.host(ofProxy: proxy)
+        }
+        guard settings.options[.ignoreProxyEnvironment] == 0,
+            settings.values.trust.deniedAddresses.isEmpty,
+            let proxy = Self.proxy(for: url.origin.scheme, environment)
+        else { return url.origin.host }
+        // Which hosts are excepted libcurl knows alone.
+        guard environment("no_proxy") == nil, environment("NO_PROXY") == nil else { return nil }
+        return Self.host(ofProxy: proxy)
+    }
+
+    /// As libcurl looks for it: HTTP_PROXY in capitals is a field of a CGI request, and no setting.
+    private static func proxy(for scheme: String, _ environment: (String) -> String?) -> String? {
+        environment("\(scheme)_proxy")
+            ?? (scheme == "https" ? environment("HTTPS_PROXY") : nil)
+            ?? environment("all_proxy") ?? environment("ALL_PROXY")
+    }
+
+    /// Only of proxies that speak HTTP; the scheme may be left out.
+    private static func host(ofProxy proxy: String) -> String? {
+        (try? HTTPURL(proxy.contains("://") ? proxy : "http://" + proxy))?.origin.host
     }
 }
 

@@ -141,25 +141,31 @@ extension DownloadTransfer {
             core.timer &+= 1
             return core.timer
         }
-        if waitForNetwork(error, timer: timer) { return show(.waiting, reason: .offline) }
         // Past the deadline the next attempt ends at once, and says why.
         let now = client.transport.clock.now()
-        client.transport.schedule(at: min(now.advanced(by: nanoseconds), deadline)) {
-            [weak self] in
-            self?.retry(timer)
+        let due = min(now.advanced(by: nanoseconds), deadline)
+        if waitForNetwork(error, timer: timer, notBefore: due) {
+            return show(.waiting, reason: .offline)
         }
+        schedule(timer, at: due)
         show(.waiting, reason: error.reason)
     }
 
-    /// Tries again, unless the wait is void.
-    private func retry(_ timer: UInt64) {
-        let isDue = core.withLock { $0.timer == timer }
-        if isDue { feed { $0.retryDue() } }
+    /// Tries again at that time, or now if it is over, unless the wait is void then.
+    private func schedule(_ timer: UInt64, at due: Instant) {
+        client.transport.schedule(at: due) { [weak self] in
+            guard let self else { return }
+            let isDue = core.withLock { $0.timer == timer }
+            if isDue { feed { $0.retryDue() } }
+        }
     }
 
-    /// Where the network is gone, waits for it in place of a pause, and tries again as soon as it is
-    /// back (D13). `false` if that is not what is wrong.
-    private func waitForNetwork(_ error: DownloadError, timer: UInt64) -> Bool {
+    /// Where the network is gone, waits for it, and tries again when it is back and the pause is
+    /// over (D13): what looks like a way may be none, and would use the attempts up at once. `false`
+    /// if the network is not what is wrong.
+    private func waitForNetwork(
+        _ error: DownloadError, timer: UInt64, notBefore due: Instant
+    ) -> Bool {
         guard error.isOfNetwork else { return false }
         let setting = options[.waitForNetwork]
         let patience = Int64.milliseconds(setting < 0 ? 60_000 : setting)
@@ -169,7 +175,7 @@ extension DownloadTransfer {
         let wait = NetworkWait(for: url, of: client) { [weak self] end in
             guard let self else { return }
             core.withLock { $0.networkWait = nil }
-            if end != .cancelled { retry(timer) }
+            if end != .cancelled { schedule(timer, at: due) }
         }
         guard patience > 0, let wait else { return false }
         let isVoid = core.withLock { core in
