@@ -164,7 +164,8 @@ typedef enum wherry_option {
    * wherry_list_response of wherry_transfer_list_images, that of DONE the first one's to blame. */
   WHERRY_OPTION_SEPARATE_IMAGES = 35,
   /* BLR 0; with SEPARATE_IMAGES how often a picture is sent again whose failure may pass, after 0.5,
-   * 1, 2... s or what the server asks for. The server may have it twice. */
+   * 1, 2... s or what the server asks for; MAX_RETRIES does not count then. The server may have it
+   * twice. */
   WHERRY_OPTION_IMAGE_RETRIES = 36,
   /* BLR 0; 1: file names that are not ASCII are sent a second time, as filename* (RFC 8187), for servers
    * that read it. RFC 7578 advises against it. */

@@ -49,7 +49,8 @@ extension Request {
     }
 
     /// How often a picture with a request of its own is sent again where its failure may pass, after a
-    /// rest; `nil` takes the client's, which is 0. The server may then have it twice.
+    /// rest; `nil` takes the client's, which is 0. `maxRetries` does not count for it. The server may
+    /// then have it twice.
     public var imageRetries: Int? {
         get { value(of: .imageRetries).map { Int($0) } }
         set { set(.imageRetries, newValue.map { Int64($0) }) }

@@ -191,6 +191,49 @@ import WherrySystem
         #expect(endless?.httpStatus == 401 && count.withLock { $0 } == 8)
     }
 
+    /// What the first hop had sent went on to the others.
+    @Test("R20 R31 a question before an attempt may change who asks")
+    func adapted() async throws {
+        let changes: [(@Sendable (inout Request) -> Void, String?)] = [
+            ({ $0.credentials = .basic("b", "b") }, "Basic Yjpi"),
+            ({ $0.bearerToken = "t" }, "Bearer t"),
+            ({ $0.headers["Authorization"] = "Own 1" }, "Own 1"),
+            ({ $0.credentials = nil }, nil),
+            ({ $0.headers["X-Other"] = "1" }, "Basic YTph"),
+        ]
+        for (change, expected) in changes {
+            try scope.reset()
+            let hops = Guarded(0)
+            var decisions = Decisions()
+            decisions.adapt = { request in
+                var request = request
+                if hops.withLock({ $0 += 1; return $0 }) == 2 { change(&request) }
+                return request
+            }
+            _ = try await client.send(
+                request("redirect-to?url=\(scope.url("/echo"))", .basic("a", "a")),
+                decisions: decisions)
+            #expect(try fields() == ["Basic YTph", expected])
+        }
+    }
+
+    @Test("R20 R31 naming others before each attempt makes for no more attempts")
+    func rotated() async throws {
+        let attempts = Guarded(0)
+        var decisions = Decisions()
+        decisions.adapt = { request in
+            var request = request
+            let number = attempts.withLock { $0 += 1; return $0 }
+            request.credentials = Credentials(user: "skye", password: "wrong \(number)")
+            return request
+        }
+        let error = await failure { [decisions] () throws(WherryError) in
+            try await client.send(Request("auth/digest/skye/p"), decisions: decisions)
+        }
+        #expect(error?.httpStatus == 401)
+        #expect(try scope.requests().count == 5)
+    }
+
     @Test("R20 an answer that is streamed begins with the one behind the 401")
     func streamed() async throws {
         let answer = try await client.stream(request("auth/digest/skye/p", .digest("skye", "p")))

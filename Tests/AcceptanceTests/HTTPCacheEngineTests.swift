@@ -42,6 +42,60 @@ import WherrySystem
         client.close()
     }
 
+    /// Both tokens' answers were kept under the digest that was not sent.
+    @Test("SEC-C2 R20 a token that goes out until a digest is asked for keeps its answers to itself")
+    func tokenBeforeDigest() async throws {
+        let client = try bench.client {
+            $0.credentials = .digest("u", "p")
+            $0.bearerToken = "a"
+        }
+        bench.answer("for a")
+        bench.answer("for b")
+        #expect(try await client.send(cached()).text == "for a")
+        #expect(bench.lastHeaders["Authorization"] == "Bearer a")
+        try client.set(.bearerToken, "b")
+        #expect(try await client.send(cached()).text == "for b")
+        #expect(bench.lastHeaders["Authorization"] == "Bearer b")
+        try client.set(.bearerToken, "a")
+        #expect(try await client.send(cached()).text == "for a" && bench.hits == 2)
+        client.close()
+    }
+
+    /// What was said a while ago about the next request was believed again.
+    @Test("R20 K15 the next nonce is that of the network, and none that is stored")
+    func nextNonce() async throws {
+        let client = try bench.client { $0.credentials = .digest("u", "p") }
+        let (other, tag) = ("http://example.org/b", "\"1\"")
+        func fields(_ nonce: String, _ control: String) -> Headers {
+            [
+                "Cache-Control": control, "ETag": tag,
+                "Authentication-Info": "nextnonce=\"\(nonce)\"",
+            ]
+        }
+        bench.answer(
+            "who", ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"one\", qop=\"auth\""],
+            status: 401)
+        bench.answer("a", fields("two", "max-age=60"))
+        bench.answer("b", fields("three", "no-store"), url: other)
+        bench.answer("", ["ETag": tag], status: 304)
+        bench.answer("b", ["Cache-Control": "no-store"], url: other, times: nil)
+        var nonces: [String] = []
+        let asks: Headers = ["Cache-Control": "no-cache"]
+        let sent: [(Headers, String)] = [
+            ([:], HTTPCacheBench.url), ([:], other), ([:], HTTPCacheBench.url), ([:], other),
+            (asks, HTTPCacheBench.url), ([:], other),
+        ]
+        for (headers, url) in sent {
+            let hits = bench.hits
+            #expect(try await client.send(cached(nil, headers, url: url)).status == 200)
+            guard bench.hits > hits else { continue }
+            let field = try #require(bench.lastHeaders["Authorization"])
+            nonces.append(field.split(separator: "nonce=\"")[1].prefix { $0 != "\"" }.description)
+        }
+        #expect(nonces == ["one", "two", "three", "three", "three"])
+        client.close()
+    }
+
     @Test("K12 a redirect that may not be followed is stored with its page or not at all")
     func failedRedirect() async throws {
         let client = try bench.client()

@@ -94,6 +94,29 @@ import Wherry
         #expect(try scope.requests().count == 2)
     }
 
+    @Test("U22 R29 a picture is sent again as often as pictures are, and no more for maxRetries")
+    func attempts() async throws {
+        let stub = StubServer()
+        stub.advance(by: .zero)
+        stub.answer("*", status: 503)
+        let client = try Client {
+            $0.stubServer = stub
+            $0.maxRetries = 3
+        }
+        var request = Request("http://h.invalid/", method: "PUT")
+        request.add(.image("photo", try pictures(1)[0]))
+        request.separateImages = 1
+        request.imageRetries = 1
+        let handle = try client.start(request)
+        while !handle.state.isFinal {
+            stub.advance(by: .milliseconds(500))
+            await Task.yield()
+        }
+        let error = await failure { () throws(WherryError) in try await handle.value }
+        #expect(error?.httpStatus == 503)
+        #expect(stub.requests.count == 2)
+    }
+
     @Test("U22 so many are sent at once and no more")
     func bounded() async throws {
         let upload = try client.upload(

@@ -89,6 +89,13 @@ package struct Authentication: Sendable {
         return answer(AuthChallenge.all(head), credentials, memory)
     }
 
+    /// With other credentials of the caller's own, and no more tries and questions than before.
+    package func with(_ credentials: Credentials?) -> Authentication {
+        var other = Authentication(credentials, at: origin)
+        (other.tries, other.questions) = (tries, questions)
+        return other
+    }
+
     /// What a success says about the next request.
     package func renew(by head: ResponseHead, memory: AuthMemory) {
         guard let credentials, scheme == .digest else { return }

@@ -4,10 +4,24 @@
 import WherrySystem
 import WherryTransport
 
+extension Request {
+    /// Whether it says the same of who asks.
+    func asksLike(_ other: Request) -> Bool {
+        credentials == other.credentials && bearerToken == other.bearerToken
+            && headers.values("Authorization") == other.headers.values("Authorization")
+    }
+}
+
 extension RequestTransfer {
     /// Whether a 401 may be more than an answer.
     var mayAuthenticate: Bool {
-        request.credentials != nil || settings.hasCredentials || decisions.contains(.credentials)
+        if request.credentials != nil || settings.hasCredentials
+            || decisions.contains(.credentials)
+        {
+            return true
+        }
+        // A question before the attempt may have named some.
+        return decisions.contains(.adapt) && hops.withLock { $0.auth?.credentials != nil }
     }
 
     /// The `Cookie` field for a URL; `nil` for none.
@@ -46,6 +60,13 @@ extension RequestTransfer {
         }
     }
 
+    /// Takes over what the server says about the next request, as its head comes: a stored one says
+    /// it of another time.
+    func renewNonce(by head: ResponseHead) {
+        guard mayAuthenticate, head.status != 401 else { return }
+        hops.withLock { $0.auth?.renew(by: head, memory: client.auth) }
+    }
+
     private func weigh(_ head: ResponseHead, _ state: inout State) -> Authentication.Step {
         let origin = state.url.origin
         var auth = state.auth?.origin == origin ? state.auth : nil
@@ -61,11 +82,8 @@ extension RequestTransfer {
     func authenticate(
         _ head: ResponseHead, _ result: ExchangeResult, _ marks: Response.CacheMarks
     ) -> Bool {
+        guard head.status == 401 else { return false }
         let step = hops.withLock { state -> Authentication.Step in
-            guard head.status == 401 else {
-                state.auth?.renew(by: head, memory: client.auth)
-                return .stand
-            }
             // A stored answer was not met before.
             let step = state.refusal ?? weigh(head, &state)
             state.refusal = nil

@@ -236,6 +236,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             hops.withLock { state in
                 if isLate { state.isEditedLate = true }
                 state.spare = nil
+                let isOther = !edited.asksLike(state.edited ?? request)
                 state.edited = edited
                 state.method = method
                 state.url = url
@@ -244,6 +245,11 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                         && options[.keepAuthAcrossHosts] == 0
                 } else {
                     state.origin = url.origin
+                }
+                if isOther {
+                    let credentials = settings.credentials(
+                        of: edited, at: url.origin, isHome: !state.isCrossOrigin)
+                    state.auth = state.auth?.with(credentials)
                 }
                 if let body {
                     state.body = body
@@ -328,6 +334,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         if options[.cookies] == 1 {
             client.cookies.take(head, from: hops.withLock { $0.url })
         }
+        renewNonce(by: head)
         if head.status == 401, let disposition = meet(refusal: head) { return disposition }
         switch step(after: head) {
         case .answer where holds(head): return hold()

@@ -121,6 +121,8 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         }
         var own = request
         own.set(.separateImages, 0)
+        // Attempts are the plan's: those of both would be multiplied.
+        own.set(.maxRetries, 0)
         own.set(.wantProgress, wantsProgress ? 1 : 0)
         var parts: [Request.Part] = []
         for (place, part) in self.parts.enumerated() {

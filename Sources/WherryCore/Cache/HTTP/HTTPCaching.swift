@@ -69,7 +69,7 @@ package final class HTTPCaching: @unchecked Sendable {
         var counted: [(name: String, values: [String])] = []
         for name in ["authorization"] + caching.fields.map({ $0.asciiLowercased }) {
             var values = headers.values(name)
-            if name == "authorization", let identity, !values.isEmpty { values = [identity] }
+            if name == "authorization", let identity, isDigest(values) { values = [identity] }
             if !values.isEmpty, !counted.contains(where: { $0.name == name }) {
                 counted.append((name, values))
             }
@@ -83,6 +83,12 @@ package final class HTTPCaching: @unchecked Sendable {
             for value in values { writer.text(value) }
         }
         return String(secret.digest(Hex.encode(writer.bytes), of: "partition").prefix(32))
+    }
+
+    /// Whether the field that goes out is the one that changes each time: until the server has asked
+    /// for a digest it may be another one.
+    private static func isDigest(_ values: [String]) -> Bool {
+        values.first?.hasPrefix("Digest ") == true
     }
 
     // MARK: Before the origin is asked
