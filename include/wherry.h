@@ -145,13 +145,13 @@ typedef enum wherry_option {
   WHERRY_OPTION_IGNORE_BASE = 26,           /* R 0; also makes the identifier's host (null) */
   WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1: an answer that cannot be JSON is an error */
   WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]=; in queries and forms */
+  /* BLR 1: cookies go into the client's jar, and out of it with each hop. A field Cookie of the request
+   * goes before the jar's. */
+  WHERRY_OPTION_COOKIES = 29,
   /* R 0; -100...100; higher gets its turn first, equals as they come: of requests that wait for a
    * connection (MAX_PER_HOST, MAX_CONNECTIONS), and of downloads (MAX_DOWNLOADS). While higher ones keep
    * coming, lower ones wait. Over HTTP/2 it is the stream's weight too, where the server minds that. */
   WHERRY_OPTION_PRIORITY = 30,
-  /* BLR 1: cookies go into the client's jar, and out of it with each hop. A field Cookie of the request
-   * goes before the jar's. */
-  WHERRY_OPTION_COOKIES = 29,
   /* R 0; 1: whoever writes a streamed body can begin again, where a redirect or a 401 wants the bytes
    * once more: see wherry_transfer_wants_rewind. Without it that ends the transfer. */
   WHERRY_OPTION_REWINDABLE_BODY = 31,

@@ -31,7 +31,8 @@ func snapshot(
     return copy
 }
 
-private func edit(
+/// Changes the request behind a handle.
+func edit(
     _ request: OpaquePointer?, _ body: (inout Request) throws(WherryError) -> Void
 ) -> wherry_status {
     status { () throws(WherryError) in
@@ -396,64 +397,6 @@ extension DigestAlgorithm {
         case WHERRY_DIGEST_SHA512: self = .sha512
         default: throw WherryError(.badValue, "There is no digest \(digest.rawValue)")
         }
-    }
-}
-
-@_cdecl("wherry_request_set_cache") @implementation
-public func wherry_request_set_cache(
-    _ request: OpaquePointer?, _ policy: wherry_cache_policy, _ duration_ms: Int64
-) -> wherry_status {
-    edit(request) { request throws(WherryError) in
-        guard let policy = CachePolicy(rawValue: Int32(truncatingIfNeeded: policy.rawValue)) else {
-            throw WherryError(.badValue, "There is no cache policy \(policy.rawValue)")
-        }
-        request.cachePolicy = policy
-        request.cacheDuration = .milliseconds(duration_ms)
-    }
-}
-
-@_cdecl("wherry_request_add_cache_ignored") @implementation
-public func wherry_request_add_cache_ignored(
-    _ request: OpaquePointer?, _ parameter: UnsafePointer<CChar>?
-) -> wherry_status {
-    edit(request) { request throws(WherryError) in
-        request.cacheIgnoredParameters.insert(try text(parameter, "parameter"))
-    }
-}
-
-@_cdecl("wherry_request_add_cache_header") @implementation
-public func wherry_request_add_cache_header(
-    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?
-) -> wherry_status {
-    edit(request) { request throws(WherryError) in
-        let name = try text(name, "name")
-        try Headers.check(name, "")
-        request.cacheHeaders.append(name)
-    }
-}
-
-@_cdecl("wherry_request_set_cache_partition") @implementation
-public func wherry_request_set_cache_partition(
-    _ request: OpaquePointer?, _ text: UnsafePointer<CChar>?
-) -> wherry_status {
-    edit(request) { request throws(WherryError) in
-        request.cachePartition = try optionalText(text, "text") ?? ""
-    }
-}
-
-@_cdecl("wherry_request_set_cache_version") @implementation
-public func wherry_request_set_cache_version(
-    _ request: OpaquePointer?, _ version: Int64
-) -> wherry_status {
-    edit(request) { request throws(WherryError) in request.cacheVersion = version }
-}
-
-@_cdecl("wherry_request_set_stale_if_error_ms") @implementation
-public func wherry_request_set_stale_if_error_ms(
-    _ request: OpaquePointer?, _ milliseconds: Int64
-) -> wherry_status {
-    edit(request) { request throws(WherryError) in
-        request.staleIfError = .milliseconds(milliseconds)
     }
 }
 

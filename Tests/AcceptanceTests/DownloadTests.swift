@@ -99,4 +99,24 @@ import WherrySystem
         #expect(try bench.scope.requests().count == 4)
         #expect(try bench.contents() == Contents.v1)
     }
+
+    // In a process of its own: what other tests hold must not count.
+    @Test("D4 a large file takes no memory")
+    func flatMemory() async {
+        await #expect(processExitsWith: .success) {
+            let bench = try DownloadBench()
+            _ = try await bench.client.run(bench.url(size: 32 << 20), to: bench.folder.file("warm"))
+            let before = try residentBytes()
+            let (transfer, watcher) = try bench.client.begin(
+                bench.url(size: 512 << 20), to: bench.folder.file("a.bin"))
+            var most = 0
+            for share in 1...8 {
+                _ = try await bench.scope.wait("sent=\((32 << 20) + share * (63 << 20))")
+                most = max(most, try residentBytes())
+            }
+            try #require(await watcher.end().error == nil)
+            try #require(most - before < 10 << 20)
+            try #require(transfer.progress.completed == 512 << 20)
+        }
+    }
 }

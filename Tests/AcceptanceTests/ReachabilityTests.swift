@@ -176,7 +176,7 @@ struct NamespaceTests {
     @Test("R30 a request waits for the network, and is sent when there is one")
     func waitForNetwork() async throws {
         let scope = try TestServer.shared.scope()
-        let (network, clock) = (SwitchedNetwork(), ManualClock())
+        let (network, clock) = (try SwitchedNetwork(), ManualClock())
         let center = bench(network, clock)
         let client = try makeClient(scope) {
             $0.networks = center
@@ -198,7 +198,7 @@ struct NamespaceTests {
     @Test("R30 a wait in vain ends as offline, a cancelled one as cancelled, and nothing is sent")
     func waitInVain() async throws {
         let scope = try TestServer.shared.scope()
-        let (network, clock) = (SwitchedNetwork(), ManualClock())
+        let (network, clock) = (try SwitchedNetwork(), ManualClock())
         let client = try makeClient(scope) { $0.networks = bench(network, clock) }
         var request = Request("echo")
         request.waitForNetwork = .seconds(3)
@@ -223,7 +223,7 @@ struct NamespaceTests {
 
     @Test("D13 a download whose network goes waits for it, and goes on as soon as it is back")
     func downloadWaits() async throws {
-        let (network, clock) = (SwitchedNetwork(), ManualClock())
+        let (network, clock) = (try SwitchedNetwork(), ManualClock())
         let center = bench(network, clock)
         let bench = try DownloadBench { $0.networks = center }
         network.connect()
@@ -252,7 +252,7 @@ struct NamespaceTests {
     /// Where no way was the usual one, it was found at once, and the attempts were used up.
     @Test("D13 a network that is back at once ends no pause before an attempt")
     func downloadPauses() async throws {
-        let (network, clock) = (SwitchedNetwork(), ManualClock())
+        let (network, clock) = (try SwitchedNetwork(), ManualClock())
         let center = bench(network, clock)
         let bench = try DownloadBench { $0.networks = center }
         network.connect()
@@ -278,7 +278,7 @@ struct NamespaceTests {
 
     @Test("D13 a download that waits for the network is paused, resumed and cancelled")
     func downloadVerbs() async throws {
-        let (network, clock) = (SwitchedNetwork(), ManualClock())
+        let (network, clock) = (try SwitchedNetwork(), ManualClock())
         let center = bench(network, clock)
         let bench = try DownloadBench { $0.networks = center }
         let (transfer, watcher) = try bench.client.begin(
@@ -367,8 +367,10 @@ private final class News: ReachabilityObserver {
 
 /// A network that is switched on and off.
 private final class SwitchedNetwork: NetworkSource {
-    private let signal = try! EventFD()
+    private let signal: EventFD
     private let isOn = Lock(false)
+
+    init() throws { signal = try EventFD() }
 
     var descriptor: Int32 { signal.descriptor }
     func connect() { set(true) }

@@ -26,8 +26,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case ignoreBase = 26
     case jsonOnly = 27
     case arrayStyle = 28
-    case priority = 30
     case cookies = 29
+    case priority = 30
     case rewindableBody = 31
     case wantHead = 32
     case wantProgress = 33
@@ -89,7 +89,8 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .defaultParameters, .ignoreBase, .priority, .wantHead, .resume, .targetIsDirectory,
             .partialOf, .rewindableBody:
             .request
-        case .maxPerHost, .maxConnections, .maxDownloads, .maxDownloadSpeed, .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
+        case .maxPerHost, .maxConnections, .maxDownloads, .maxDownloadSpeed, .httpCache,
+            .cacheMaxBytes, .cacheMemoryBytes, .debug:
             [.build, .live]
         case .insecure, .ignoreProxyEnvironment, .autostart, .agentIdle, .denyAddresses, .httpsOnly,
             .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode, .requirePins,
@@ -111,7 +112,8 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .acceptStatusMax: 299
         case .maxBodyBytes: 67_108_864
         case .maxHeaderBytes: 307_200
-        case .compressed, .cookies, .defaultParameters, .resume, .durability, .autostart, .checkName:
+        case .compressed, .cookies, .defaultParameters, .resume, .durability, .autostart,
+            .checkName:
             1
         case .agentIdle: 5000
         case .cacheMaxBytes: 268_435_456
@@ -144,10 +146,11 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .maxHeaderBytes: 1024...307_200
         case .wantProgress: -1...1
         case .waitForNetwork: -1...Int64.max
-        case .keepAuthAcrossHosts, .retryUnsafeMethods, .defaultParameters, .ignoreBase, .jsonOnly, .wantHead,
-            .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory, .makeDirectories,
-            .debug, .skipBrokenImages, .keepServerTime, .extendedNames, .autostart, .denyMetered,
-            .rewindableBody, .cookies, .memberStyle, .boolStyle:
+        case .keepAuthAcrossHosts, .retryUnsafeMethods, .defaultParameters, .ignoreBase, .jsonOnly,
+            .wantHead, .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory,
+            .makeDirectories, .debug, .skipBrokenImages, .keepServerTime, .extendedNames,
+            .autostart, .denyMetered, .rewindableBody, .cookies,
+            .memberStyle, .boolStyle:
             0...1
         case .httpsOnly, .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode,
             .requirePins, .reportPins:
@@ -165,7 +168,8 @@ package enum Option: Int32, CaseIterable, Sendable {
         }
         if self == .bodyDigest || self == .partDigests, value == 2 {
             throw WherryError(
-                .badValue, "Nobody takes a SHA-1 of a body any more: \(self) takes MD5, SHA-256 or SHA-512")
+                .badValue,
+                "Nobody takes a SHA-1 of a body any more: \(self) takes MD5, SHA-256 or SHA-512")
         }
         guard range.contains(value), self != .httpVersion || [0, 11, 20].contains(value) else {
             throw WherryError(
@@ -255,7 +259,8 @@ package enum TextOption: Int32, CaseIterable, Sendable {
         case .imageNames:
             guard ["index", "repeat", "brackets"].contains(value) else {
                 throw WherryError(
-                    .badValue, "imageNames is \"index\", \"repeat\" or \"brackets\", not \"\(value)\"")
+                    .badValue,
+                    "imageNames is \"index\", \"repeat\" or \"brackets\", not \"\(value)\"")
             }
         case .storageName:
             guard !value.isEmpty, value != ".", value != "..", !value.utf8.contains(0x2F),

@@ -181,7 +181,7 @@ extension Transfer {
                 $0.count = progress.completed
             }
         case .image(let image): note(image)
-        case .cached(let response): noteHit(response, isShown: true)
+        case .cached(let response): noteHit(response)
         case .decision(let decision):
             note(.debug, .asked, [.everybody("Asked the program:\(Self.question(decision))")])
         default: break
@@ -272,7 +272,7 @@ extension Transfer {
     // MARK: Caches
 
     /// A stored answer serves.
-    func noteHit(_ response: Response, isShown: Bool = false) {
+    func noteHit(_ response: Response) {
         note(.debug, .hit, [.everybody("Load cache succeed:\(response.body.count) bytes")]) {
             $0.status = response.status
         }

@@ -7,8 +7,10 @@ import WherrySystem
 
 @Suite struct ReachabilityCenterTests {
     private static let patience: Int64 = 60_000_000_000
-    private let network = FakeNetwork()
+    private let network: FakeNetwork
     private let clock = ManualClock()
+
+    init() throws { network = try FakeNetwork() }
 
     private func center(
         resolve: @escaping @Sendable (String) -> [NetworkAddress]? = { _ in nil },
@@ -245,9 +247,11 @@ import WherrySystem
 /// A network that a test changes.
 private final class FakeNetwork: NetworkSource {
     static let address = NetworkPath.anywhere[0]
-    private let signal = try! EventFD()
+    private let signal: EventFD
     private let isConnected = Lock(false)
     let isBroken = Lock(false)
+
+    init() throws { signal = try EventFD() }
 
     var descriptor: Int32 { signal.descriptor }
 

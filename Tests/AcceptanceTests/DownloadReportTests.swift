@@ -1,0 +1,170 @@
+// Wherry: acceptance tests of what downloads tell: refusals, progress, and where the partial lies
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+@Suite struct DownloadReportTests {
+    // MARK: D7
+
+    @Test(
+        "D7 a refusal is an error with the server's words, and the target stays",
+        arguments: [
+            400, 401, 403, 404, 416, 500, 503,
+        ])
+    func refusals(status: Int) async throws {
+        let bench = try DownloadBench()
+        try Data("old".utf8).write(to: URL(fileURLWithPath: bench.folder.file("a.bin")))
+        let end = try await bench.run(
+            bench.scope.url("/status/\(status)?body=no%20\(status)&type=text/plain")
+        ) { $0.overwrites = true }
+        #expect(end.reason == "http_status" && end.error?.code == .http)
+        #expect(end.error?.httpStatus == status)
+        #expect(end.error?.response?.text == "no \(status)")
+        #expect(end.outcome.response?.header("content-type") == "text/plain")
+        #expect(end.path == nil)
+        #expect(try bench.contents() == Data("old".utf8))
+        #expect(try bench.folder.names == ["a.bin"])
+        #expect(try bench.scope.requests().count == (status >= 500 ? 6 : 1))
+    }
+
+    @Test("D7 of a long refusal 64 KiB are kept, and a 5xx keeps the partial")
+    func longRefusal() async throws {
+        let bench = try DownloadBench()
+        _ = try await bench.runUntilCut("cut_at=400000&status_next=500&change_at=2")
+        let end = try await bench.run(
+            bench.url("cut_at=400000&status_next=500&change_at=2"), retries: 1)
+        #expect(end.error?.httpStatus == 500)
+        #expect(end.error?.partialPath == (try bench.leftovers().part))
+
+        let body = String(repeating: "x", count: 200_000)
+        try bench.scope.script("long", #"[{"status": 404, "body": "\#(body)"}]"#)
+        let long = try await bench.client.run(
+            bench.scope.url("/s/long"), to: bench.folder.file("b.bin"))
+        #expect(long.error?.httpStatus == 404)
+        #expect(long.error?.response?.body.count == 65_536)
+    }
+
+    // MARK: D9, D10, D11
+
+    @Test("D9 progress begins where the resume did, never goes back, and tells the end")
+    func progress() async throws {
+        let bench = try DownloadBench()
+        // Cut after 400,000 bytes; the second time it stands still after 300,000 more.
+        try bench.scope.script(
+            "twice",
+            #"""
+            [{"raw": [
+                ["send", "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 1060921\r\n\r\n"],
+                ["bytes", 400000], ["fin"]]},
+             {"raw": [
+                ["send", "HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\n"],
+                ["send", "Content-Range: bytes 400000-1060920/1060921\r\n"],
+                ["send", "Content-Length: 660921\r\n\r\n"],
+                ["bytes", 300000, 1, 400000], ["gate", "go"], ["bytes", 360921, 1, 700000], ["fin"]
+             ]}]
+            """#)
+        let url = bench.scope.url("/s/twice")
+        #expect(try await bench.run(url, retries: 0).reason == "truncated")
+        let (transfer, watcher) = try bench.client.begin(url, to: bench.folder.file("a.bin"))
+        try await bench.wait(forBytes: 700_000, of: transfer)
+        bench.clock.advance(by: .milliseconds(1_000))
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().error == nil)
+        let told = watcher.progresses
+        #expect(told.count >= 3)
+        #expect(told.first?.completed == 400_000 && told.first?.resumedAt == 400_000)
+        #expect(zip(told, told.dropFirst()).allSatisfy { $0.completed <= $1.completed })
+        #expect(told.allSatisfy { $0.completed <= $0.total ?? 0 && ($0.fraction ?? 2) <= 1 })
+        #expect(told.allSatisfy { $0.resumedAt == 400_000 })
+        #expect(told.last?.completed == Int64(Contents.size))
+        #expect(told.last?.wire == 660_921)
+        #expect(told.last?.bytesPerSecond == 660_921)
+    }
+
+    @Test("D9 at most ten progress events come in a second, and none where none are wanted")
+    func throttledProgress() async throws {
+        let bench = try DownloadBench()
+        let end = try await bench.client.run(
+            bench.url(size: 8 << 20), to: bench.folder.file("a.bin"))
+        // The clock stands still: only the first and the last are due.
+        #expect(end.watcher.progresses.count == 2)
+        let quiet = try await bench.client.run(bench.url(), to: bench.folder.file("b.bin")) {
+            $0.set(.wantProgress, 0)
+        }
+        #expect(quiet.error == nil && quiet.watcher.progresses.isEmpty)
+    }
+
+    // The transport tells of bytes ten times a second, the download not before 0.1 s after its
+    // own last report: what came with the head was dropped, and told only when more came.
+    @Test("D9 what came before a standstill is told, once, as soon as it is time")
+    func lastProgress() async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("hold=10&gate=go"), to: bench.folder.file("a.bin"))
+        try await bench.wait(forBytes: 10, of: transfer)
+        for _ in 0..<3 {
+            bench.clock.advance(by: .milliseconds(100))
+            await bench.client.settle(bench.clock)
+        }
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().error == nil)
+        #expect(watcher.progresses.filter { $0.completed == 10 }.count == 1)
+    }
+
+    @Test("D9 a pause is followed by how far it came, and the end by nothing")
+    func progressOfPause() async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("hold=10&gate=go"), to: bench.folder.file("a.bin"))
+        try await bench.wait(forBytes: 10, of: transfer)
+        transfer.pause()
+        bench.clock.advance(by: .milliseconds(100))
+        await bench.client.settle(bench.clock)
+        await watcher.wait { events in
+            events.contains { if case .progress(let told) = $0 { told.completed == 10 } else { false } }
+        }
+        #expect(transfer.state == .paused)
+        transfer.resume()
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().error == nil)
+
+        let (other, heard) = try bench.client.begin(
+            bench.url("hold=10&gate=never"), to: bench.folder.file("b.bin"))
+        try await bench.wait(forBytes: 10, of: other)
+        other.cancel()
+        #expect(await heard.end().error?.code == .cancelled)
+        bench.clock.advance(by: .milliseconds(1_000))
+        await bench.client.settle(bench.clock)
+        if case .done? = heard.events.last {} else { Issue.record("something follows the end") }
+    }
+
+    @Test("D10 without a length the total is unknown until the end")
+    func unknownLength() async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("chunked=1&hold=400000&gate=go"), to: bench.folder.file("a.bin"))
+        await watcher.wait { !$0.isEmpty }
+        let progress = transfer.progress
+        #expect(progress.total == nil && progress.fraction == nil && progress.remaining == nil)
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().error == nil)
+        #expect(watcher.progresses.first?.total == nil)
+        #expect(watcher.progresses.last?.total == Int64(Contents.size))
+    }
+
+    @Test("D11 a failure tells where the partial lies")
+    func failurePath() async throws {
+        let bench = try DownloadBench()
+        let end = try await bench.run(bench.url("cut=530460"), retries: 0)
+        let path = try #require(end.error?.partialPath)
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+        #expect(size == 530_460)
+        #expect(end.path == nil)
+        #expect(end.outcome.response?.status == 200)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Contents.v1.prefix(530_460))
+    }
+}
