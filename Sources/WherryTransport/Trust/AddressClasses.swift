@@ -85,8 +85,20 @@ package struct AddressClasses: OptionSet, Hashable, Sendable {
             self.init(v4: v4(at: 12))
         } else if Array(head) == [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] {
             self.init(v4: v4(at: 12))
+        } else if Array(head) == [0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0] {
+            // Translated, as the networks behind a NAT64 write it (RFC 7915).
+            self.init(v4: v4(at: 12))
         } else if address[0] == 0x20 && address[1] == 0x02 {
             self.init(v4: v4(at: 2))
+        } else if Array(address.prefix(4)) == [0x20, 0x01, 0, 0] {
+            // Teredo: by way of that server to that host, which stands there inverted (RFC 4380).
+            self.init(v4: v4(at: 4))
+            formUnion(AddressClasses(v4: ~v4(at: 12)))
+        } else if [[0, 0], [2, 0]].contains(Array(address[8..<10])),
+            Array(address[10..<12]) == [0x5E, 0xFE]
+        {
+            // ISATAP: whatever the prefix is, its router wraps it for that host (RFC 5214).
+            self.init(v4: v4(at: 12))
         }
         if address[0] & 0xFE == 0xFC { insert(.privateUse) }
         if address[0] == 0xFE && address[1] & 0xC0 == 0x80 { insert(.linkLocal) }
@@ -94,6 +106,9 @@ package struct AddressClasses: OptionSet, Hashable, Sendable {
         if address[0] == 0xFF { insert(.multicast) }
         // Documentation, and local use of NAT64.
         if Array(address.prefix(4)) == [0x20, 0x01, 0x0D, 0xB8] { insert(.privateUse) }
+        if address[0] == 0x3F && address[1] == 0xFF && address[2] & 0xF0 == 0 {
+            insert(.privateUse)
+        }
         if Array(address.prefix(6)) == [0, 0x64, 0xFF, 0x9B, 0, 1] { insert(.privateUse) }
         let amazon: [UInt8] = [0xFD, 0, 0x0E, 0xC2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0x54]
         if address == amazon { insert(.metadata) }
