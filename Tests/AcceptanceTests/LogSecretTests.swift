@@ -76,6 +76,54 @@ import WherrySystem
         #expect(keeper.text.contains("key:x-shop value:***"))
     }
 
+    @Test("L8 SEC-S1 nor is the password of a digest or of a key, or what a cookie says")
+    func sent() async throws {
+        let planted = Self.planted
+        let authority = try Authority.shared
+        let origin = "https://good.localhost:\(authority.clientPort)"
+        func keyed(_ password: String) throws -> Client {
+            try trustingClient(authority) {
+                $0.trust.clientCertificates[origin] = .init(
+                    authority.path("client.p12"), password: password)
+            }
+        }
+        var texts: [String] = []
+        let client = try keyed("open sesame")
+        let keeper = LogKeeper(client)
+        #expect(try await client.get("\(origin)/@\(authority.key())/echo").status == 200)
+        // It asks twice: of a request that names somebody, and of one that is asked.
+        let words = #"Digest realm=\"r\", nonce=\"n\", qop=\"auth\""#
+        let challenge = #"{"status": 401, "headers": [["WWW-Authenticate", "\#(words)"]]}"#
+        let answer = #"{"headers": [["Set-Cookie", "id=\#(planted)-cookie; Path=/"]], "json": {}}"#
+        try scope.script("guarded", "[\(challenge), \(answer), \(challenge), \(answer)]")
+        var request = Request(scope.url("/s/guarded"))
+        request.credentials = .digest("skye", "\(planted)-digest")
+        texts.append(try client.curlCommand(of: request))
+        _ = try await client.send(request)
+        try client.cookies.set("jar=\(planted)-jar; Path=/", for: scope.url("/"))
+        request.credentials = nil
+        let asked = try await client.send(
+            request, decisions: .authenticating { _ in .digest("skye", "\(planted)-asked") })
+        #expect(asked.status == 200)
+        let echo = try await client.echo(Request(scope.url("/echo")))
+        #expect(echo.values("cookie").first?.contains("id=\(planted)-cookie") == true)
+        #expect(echo.values("cookie").first?.contains("jar=\(planted)-jar") == true)
+        let fields = try scope.requests().compactMap { $0.header("authorization") }
+        #expect(fields.count == 2 && fields.allSatisfy { $0.hasPrefix("Digest username=") })
+
+        let shut = try keyed(planted + "-key")
+        let keepers = [keeper, LogKeeper(shut)]
+        let error = await failure { () throws(WherryError) in try await shut.get(origin + "/echo") }
+        #expect(error?.reason == "tls")
+        texts.append(error.map { "\($0) \(String(reflecting: $0))" } ?? "")
+        texts += keepers.map(\.text)
+        for text in texts {
+            #expect(!text.contains(planted) && !text.contains("open sesame"), "\(text)")
+        }
+        #expect(keeper.text.contains("key:Cookie value:***"))
+        #expect(keeper.text.contains("Set-Cookie: ***"))
+    }
+
     @Test("L8 names are compared without case, hyphens and brackets, and the list can be added to")
     func names() throws {
         let secrets = Secrets(["X-Shop", "größe"])

@@ -179,6 +179,53 @@ TEST("L8 SEC-S1 no secret is in a log, a description or a command, at any level"
   }
 }
 
+/* A client with a log and the key of a certificate for the origin of that URL. */
+static wherry_client *keyed(const char *url, const char *password, wherry_queue *queue) {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_CA_FILE, authority_path("ca.pem")));
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY, ""));
+  const char *origin = check_format("%.*s", (int)(strstr(url, "/@") - url), url);
+  CHECK_OK(wherry_config_set_client_certificate(config, origin, authority_path("client.p12"), NULL,
+                                                password));
+  wherry_client *client = new_client(config);
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_DEBUG, queue, NULL));
+  return client;
+}
+
+TEST("L8 SEC-S1 nor is the password of a digest or of a key, or what a cookie says") {
+  const char *url = authority_url("client_port", "good", "/echo");
+  wherry_queue *queue = new_queue();
+  wherry_client *client = keyed(url, "open sesame", queue);
+  CHECK_INT(perform(client, new_request("GET", url)).http_code, 200);
+  server_script(check_format(
+      "{\"guarded\": [{\"status\": 401, \"headers\": [[\"WWW-Authenticate\", "
+      "\"Digest realm=\\\"r\\\", nonce=\\\"n\\\", qop=\\\"auth\\\"\"]]}, "
+      "{\"headers\": [[\"Set-Cookie\", \"id=%s-cookie; Path=/\"]], \"json\": {}}]}",
+      planted));
+  wherry_request *request = new_request("GET", server_url("/s/guarded"));
+  CHECK_OK(wherry_request_set_credentials(request, WHERRY_AUTH_DIGEST, "skye",
+                                          check_format("%s-digest", planted)));
+  CHECK_INT(perform(client, request).http_code, 200);
+  CHECK_LACKS(curl_command(client, request, false), planted);
+  outcome got = perform(client, new_request("GET", server_url("/echo")));
+  CHECK_HOLDS(echoed_header(&got, "cookie"), check_format("id=%s-cookie", planted));
+
+  wherry_client *shut = keyed(url, check_format("%s-key", planted), queue);
+  got = perform(shut, new_request("GET", url));
+  CHECK_TEXT(got.reason, "tls");
+  CHECK_LACKS(wherry_error_message(wherry_last_error()), planted);
+  bool hidden = false;
+  while (wherry_queue_count(queue) > 0) {
+    wherry_event *event = NULL;
+    wherry_log_record record = next_log(queue, &event);
+    CHECK_LACKS(record.text, planted);
+    CHECK_LACKS(record.text, "open sesame");
+    hidden |= strstr(record.text, "Set-Cookie: ***") != NULL;
+    CHECK_OK(wherry_event_free(event));
+  }
+  CHECK(hidden);
+}
+
 TEST("L9 the command that is pasted into a shell sends the same request") {
   wherry_client *client = new_client(NULL);
   wherry_request *request = new_request("PUT", server_url("/echo"));

@@ -15,7 +15,7 @@ import subprocess
 from typing import Any, Dict, List
 
 import pytest
-from conftest import PATIENCE, PATIENT, ROOT, Server, run_python
+from conftest import PATIENCE, PATIENT, ROOT, Authority, Server, run_python
 
 import wherry
 
@@ -183,6 +183,43 @@ def test_L8_SEC_S1_no_secret_is_in_a_log(server: Server, tmp_path: pathlib.Path)
         assert PLANTED not in told
     assert "seen" in text and "page=2" in text and "Set-Cookie: ***" in text
     assert PLANTED in whole and "***" not in whole
+
+
+def test_L8_SEC_S1_nor_is_the_password_of_a_digest_or_a_key_or_a_cookie(
+    server: Server, authority: Authority, key: str
+) -> None:
+    url = authority.url("good", key, port="client_port")
+    origin = url.split("/@")[0]
+    path = authority.path("client.p12")
+    settings: Dict[str, Any] = {"verify": authority.ca, "proxy": "", **PATIENT}
+    told: List[str] = []
+    challenge = 'Digest realm="r", nonce="n", qop="auth"'
+    server.script(
+        "guarded",
+        [
+            {"status": 401, "headers": [["WWW-Authenticate", challenge]]},
+            {"headers": [["Set-Cookie", f"id={PLANTED}-cookie; Path=/"]], "json": {}},
+        ],
+    )
+    with wherry.Client(cert={origin: (path, None, "open sesame")}, **settings) as client:
+        log = client.log("debug")
+        assert client.get(url).ok
+        auth = wherry.DigestAuth("skye", f"{PLANTED}-digest")
+        assert client.get(server.url("/s/guarded"), auth=auth).ok
+        told.append(client.curl_command("GET", server.url("/s/guarded"), auth=auth))
+        seen = client.get(server.url("/echo")).json()
+        assert ["Cookie", f"id={PLANTED}-cookie"] in seen["headers"]
+        told += [record.text for record in read_all(log)]
+        log.close()
+    assert any("Set-Cookie: ***" in text for text in told)
+    with wherry.Client(cert={origin: (path, None, f"{PLANTED}-key")}, **settings) as shut:
+        log = shut.log("debug")
+        with pytest.raises(wherry.TLSError) as caught:
+            shut.get(url)
+        told += [record.text for record in read_all(log)]
+        log.close()
+    for text in (*told, str(caught.value), repr(caught.value)):
+        assert PLANTED not in text and "open sesame" not in text
 
 
 @pytest.mark.parametrize("kind", ["get", "json", "form", "bytes", "files"])
