@@ -4,13 +4,18 @@
 
 import PackageDescription
 
+func programs(_ names: [String], _ more: [Target.Dependency] = []) -> [Target] {
+    names.map { name in
+        .executableTarget(
+            name: name, dependencies: [.product(name: "Wherry", package: "wherry")] + more)
+    }
+}
+
 let package = Package(
     name: "wherry-examples",
     dependencies: [.package(name: "wherry", path: "../..")],
-    targets: [
-        "quickstart", "get", "post-json", "lines", "album", "download", "settings",
-    ].map { name in
-        .executableTarget(name: name, dependencies: [.product(name: "Wherry", package: "wherry")])
-    },
+    targets: [.target(name: "ExampleTools")]
+        + programs(["quickstart", "get", "post-json", "lines", "album", "download", "settings"])
+        + programs(["upload-images", "fetch-model", "api-client"], ["ExampleTools"]),
     swiftLanguageModes: [.v6]
 )

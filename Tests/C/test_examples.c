@@ -1,45 +1,17 @@
 /* Wherry: the programs of Examples/c do what they say
  * SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "check.h"
 #include "fixture.h"
+#include "program.h"
 #include "server.h"
 
-extern char **environ;
-
-typedef struct run {
-  int code;
-  const char *out, *err;
-} run;
-
 /* Runs an example with up to three arguments to its end. */
-static run run_example(const char *name, const char *a, const char *b, const char *c) {
-  char *program = check_format("%s/example_%s", WHERRY_EXAMPLES, name);
-  char *arguments[] = {program, (char *)a, (char *)b, (char *)c, NULL};
-  const char *out = check_path("out"), *err = check_path("err");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, out, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-  posix_spawn_file_actions_addopen(&actions, 2, err, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-  pid_t child = 0;
-  int status = 0;
-  int failure = posix_spawn(&child, program, &actions, NULL, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  REQUIRE_INT(failure, 0);
-  REQUIRE(waitpid(child, &status, 0) == child);
-  long count = 0;
-  run result = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, check_read_file(out, &count),
-                check_read_file(err, &count)};
-  return result;
+static program run_example(const char *name, const char *a, const char *b, const char *c) {
+  return program_run(check_format("%s/example_%s", WHERRY_EXAMPLES, name), a, b, c, NULL);
 }
 
 TEST("example get prints a body, and the server's own words with a refusal") {
-  run got = run_example("get", server_url("/echo"), NULL, NULL);
+  program got = run_example("get", server_url("/echo"), NULL, NULL);
   CHECK_INT(got.code, 0);
   CHECK_HOLDS(got.out, "\"method\": \"GET\"");
   got = run_example("get", server_url("/status/404?body=gone"), NULL, NULL);
@@ -52,7 +24,7 @@ TEST("example get prints a body, and the server's own words with a refusal") {
 }
 
 TEST("example epoll gets a hundred answers in its own loop") {
-  run got = run_example("epoll", server_url("/echo/"), NULL, NULL);
+  program got = run_example("epoll", server_url("/echo/"), NULL, NULL);
   CHECK_INT(got.code, 0);
   for (int i = 0; i < 100; i++)
     CHECK_HOLDS(check_format("\n%s", got.out), check_format("\n%d: HTTP 200, ", i));
@@ -61,7 +33,7 @@ TEST("example epoll gets a hundred answers in its own loop") {
 
 TEST("example download makes the file whole, and checks its digest") {
   const char *path = check_path("file");
-  run got = run_example("download", server_url("/bytes/300000"), path, NULL);
+  program got = run_example("download", server_url("/bytes/300000"), path, NULL);
   CHECK_INT(got.code, 0);
   CHECK_HOLDS(got.out, path);
   long count = 0;
@@ -90,7 +62,7 @@ TEST("example album sends pictures, and names the one that is none") {
   const char *good = check_path("good.png"), *bad = check_path("bad.png");
   check_write_file(good, png, sizeof png);
   check_write_file(bad, "no picture", 10);
-  run got = run_example("album", server_url("/echo"), good, NULL);
+  program got = run_example("album", server_url("/echo"), good, NULL);
   CHECK_INT(got.code, 0);
   CHECK_HOLDS(got.out, ".png: OK");
   CHECK_INT(server_count("requests"), 1);

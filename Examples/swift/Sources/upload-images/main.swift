@@ -1,0 +1,75 @@
+// Wherry: uploads the pictures of a folder, each in a request of its own
+// SPDX-License-Identifier: Apache-2.0
+//
+// usage: upload-images URL FOLDER [--album NAME] [--quality 0.8] [--max-side 2048]
+//            [--parallel 4] [--retries 2]
+
+import ExampleTools
+import Foundation
+import Wherry
+
+let arguments = Arguments(
+    usage: """
+        upload-images URL FOLDER [--album NAME] [--quality 0.8] [--max-side 2048] [--parallel 4] \
+        [--retries 2]
+        """,
+    count: 2, options: ["album", "quality", "max-side", "parallel", "retries"])
+let folder = URL(fileURLWithPath: arguments[1], isDirectory: true)
+let maxSide = arguments.number("max-side", or: 2048)
+
+let pictures: [URL]
+do {
+    pictures = try FileManager.default
+        .contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        .filter { ["jpg", "jpeg", "png"].contains($0.pathExtension.lowercased()) }
+        .sorted { $0.lastPathComponent < $1.lastPathComponent }
+} catch {
+    note("\(folder.path) cannot be read: \(error.localizedDescription)\n")
+    exit(2)
+}
+if pictures.isEmpty {
+    note("there are no pictures in \(folder.path)\n")
+    exit(2)
+}
+
+do {
+    // guide: begin
+    let client = try Client()
+    var compression = Compression(quality: arguments.number("quality", or: 0.8), type: "jpg")
+    compression.maxWidth = maxSide
+    compression.maxHeight = maxSide
+
+    var request = Request(arguments[0], method: "POST")
+    request.parameters = ["album": .string(arguments.text("album") ?? "")]
+    // A request for each, so many at once; what may get through later is sent again.
+    request.separateImages = arguments.number("parallel", or: 4)
+    request.imageRetries = arguments.number("retries", or: 2)
+    request.body = .multipart(pictures.map { .image("photo", .file($0), compression) })
+
+    let upload = try client.start(request)
+    for await progress in upload.progress {
+        if let fraction = progress.fraction { note("\r\(Int(fraction * 100)) %") }
+    }
+    note("\n")
+    do {
+        _ = try await upload.value
+    } catch where !error.failedImages.isEmpty {
+        // Each picture says below what became of it.
+    }
+    // guide: end
+
+    for (picture, image) in zip(pictures, upload.images) {
+        let name = picture.lastPathComponent
+        if let error = image.error {
+            print("\(name): not sent: \(error.reason): \(error.message)")
+        } else {
+            print("\(name): \(image.originalBytes) bytes became \(image.encodedBytes)")
+        }
+    }
+    let sent = upload.images.count { $0.error == nil }
+    print("\(sent) of \(pictures.count) sent")
+    exit(sent == pictures.count ? 0 : 1)
+} catch {
+    note("\(error)\n")
+    exit(1)
+}
