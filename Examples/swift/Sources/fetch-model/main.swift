@@ -31,7 +31,7 @@ do {
     let download = try client.download(request, to: path)
 
     signal(SIGINT, SIG_IGN)
-    let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+    let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .main)
     interrupts.setEventHandler { download.cancel() }  // what has come is kept
     interrupts.resume()
 
