@@ -183,6 +183,55 @@ TEST("U17 an upload is carried out by the agent, with the body as it was") {
   end_session(session);
 }
 
+TEST("U17 an upload's end that cannot be written at once is written later, and it is sent once") {
+  wherry_session *session = new_session();
+  char id[WHERRY_JOB_ID_SIZE];
+  wherry_request *request = new_request("POST", server_url("/sink?gate=g"));
+  REQUIRE_OK(wherry_request_set_body(request, "hello", 5, "text/x-mine"));
+  REQUIRE_OK(wherry_session_upload(session, request, id));
+  REQUIRE(server_wait("requests=1"));
+  /* Keeps the record from being written, as a disk does that is full. */
+  const char *obstacle = check_path("state/jobs/%s.job.new", id);
+  REQUIRE_INT(mkdir(obstacle, 0700), 0);
+  wherry_queue *queue = NULL;
+  REQUIRE_OK(wherry_queue_new(&queue));
+  REQUIRE_OK(wherry_session_follow(session, id, queue, NULL));
+  server_open("g");
+  wherry_event *event = next_of(queue, WHERRY_EVENT_DONE);
+  CHECK_STATUS(wherry_event_status(event), WHERRY_OK);
+  CHECK_OK(wherry_event_free(event));
+  REQUIRE_INT(rmdir(obstacle), 0);
+  CHECK_OK(wherry_queue_free(queue));
+  wait_for_leave();
+
+  wherry_list *jobs = NULL;
+  wherry_job_row row = {.size = sizeof row};
+  REQUIRE_OK(wherry_session_list(session, &jobs));
+  REQUIRE_INT(wherry_list_count(jobs), 1);
+  REQUIRE_OK(wherry_list_job(jobs, 0, &row));
+  CHECK_INT(row.state, WHERRY_STATE_DONE);
+  CHECK_INT(row.http_code, 200);
+  CHECK_OK(wherry_list_free(jobs));
+  CHECK_INT(server_count("requests"), 1);
+  end_session(session);
+}
+
+TEST("D14 a queue that was freed follows nothing, and keeps no agent from leaving") {
+  wherry_session *session = new_session();
+  char id[WHERRY_JOB_ID_SIZE];
+  wherry_request *request = new_request("GET", server_url("/bytes/10?gate=g"));
+  REQUIRE_OK(wherry_session_download(session, request, check_path("file.bin"), id));
+  wherry_queue *queue = NULL;
+  REQUIRE_OK(wherry_queue_new(&queue));
+  REQUIRE_OK(wherry_session_follow(session, NULL, queue, NULL));
+  CHECK_OK(wherry_event_free(next_of(queue, WHERRY_EVENT_STATE)));
+  CHECK_OK(wherry_session_pause(session, id));
+  CHECK_OK(wherry_queue_free(queue));
+  wait_for_leave();
+  server_open("g");
+  end_session(session);
+}
+
 TEST("DC-E12 a failure in the background is told with its status") {
   wherry_session *session = new_session();
   char id[WHERRY_JOB_ID_SIZE];

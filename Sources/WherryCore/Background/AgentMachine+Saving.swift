@@ -7,7 +7,9 @@ extension AgentMachine {
     /// The records that are to be written again, and when.
     struct Unsaved: Sendable {
         /// The first wait after a failure, and the longest: 1 s and 60 s.
-        private static let waits = (first: Int64.milliseconds(1_000), last: Int64.milliseconds(60_000))
+        private static let waits = (
+            first: Int64.milliseconds(1_000), last: Int64.milliseconds(60_000)
+        )
         /// How long an agent that was asked to go tries on: 10 s.
         private static let farewell = Int64.milliseconds(10_000)
         /// So many are written between two looks at who asks.

@@ -107,6 +107,12 @@ package final class JobFollower: Sendable {
         }
     }
 
+    /// Ends the followings that nobody hears any more.
+    func prune() {
+        let watchers = state.withLock { $0.watchers }
+        for (key, watcher) in watchers where !watcher.isHeard() { stop(key) }
+    }
+
     /// Ends all.
     func close() {
         state.withLock { state in
@@ -307,6 +313,7 @@ extension BackgroundSession {
         }
         let teller = JobTeller(id, queue, userData: userData)
         _ = try follow(id, isHeard: { !queue.isClosed }) { teller.hear($0) }
+        queue.whenClosed(follower) { [weak follower] in follower?.prune() }
     }
 
     /// Ends every following of this session.

@@ -34,6 +34,8 @@ package final class EventQueue: TransferObserver {
         /// The last wait did so, and the next is expected to.
         var isAttended = false
         var isClosed = false
+        /// What those do who put events in and are no transfers, when it is closed.
+        var closers: [ObjectIdentifier: @Sendable () -> Void] = [:]
     }
     private let state = Monitor(State())
 
@@ -74,6 +76,15 @@ package final class EventQueue: TransferObserver {
 
     /// Whether it was freed.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Has something done when it is freed; at once if it was. The last one counts for each object.
+    func whenClosed(_ object: AnyObject, _ body: @escaping @Sendable () -> Void) {
+        let isOpen = state.withLock { state in
+            if !state.isClosed { state.closers[ObjectIdentifier(object)] = body }
+            return !state.isClosed
+        }
+        if !isOpen { body() }
+    }
 
     /// Ends a wait: puts an event of no transfer in.
     package func wake(userData: UInt) throws(WherryError) {
@@ -310,10 +321,11 @@ package final class EventQueue: TransferObserver {
 
     /// Cancels the transfers bound to it and drops what waits; those who wait in it are told.
     package func close() {
-        let (transfers, waiting, transport) = state.update { state in
+        let (transfers, waiting, transport, closers) = state.update { state in
             state.isClosed = true
-            let rest = (state.transfers, state.ring, state.driven)
+            let rest = (state.transfers, state.ring, state.driven, state.closers.values)
             state.transfers = []
+            state.closers = [:]
             state.ring = EventRing()
             state.logs = 0
             state.progress = [:]
@@ -323,6 +335,7 @@ package final class EventQueue: TransferObserver {
         transport?.lookAgain()
         // First the verdict, so that a question that is dropped does not carry its transfer on.
         for transfer in transfers { transfer.cancel() }
+        for closer in closers { closer() }
         withExtendedLifetime(waiting) {}
     }
 }

@@ -154,6 +154,35 @@ private final class Heard: Sendable {
         #expect(reason == .noAgent)
     }
 
+    @Test("D14 a queue that is freed keeps no agent from leaving")
+    func freedQueue() throws {
+        defer { clean() }
+        let followers = Monitor([LocalSocket]())
+        let agent = try FalseAgent(folder) { socket, question in
+            try? socket.say(.ok)
+            if question == .follow { followers.update { $0.append(socket) } }
+        }
+        var configuration = Client.Configuration()
+        configuration.values.texts[.stateDirectory] = path
+        let session = try BackgroundSession("tests", configuration)
+        let queue = EventQueue()
+        try session.follow(nil, queue: queue, userData: 1)
+        let socket = try #require(followers.wait { $0.first })
+
+        queue.close()
+
+        // The agent hears that its follower is gone.
+        var items = [Poll.Item(socket.descriptor)]
+        Poll.wait(&items, nanoseconds: nil)
+        var bytes: [UInt8] = []
+        #expect(socket.receive(into: &bytes) == .closed)
+        // And one that was freed before is not followed with at all.
+        #expect(throws: WherryError.self) {
+            try session.follow(nil, queue: queue, userData: 1)
+        }
+        agent.leave()
+    }
+
     @Test("D14 an agent that closes at once is asked again later and later, half a minute at most")
     func backoff() throws {
         defer { clean() }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from typing import Any, Iterator, List
@@ -186,6 +188,36 @@ def test_D2_resumable_or_not_in_the_background_or_not(
     assert os.path.getsize(tmp_path / "a") == SIZE
     ranges = [dict(map(tuple, entry["headers"])).get("Range") for entry in server.log()]
     assert ranges == [None, "bytes=400000-" if resume else None]
+
+
+def kill_agent(state: str) -> None:
+    """kill -9, and waits until it is dead."""
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(os.path.join(state, "agent.sock"))
+        peer = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    agent = int.from_bytes(peer[:4], "little")
+    os.kill(agent, signal.SIGKILL)
+    with open(os.path.join(state, "agent.lock"), "r+b") as lock:
+        # Its lock is free when it is dead.
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+
+
+def test_D14_DR15_a_job_that_was_put_off_keeps_its_time(
+    server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
+) -> None:
+    url = server.url(f"/bytes/{SIZE}", status_first=503, status_times=1, retry_after=3600)
+    number = session.download(url, tmp_path / "a")
+    next(job for job in session.follow(number, PATIENCE) if job.state == "waiting")
+    (before,) = session.jobs()
+    assert before.retry_at is not None
+    kill_agent(state)
+
+    (after,) = session.jobs()
+
+    assert (after.state, after.retry_at, len(server.log())) == ("waiting", before.retry_at, 1)
+    session.resume(number)  # told to, it asks at once
+    assert session.wait(number, PATIENCE).state == "done"
+    assert os.path.getsize(tmp_path / "a") == SIZE
 
 
 def test_U17_an_upload_outlives_the_program_that_started_it(
