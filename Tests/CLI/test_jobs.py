@@ -90,7 +90,7 @@ def session(tmp_path: pathlib.Path) -> Iterator[Session]:
 
 def test_DC_E01_a_job_outlives_the_command_and_its_group(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
     url = server.url(f"/bytes/{SIZE}?hold=1000000&gate=go")
-    command = start("download", url, "-o", tmp_path / "a", "--background", "--state-dir", session.state,
+    command = start("download", url, "-o", tmp_path / "a", "--detach", "--state-dir", session.state,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     # Both ends of its output are closed when it leaves: the agent has none of them (DC-E02).
     out, err = command.communicate(timeout=GUARD)
