@@ -931,6 +931,10 @@ bool wherry_response_header_at(const wherry_response *response, size_t index, co
     const char **out_value);
 /* NULL and 0 for an empty or streamed body. Decoded. Not NUL-terminated. */
 const uint8_t *wherry_response_body(const wherry_response *response, size_t *out_count);
+/* The body as UTF-8: of the charset that Content-Type names, else, and where the system does not know
+ * it, as UTF-8; what is no text of it is U+FFFD. NUL-terminated, but may have NULs of its own; lent by
+ * the response. "" without a body, NULL without memory. */
+const char *wherry_response_text(const wherry_response *response, size_t *out_count);
 /* An empty body or one space is a null value. WHERRY_E_HTTP
  * with `bad_json_body` where it is no JSON; the sentence names the byte. */
 wherry_status wherry_response_json(const wherry_response *response, wherry_json **out_json);
@@ -1043,6 +1047,15 @@ wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info 
  * photograph. Any number of threads may call, each with its own images. */
 wherry_status wherry_image_compress(const wherry_image *image,
     const wherry_compression *compression, wherry_image **out_image);
+/* The pixels of a picture, upright, as an image of its own. NONE: as what loses nothing but depth over
+ * 8 bits, GRAY8, RGB8 or RGBA8. Of the compression, which may be NULL, BACKGROUND_RGB (where alpha
+ * goes), KEEP_ORIENTATION and the limits count. Blocks; E_IMAGE, E_LIMIT, E_FILE as for compress. */
+wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
+    const wherry_compression *compression, wherry_image **out_image);
+/* Raw pixels, the top row first, lent until wherry_image_free; NULL for what is encoded. The sides are
+ * those of wherry_image_inspect; *out_stride, the bytes from row to row, and out_format may be NULL. */
+const uint8_t *wherry_image_pixels(const wherry_image *image, wherry_pixel_format *out_format,
+    size_t *out_stride);
 /* The encoded picture, lent until wherry_image_free; NULL and 0 for a file and for raw pixels. */
 const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);
 /* The name in the multipart body and in failures; by default <ms since 1970><index>.<ext>. */

@@ -15,6 +15,7 @@ final class ResponseBox: HandleObject, @unchecked Sendable {  // `fields` is gua
     let isLent: Bool
     private var fields: FieldTable?
     private var store: TextStore?
+    private var text: LentText?
 
     init(_ response: Response, isLent: Bool = false) {
         self.response = response
@@ -28,6 +29,17 @@ final class ResponseBox: HandleObject, @unchecked Sendable {  // `fields` is gua
             let table = FieldTable(response.head.block)
             fields = table
             return table
+        }
+    }
+
+    /// The body as C text, made when first asked for; `nil` if there is no memory.
+    var whole: LentText? {
+        if let text = locked({ text }) { return text }
+        guard let made = LentText(response.text) else { return nil }
+        return locked {
+            let kept = text ?? made
+            text = kept
+            return kept
         }
     }
 
@@ -155,6 +167,18 @@ public func wherry_response_body(
         let body = try get(response).response.body
         out_count?.pointee = body.count
         return body.lent.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
+    }
+}
+
+@_cdecl("wherry_response_text") @implementation
+public func wherry_response_text(
+    _ response: OpaquePointer?, _ out_count: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    out_count?.pointee = 0
+    return value(nil) { () throws(WherryError) in
+        guard let text = try get(response).whole else { return nil }
+        out_count?.pointee = text.count
+        return text.pointer
     }
 }
 

@@ -112,15 +112,20 @@ public func wherry_image_new_pixels_lent(
     }
 }
 
+private func pixelFormat(_ format: wherry_pixel_format) throws(WherryError) -> PixelFormat {
+    guard let format = UInt8(exactly: format.rawValue).flatMap({ PixelFormat(rawValue: $0) })
+    else {
+        throw WherryError(.badValue, "There is no pixel format \(format.rawValue)")
+    }
+    return format
+}
+
 /// Raw pixels that `owner` keeps.
 private func raw(
     _ bytes: UnsafeRawBufferPointer, _ owner: any AnyObject & Sendable,
     _ format: wherry_pixel_format, _ width: Int32, _ height: Int32, _ stride: Int
 ) throws(WherryError) -> PixelBuffer {
-    guard let format = UInt8(exactly: format.rawValue).flatMap({ PixelFormat(rawValue: $0) })
-    else {
-        throw WherryError(.badValue, "There is no pixel format \(format.rawValue)")
-    }
+    let format = try pixelFormat(format)
     do throws(ImagingError) {
         return try PixelBuffer(
             borrowing: bytes, owner: owner, format: format, width: Int(width),
@@ -173,6 +178,43 @@ public func wherry_image_compress(
         let result = ImageValue(
             source: .bytes(made.bytes), fileName: value.fileName, encoded: made)
         try Handles.give(Box(result), to: out)
+    }
+}
+
+@_cdecl("wherry_image_decode") @implementation
+public func wherry_image_decode(
+    _ image: OpaquePointer?, _ format: wherry_pixel_format, _ compression: OpaquePointer?,
+    _ out_image: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_image)
+        let value = try Handles.change(image, ImageValue.self) { $0 }
+        let compression = try compressionValue(compression)
+        let wanted = format == WHERRY_PIXELS_NONE ? nil : try pixelFormat(format)
+        let pixels: PixelBuffer
+        do throws(ImagingError) {
+            pixels = try ImageDecoder.decode(value.source, as: wanted, compression)
+        } catch {
+            throw WherryError(error)
+        }
+        try Handles.give(
+            Box(ImageValue(source: .pixels(pixels), fileName: value.fileName)), to: out)
+    }
+}
+
+@_cdecl("wherry_image_pixels") @implementation
+public func wherry_image_pixels(
+    _ image: OpaquePointer?, _ out_format: UnsafeMutablePointer<wherry_pixel_format>?,
+    _ out_stride: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<UInt8>? {
+    out_format?.pointee = WHERRY_PIXELS_NONE
+    out_stride?.pointee = 0
+    return value(nil) { () throws(WherryError) in
+        let value = try Handles.change(image, ImageValue.self) { $0 }
+        guard case .pixels(let pixels) = value.source else { return nil }
+        out_format?.pointee = wherry_pixel_format(UInt32(pixels.format.rawValue))
+        out_stride?.pointee = pixels.stride
+        return pixels.lent.assumingMemoryBound(to: UInt8.self)
     }
 }
 

@@ -98,6 +98,9 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
         return Array(UnsafeRawBufferPointer(start: row(y), count: rowBytes))
     }
 
+    /// The first row, for who keeps the buffer meanwhile.
+    package var lent: UnsafeRawPointer { UnsafeRawPointer(base) }
+
     /// All rows, copied without padding.
     package var packedBytes: [UInt8] {
         var all: [UInt8] = []

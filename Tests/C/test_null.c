@@ -163,6 +163,7 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK(wherry_response_header(bad, NULL) == NULL);
   CHECK_INT(wherry_response_header_at(bad, 0, NULL, NULL), 0);
   CHECK(wherry_response_body(bad, NULL) == NULL);
+  CHECK(wherry_response_text(bad, NULL) == NULL);
   REFUSED(wherry_response_json(bad, NULL));
   CHECK(wherry_response_suggested_name(bad) == NULL);
   CHECK(wherry_response_remote_address(bad) == NULL);
@@ -170,6 +171,8 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_image_set_file_name(bad, NULL));
   REFUSED(wherry_image_inspect(bad, NULL));
   REFUSED(wherry_image_compress(bad, NULL, NULL));
+  REFUSED(wherry_image_decode(bad, WHERRY_PIXELS_NONE, NULL, NULL));
+  CHECK(wherry_image_pixels(bad, NULL, NULL) == NULL);
   CHECK(wherry_image_bytes(bad, NULL) == NULL);
   REFUSED(wherry_compression_set_option(bad_compression, WHERRY_IMAGE_FORMAT, 0));
   REFUSED(wherry_compression_set_type(bad_compression, NULL));

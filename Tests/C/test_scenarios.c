@@ -335,3 +335,89 @@ TEST("U8 SEC-R10 every kind of picture has the colours that another program sees
     CHECK_OK(wherry_compression_free(compression));
   }
 }
+
+/* The DONE of a request that is answered with this Content-Type and body. */
+static wherry_event *answered(wherry_client *client, const char *type, const char *base64) {
+  char quoted[200], *to = quoted;
+  for (const char *from = type; *from != '\0'; from++) {
+    if (*from == '"') *to++ = '\\';
+    *to++ = *from;
+  }
+  *to = '\0';
+  server_script(check_format("{\"form\": [{\"headers\": [[\"Content-Type\", \"%s\"]],"
+                             " \"body_base64\": \"%s\"}]}", quoted, base64));
+  wherry_queue *queue = new_queue();
+  send_request(client, new_request("GET", server_url("/s/form")), queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DONE);
+  CHECK_STATUS(wherry_event_status(event), WHERRY_OK);
+  return event;
+}
+
+TEST("R13 text has the charset of its type, as the table says") {
+  wherry_json *json = table("charsets.json");
+  wherry_client *client = new_client(NULL);
+  for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
+    const char *type = text_of(json, i, "type");
+    wherry_event *event = answered(client, type, text_of(json, i, "base64"));
+    wherry_response *kept = NULL;
+    CHECK_OK(wherry_response_copy(wherry_event_response(event), &kept));
+    size_t count = 7;
+    const char *text = wherry_response_text(wherry_event_response(event), &count);
+    if (!CHECK_TEXT(text, text_of(json, i, "text"))) printf("  %s\n", type);
+    CHECK_INT(count, strlen(text_of(json, i, "text")));
+    CHECK(text == wherry_response_text(wherry_event_response(event), NULL));
+    CHECK_OK(wherry_event_free(event));
+    CHECK_TEXT(wherry_response_text(kept, NULL), text_of(json, i, "text"));
+    CHECK_OK(wherry_response_free(kept));
+  }
+}
+
+TEST("R13 a picture has the pixels that another program sees, and what is none is refused") {
+  wherry_json *json = table("picture-colours.json");
+  wherry_client *client = new_client(NULL);
+  wherry_image *image = NULL, *pixels = NULL;
+  for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
+    wherry_event *event = answered(client, "image/any", text_of(json, i, "file"));
+    size_t count, wanted_count, stride;
+    const uint8_t *body = wherry_response_body(wherry_event_response(event), &count);
+    REQUIRE_OK(wherry_image_new_bytes(body, count, &image));
+    CHECK_OK(wherry_event_free(event));
+    CHECK(wherry_image_pixels(image, NULL, NULL) == NULL);
+
+    bool is_flat = strcmp(text_of(json, i, "format"), "jpeg") == 0;
+    wherry_compression *ground = NULL;
+    REQUIRE_OK(wherry_compression_new(1, &ground));
+    int64_t colour = wherry_json_get_integer(json, check_format("cases/%zu/background", i), -1);
+    if (colour >= 0)
+      CHECK_OK(wherry_compression_set_option(ground, WHERRY_IMAGE_BACKGROUND_RGB, colour));
+    wherry_pixel_format wanted_format = is_flat ? WHERRY_PIXELS_RGB8 : WHERRY_PIXELS_RGBA8, format;
+    REQUIRE_OK(wherry_image_decode(image, wanted_format, ground, &pixels));
+    wherry_image_info info = {.size = sizeof info};
+    CHECK_OK(wherry_image_inspect(pixels, &info));
+    CHECK_INT(info.format, WHERRY_IMAGE_KEEP);
+    CHECK_INT(info.width, wherry_json_get_integer(json, check_format("cases/%zu/size/0", i), 0));
+    CHECK_INT(info.height, wherry_json_get_integer(json, check_format("cases/%zu/size/1", i), 0));
+    const uint8_t *rows = wherry_image_pixels(pixels, &format, &stride);
+    CHECK_INT(format, wanted_format);
+    const uint8_t *wanted =
+        (const uint8_t *)decoded_base64(text_of(json, i, "rgba"), &wanted_count);
+    REQUIRE_INT((int64_t)wanted_count, (int64_t)info.width * info.height * 4);
+    int worst = 0, channels = is_flat ? 3 : 4;
+    for (int at = 0; at < info.width * info.height * channels; at++) {
+      int y = at / channels / info.width, x = at / channels % info.width, c = at % channels;
+      int off = abs((int)rows[(size_t)y * stride + (size_t)(x * channels + c)]
+                    - (int)wanted[(y * info.width + x) * 4 + c]);
+      if (off > worst) worst = off;
+    }
+    int64_t tolerance = wherry_json_get_integer(json, check_format("cases/%zu/tolerance", i), 0);
+    if (!CHECK(worst <= tolerance)) printf("  %s: %d\n", text_of(json, i, "name"), worst);
+    CHECK_FAILS(wherry_image_decode(image, (wherry_pixel_format)5, NULL, &pixels),
+                WHERRY_E_ARGUMENT, "bad_value");
+    CHECK_OK(wherry_image_free(pixels));
+    CHECK_OK(wherry_image_free(image));
+    CHECK_OK(wherry_compression_free(ground));
+  }
+  REQUIRE_OK(wherry_image_new_bytes("no picture", 10, &image));
+  CHECK_STATUS(wherry_image_decode(image, WHERRY_PIXELS_NONE, NULL, &pixels), WHERRY_E_IMAGE);
+  CHECK_OK(wherry_image_free(image));
+}

@@ -49,11 +49,14 @@ final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
 /// One NUL-terminated copy of a text.
 final class LentText: @unchecked Sendable {  // never changes after init
     let pointer: UnsafePointer<CChar>
+    /// Its bytes, without the NUL.
+    let count: Int
 
     /// `nil` if there is no memory.
     init?(_ text: String) {
         guard let copy = CText.copy(text) else { return nil }
         pointer = UnsafePointer(copy)
+        count = text.utf8.count
     }
 
     deinit { free(UnsafeMutablePointer(mutating: pointer)) }

@@ -148,8 +148,27 @@ public struct Response: Sendable {
     /// is not UTF-8.
     public func header(_ name: String) -> String? { storage.head[name] }
 
-    /// The body as text: UTF-8, with U+FFFD for what is not.
-    public var text: String { body.text }
+    /// The charset that Content-Type names, in lower case.
+    public var charset: String? { header("content-type").flatMap { MediaType($0)?.charset } }
+
+    /// The body as text of the ``charset``; as UTF-8 where there is none, or one that the system
+    /// does not know. What is no text of it becomes U+FFFD (R13).
+    public var text: String {
+        charset.flatMap { body.text(charset: $0) } ?? body.text
+    }
+
+    /// What the first of several ways that succeeds makes of this answer, tried in order (R13).
+    ///
+    /// - Throws: what the last one threw.
+    public func first<Value>(
+        of way: @escaping (Response) throws -> Value, _ others: (Response) throws -> Value...
+    ) throws -> Value {
+        let ways = [way] + others
+        for way in ways.dropLast() {
+            if let value = try? way(self) { return value }
+        }
+        return try ways[others.count](self)
+    }
 
     /// The body as JSON. An empty body, or one space, is a null (R12).
     public func json() throws(WherryError) -> JSON {

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     Self = TypeVar("Self", bound="Image")
 
 _MODES = {"L": 1, "RGB": 3, "RGBA": 4}
+_ORDERS = {
+    "gray": codes.PIXELS_GRAY8, "rgb": codes.PIXELS_RGB8, "rgba": codes.PIXELS_RGBA8,
+    "bgra": codes.PIXELS_BGRA8,
+}  # fmt: skip
 _CHANNELS = {1: codes.PIXELS_GRAY8, 3: codes.PIXELS_RGB8, 4: codes.PIXELS_RGBA8}
 
 
@@ -113,6 +117,30 @@ class Image:
         image = Image.__new__(Image)
         image._native = NativeImage(handle, None)
         return image
+
+    def pixels(self, order: Optional[str] = None, **options: Any) -> memoryview:
+        """The picture decoded and upright: an array of uint8 with the top row first.
+
+        Of shape (h, w) for the order "gray", (h, w, 3) for "rgb", (h, w, 4) for "rgba" and "bgra";
+        None is what loses nothing but depth over 8 bits, never "bgra". Where alpha goes, the
+        ``background=`` lies beneath, and gray is the light of colours. Keywords are those of
+        `Compression`, of which background, orientation and limits count. numpy.asarray and
+        `Image` take the array as it is. Other threads run meanwhile.
+        """
+        if order is not None and order not in _ORDERS:
+            raise ArgumentError(
+                f"the order of pixels is one of {', '.join(_ORDERS)}, not {order!r}", "bad_value"
+            )
+        settings = native_compression(Compression(**options))
+        try:
+            wanted = codes.PIXELS_NONE if order is None else _ORDERS[order]
+            handle = made(lib.wherry_image_decode, self._native.handle, wanted, settings)
+        finally:
+            lib.wherry_compression_free(settings)
+        try:
+            return _array(handle)
+        finally:
+            lib.wherry_image_free(handle)
 
     @property
     def content(self) -> bytes:
@@ -238,6 +266,17 @@ def native_compression(settings: Compression) -> int:
         lib.wherry_compression_free(handle)
         raise
     return handle
+
+
+def _array(handle: int) -> memoryview:
+    """The raw pixels of a native picture, copied."""
+    info = ImageInfo(filled(IMAGE_INFO, lib.wherry_image_inspect, handle))
+    stride = Cell()
+    place = lib.wherry_image_pixels(handle, None, stride.address)
+    channels = stride.take() // info.width  # There is no padding in what the library decodes.
+    data = memoryview(bytes_at(place, info.height * info.width * channels))
+    shape = (info.height, info.width) if channels == 1 else (info.height, info.width, channels)
+    return data.cast("B", shape)
 
 
 def _pillow(picture: Any) -> memoryview:

@@ -45,7 +45,7 @@ _TYPES: Dict[str, Any] = {
 _SLOW = re.compile(
     r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send|send_url|send_group"
     r"|upload_images|list|ratio|set_log_file|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels"
-    r"|new_pixels_lent|image_free|inspect|compress"
+    r"|new_pixels_lent|image_free|image_decode|inspect|compress"
     r"|(read|write|remove|list|clear)_cache|read_cache_entry|cache_usage"
     r"|access|load|load_next|load_previous|load_page|refresh|copy_items|endpoint_json)$"
     r"|^wherry_(client|queue)_(new|free)$|^wherry_(endpoint|pager)_free$|^wherry_request_(set_body|add_part|add_part_file)$"

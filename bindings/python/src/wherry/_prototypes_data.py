@@ -30,6 +30,7 @@ const char *wherry_response_header(const wherry_response *response, const char *
 bool wherry_response_header_at(const wherry_response *response, size_t index, const char **out_name,
     const char **out_value);
 const uint8_t *wherry_response_body(const wherry_response *response, size_t *out_count);
+const char *wherry_response_text(const wherry_response *response, size_t *out_count);
 wherry_status wherry_response_json(const wherry_response *response, wherry_json **out_json);
 const char *wherry_response_suggested_name(const wherry_response *response);
 const char *wherry_response_remote_address(const wherry_response *response);
@@ -47,6 +48,10 @@ wherry_status wherry_image_free(wherry_image *image);
 wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
 wherry_status wherry_image_compress(const wherry_image *image, const wherry_compression
     *compression, wherry_image **out_image);
+wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
+    const wherry_compression *compression, wherry_image **out_image);
+const uint8_t *wherry_image_pixels(const wherry_image *image, wherry_pixel_format *out_format,
+    size_t *out_stride);
 const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);
 wherry_status wherry_image_set_file_name(wherry_image *image, const char *file_name);
 wherry_status wherry_compression_new(double quality, wherry_compression **out_compression);

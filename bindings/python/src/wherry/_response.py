@@ -10,10 +10,15 @@ from ._headers import Headers
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import timedelta
-    from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
+    from typing import (
+        Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple, TypeVar,
+    )  # fmt: skip
 
     from ._errors import ImageResult, WherryError
+    from ._image import Image
     from ._metrics import Metrics
+
+    Value = TypeVar("Value")
 
 
 class Response:
@@ -129,6 +134,32 @@ class Response:
                 f"the body is not JSON: {error}", "bad_json_body", response=self,
                 http_status=self.status_code, context=self.context,
             ) from error  # fmt: skip
+
+    def image(self, name: Optional[str] = None) -> Image:
+        """The body as a picture: ``response.image().pixels()`` is its array, see `Image`.
+
+        Nothing is looked at yet; what is no JPEG or PNG is an ImageError there. ``name`` is its
+        file name in uploads.
+        """
+        from ._image import Image
+
+        return Image(self.content, name)
+
+    def first_of(
+        self, way: Callable[[Response], Value], *others: Callable[[Response], Value]
+    ) -> Value:
+        """What the first of several ways that succeeds makes of this answer, tried in order:
+        ``response.first_of(Response.json, Response.image, lambda answer: answer.text)``.
+
+        Raises what the last one raises.
+        """
+        ways = (way, *others)
+        for each in ways[:-1]:
+            try:
+                return each(self)
+            except Exception:
+                continue
+        return ways[-1](self)
 
     @property
     def is_success(self) -> bool:

@@ -1,0 +1,80 @@
+// Wherry: text in other charsets than UTF-8
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+extension Bytes {
+    /// The bytes as text of a charset, such as "iso-8859-1"; `nil` for one that the system does not
+    /// know. What the charset cannot mean becomes U+FFFD.
+    package func text(charset: String) -> String? {
+        let name = charset.asciiLowercased
+        if name == "utf-8" || name == "utf8" { return text }
+        // Else "latin1//translit" would be more than a charset.
+        let isName = name.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte) || (0x30...0x3A).contains(byte)
+                || [0x2D, 0x2E, 0x5F].contains(byte)
+        }
+        guard isName, !name.isEmpty, let converter = Converter(from: name) else { return nil }
+        return converter.convert(self)
+    }
+}
+
+/// iconv(3) to UTF-8.
+private final class Converter {
+    private let handle: iconv_t
+    /// U+FFFD.
+    private static let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
+
+    init?(from charset: String) {
+        // Servers also say "latin-1" and "utf_16", which iconv has without the mark.
+        let plain = charset.filter { $0 != "-" && $0 != "_" }
+        guard let opened = Self.open(charset) ?? Self.open(plain) else { return nil }
+        handle = opened
+    }
+
+    private static func open(_ charset: String) -> iconv_t? {
+        let opened = iconv_open("UTF-8", charset)
+        return opened == iconv_t(bitPattern: -1) ? nil : opened
+    }
+
+    deinit { iconv_close(handle) }
+
+    func convert(_ bytes: Bytes) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count + bytes.count / 2)
+        bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return }
+            var next: UnsafeMutablePointer<CChar>? = UnsafeMutablePointer(
+                mutating: start.assumingMemoryBound(to: CChar.self))
+            var left = buffer.count
+            withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { room in
+                while left > 0 {
+                    let failure = step(&next, &left, room, into: &text)
+                    guard left > 0, failure != E2BIG else { continue }
+                    text += Self.replacement
+                    // What the end cuts short is one character; else the next byte may begin one.
+                    let skipped = failure == EINVAL ? left : 1
+                    next = next.map { $0 + skipped }
+                    left -= skipped
+                }
+                // Back to the first state of charsets that have several.
+                _ = step(nil, nil, room, into: &text)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Converts as much as there is room for. What stopped it, or 0.
+    private func step(
+        _ next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+        _ left: UnsafeMutablePointer<Int>?, _ room: UnsafeMutableRawBufferPointer,
+        into text: inout [UInt8]
+    ) -> Int32 {
+        var out = room.baseAddress?.assumingMemoryBound(to: CChar.self)
+        var space = room.count
+        let isDone = iconv(handle, next, left, &out, &space) != Int(bitPattern: UInt.max)
+        let failure = isDone ? 0 : errno
+        text.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[..<(room.count - space)]))
+        return failure
+    }
+}
