@@ -37,6 +37,7 @@ int main(int count, char **arguments) {
     wherry_request_free(request);
   }
 
+  /* guide: begin epoll */
   int loop = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event interest = {.events = EPOLLIN, .data = {.ptr = queue}};
   if (loop < 0 || epoll_ctl(loop, EPOLL_CTL_ADD, wherry_queue_fd(queue), &interest) < 0) {
@@ -64,6 +65,7 @@ int main(int count, char **arguments) {
       wherry_queue_release(queue, records, read);
     }
   }
+  /* guide: end epoll */
   close(loop);
   wherry_queue_free(queue);
   wherry_client_free(client);

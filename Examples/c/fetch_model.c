@@ -109,7 +109,7 @@ int main(int count, char **arguments) {
     perror("signalfd");
     return 1;
   }
-  /* guide: begin */
+  /* guide: begin download */
   wherry_status status = wherry_client_new(NULL, &client);
   if (status == WHERRY_OK) status = wherry_queue_new(&queue);
   if (status == WHERRY_OK) status = wherry_request_new("GET", wanted.url, &request);
@@ -128,7 +128,7 @@ int main(int count, char **arguments) {
   int result = 1;
   if (status == WHERRY_OK) result = follow(transfer, queue, interrupts);
   else fprintf(stderr, "%s\n", wherry_error_message(wherry_last_error()));
-  /* guide: end */
+  /* guide: end download */
   wherry_transfer_free(transfer);
   wherry_request_free(request);
   wherry_queue_free(queue);

@@ -82,7 +82,7 @@ static wherry_status upload(const options *wanted, struct dirent **names, int co
   wherry_request *request = NULL;
   wherry_compression *compression = NULL;
   wherry_transfer *transfer = NULL;
-  /* guide: begin */
+  /* guide: begin upload */
   wherry_status status = wherry_client_new(NULL, &client);
   if (status == WHERRY_OK) status = wherry_queue_new(&queue);
   if (status == WHERRY_OK) status = wherry_compression_new(wanted->quality, &compression);
@@ -112,7 +112,7 @@ static wherry_status upload(const options *wanted, struct dirent **names, int co
               (long long)(100 * progress.done_bytes / progress.expected_bytes));
     wherry_event_free(event);
   }
-  /* guide: end */
+  /* guide: end upload */
   fprintf(stderr, "\n");
   if (is_done) *sent = print_pictures(transfer, names, count);
   else fprintf(stderr, "%s\n", wherry_error_message(wherry_last_error()));

@@ -50,7 +50,7 @@ def main() -> int:
         print(f"{options.path} is there already")
         return 0
     try:
-        # guide: begin
+        # guide: begin download
         with wherry.Client() as client:
             path = client.download(
                 options.url,
@@ -62,7 +62,7 @@ def main() -> int:
                 make_directories=True,
                 progress=Progress(),
             )
-        # guide: end
+        # guide: end download
     except KeyboardInterrupt:
         kept = 100 * wherry.partial_ratio(options.path)
         print(f"\n{kept:.0f} % are kept; the same command goes on", file=sys.stderr)

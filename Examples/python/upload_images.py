@@ -49,7 +49,7 @@ def main() -> int:
         print(f"there are no pictures in {options.folder}", file=sys.stderr)
         return 2
     try:
-        # guide: begin
+        # guide: begin upload
         small = wherry.Compression(
             options.quality, type="jpg", max_width=options.max_side, max_height=options.max_side
         )
@@ -65,7 +65,7 @@ def main() -> int:
                 progress=show,
             )
         images = answer.images
-        # guide: end
+        # guide: end upload
     except KeyboardInterrupt:
         print("\ninterrupted; what was sent stays sent", file=sys.stderr)
         return 130

@@ -16,6 +16,10 @@ let package = Package(
     dependencies: [.package(name: "wherry", path: "../..")],
     targets: [.target(name: "ExampleTools")]
         + programs(["quickstart", "get", "post-json", "lines", "album", "download", "settings"])
-        + programs(["upload-images", "fetch-model", "api-client"], ["ExampleTools"]),
+        + programs(
+            [
+                "upload-images", "fetch-model", "api-client", "caching", "background",
+                "from-afnetworking",
+            ], ["ExampleTools"]),
     swiftLanguageModes: [.v6]
 )

@@ -20,7 +20,7 @@ if FileManager.default.fileExists(atPath: path) {
 }
 
 do {
-    // guide: begin
+    // guide: begin download
     let client = try Client()
     var request = Request(arguments[0])
     try request.setDigest(.sha256, sha256)
@@ -45,7 +45,7 @@ do {
     }
     note("\n")
     print("\(try await download.value.path) is whole")
-    // guide: end
+    // guide: end download
 } catch {
     note("\(error)\n")
     if error.partialPath != nil { note("what has come is kept; the same command goes on\n") }

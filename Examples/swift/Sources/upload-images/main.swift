@@ -33,7 +33,7 @@ if pictures.isEmpty {
 }
 
 do {
-    // guide: begin
+    // guide: begin upload
     let client = try Client()
     var compression = Compression(quality: arguments.number("quality", or: 0.8), type: "jpg")
     compression.maxWidth = maxSide
@@ -56,7 +56,7 @@ do {
     } catch where !error.failedImages.isEmpty {
         // Each picture says below what became of it.
     }
-    // guide: end
+    // guide: end upload
 
     for (picture, image) in zip(pictures, upload.images) {
         let name = picture.lastPathComponent

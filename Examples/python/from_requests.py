@@ -1,0 +1,65 @@
+# Wherry: what a program that uses requests does, with Wherry
+# SPDX-License-Identifier: Apache-2.0
+"""python3 from_requests.py BASE FOLDER"""
+
+import asyncio
+import pathlib
+import sys
+from typing import List
+
+import wherry
+
+
+def main(base: str, folder: pathlib.Path) -> int:
+    # guide: begin session
+    with wherry.Client(
+        base_url=base,
+        headers={"X-App": "demo"},
+        auth=("me", "secret"),
+        timeout=(5, 30),
+        max_retries=3,
+    ) as client:
+        answer = client.get("search", params={"q": "skye", "page": 2})
+        answer.raise_for_status()
+        print(answer.status_code, answer.json(), answer.headers["content-type"])
+        # guide: end session
+
+        # guide: begin bodies
+        client.post("notes", json={"text": "hello"})
+        client.post("form", data={"a": "1", "b": "2"})
+        with open(folder / "notes.txt", "rb") as file:
+            client.post("files", files={"file": file})
+        # guide: end bodies
+
+        # guide: begin large
+        client.download("large", folder / "large.bin", overwrite=True)  # whole, or not there
+        with client.stream("GET", "lines") as stream:
+            for line in stream.iter_lines():
+                print(line)
+        # guide: end large
+
+        # guide: begin errors
+        try:
+            client.get("missing").raise_for_status()
+        except wherry.HTTPStatusError as error:
+            print(error.http_status, error.response and error.response.text)
+        except wherry.TimeoutError:
+            print("too slow")
+        except wherry.NetworkError as error:
+            print("no connection:", error.reason)
+        # guide: end errors
+    return 0
+
+
+# guide: begin async
+async def many(base: str, paths: List[str]) -> List[int]:
+    async with wherry.AsyncClient(base_url=base) as client:
+        answers = await asyncio.gather(*[client.get(path) for path in paths])
+    return [answer.status_code for answer in answers]
+    # guide: end async
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1], pathlib.Path(sys.argv[2]))
+    print(asyncio.run(many(sys.argv[1], ["search"] * 3)))
+    sys.exit(code)
