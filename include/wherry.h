@@ -132,6 +132,9 @@ typedef enum wherry_option {
    * host, as WAITING with `offline`, which it fails with after that; a download does so after every
    * broken connection, with its usual attempts after that. 0: they do not */
   WHERRY_OPTION_WAIT_FOR_NETWORK_MS = 15,
+  /* BL 0; 1: Accept-Language names the user's languages, as LANGUAGE, LC_ALL, LC_MESSAGES and LANG have
+   * them. A field of one's own goes before it. */
+  WHERRY_OPTION_SEND_LANGUAGES = 14,
   WHERRY_OPTION_HTTP_VERSION = 16,          /* BLR 0 by itself, else 11 or 20 */
   WHERRY_OPTION_ACCEPT_STATUS_MIN = 17,     /* BLR 200; wherry_request_accept_status adds more */
   WHERRY_OPTION_ACCEPT_STATUS_MAX = 18,     /* BLR 299 */
@@ -236,10 +239,19 @@ typedef enum wherry_option {
 typedef enum wherry_text_option {
   WHERRY_TEXT_BASE_URL = 1,       /* BL; joined by the one rule of docs/urls.md */
   WHERRY_TEXT_APP_VERSION = 2,    /* BL "1"; what was stored under another version counts as missing */
-  WHERRY_TEXT_USER_AGENT = 3,     /* BL "Wherry/" and the library's version */
+  /* BL "Wherry/" and the library's version; with APP_NAME "name/version (Linux x86_64) Wherry/..." */
+  WHERRY_TEXT_USER_AGENT = 3,
   WHERRY_TEXT_STORAGE_NAME = 4,   /* B the program's name; $XDG_CACHE_HOME/wherry/<name> */
   WHERRY_TEXT_STORAGE_DIRECTORY = 5, /* B: an absolute path instead of a name */
+  /* BL: what the application is called, for USER_AGENT, with APP_VERSION. Accents are left out, and what
+   * is not ASCII then is escaped as in URLs. */
+  WHERRY_TEXT_APP_NAME = 6,
   WHERRY_TEXT_PROXY = 7,          /* B: URL; "" is no proxy; NULL is the environment */
+  /* B: "name:password" for the proxy, sent as Basic to it alone; before those in its URL */
+  WHERRY_TEXT_PROXY_CREDENTIALS = 8,
+  /* B: hosts without a proxy, with ',' between: a name is meant with all below it, "*" is every host,
+   * networks as 10.0.0.0/8; NULL is the environment's no_proxy */
+  WHERRY_TEXT_NO_PROXY = 9,
   WHERRY_TEXT_CA_FILE = 10,       /* B: PEM to trust instead of the system's */
   WHERRY_TEXT_CA_DIRECTORY = 11,  /* B: the same in folders that `openssl rehash` made; ':' between */
   WHERRY_TEXT_CRL_FILE = 12,      /* B: PEM; a list of every CA of a chain: without one it is refused */
@@ -248,7 +260,12 @@ typedef enum wherry_text_option {
   WHERRY_TEXT_IMAGE_NAMES = 16,   /* BLR "index": name0, name1; or "repeat" or "brackets" */
   WHERRY_TEXT_JPEG_TYPE = 17,     /* BLR "image/jpeg"; old servers want "image/jpg" */
   WHERRY_TEXT_AGENT_PATH = 18,    /* B: $WHERRY_AGENT, else beside the library or in its libexec */
-  WHERRY_TEXT_STATE_DIRECTORY = 19 /* B: absolute, of one session; section 18 */
+  WHERRY_TEXT_STATE_DIRECTORY = 19, /* B: absolute, of one session; section 18 */
+  /* B: addresses of hosts, which are not looked up then: "host:port:address", further addresses after
+   * ',', further hosts after a space; "*" is every host. Names and certificates stay what they are. */
+  WHERRY_TEXT_RESOLVE = 20,
+  WHERRY_TEXT_INTERFACE = 21,     /* B: a network interface or address of this machine to go out by */
+  WHERRY_TEXT_UNIX_SOCKET = 22    /* B: absolute; every connection goes there, and no proxy is used */
 } wherry_text_option;
 
 /* ---- 4. Config: gathers settings; of no further use once its client exists ------------------- */
@@ -265,6 +282,10 @@ wherry_status wherry_config_set_text(wherry_config *config, wherry_text_option o
 wherry_status wherry_config_set_header(wherry_config *config, const char *name, const char *value);
 wherry_status wherry_config_set_parameter(wherry_config *config, const char *name,
     const char *value);
+/* Takes the settings of a file of JSON over, whose form docs/configuration.md tells; those it does not
+ * name stay. path NULL: the file that $WHERRY_CONFIG names; without such a variable nothing happens.
+ * E_ARGUMENT `bad_json`, `bad_value`, or what is wrong with a setting; nothing is changed then. */
+wherry_status wherry_config_load(wherry_config *config, const char *path);
 /* A further base URL, which requests take by its name; a NULL url removes it. */
 wherry_status wherry_config_set_base(wherry_config *config, const char *name, const char *url);
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);

@@ -28,6 +28,11 @@ static inline CURLcode ccurl_set_headers(CURL *easy, struct curl_slist *list) {
   return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
 }
 
+/* The list must outlive the handle's use of it. */
+static inline CURLcode ccurl_set_resolve(CURL *easy, struct curl_slist *hosts) {
+  return curl_easy_setopt(easy, CURLOPT_RESOLVE, hosts);
+}
+
 static inline CURLcode ccurl_set_share(CURL *easy, CURLSH *share) {
   return curl_easy_setopt(easy, CURLOPT_SHARE, share);
 }

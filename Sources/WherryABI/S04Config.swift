@@ -80,6 +80,23 @@ public func wherry_config_set_parameter(
     }
 }
 
+@_cdecl("wherry_config_load") @implementation
+public func wherry_config_load(
+    _ config: OpaquePointer?, _ path: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let path = try optionalText(path, "path")
+        try Handles.change(config, Client.Configuration.self) {
+            (configuration) throws(WherryError) in
+            if let path {
+                try configuration.load(from: path)
+            } else {
+                try configuration.loadFromEnvironment()
+            }
+        }
+    }
+}
+
 @_cdecl("wherry_config_set_base") @implementation
 public func wherry_config_set_base(
     _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?

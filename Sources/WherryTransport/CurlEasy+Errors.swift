@@ -49,6 +49,8 @@ extension CurlEasy {
         case CURLE_COULDNT_CONNECT where isKeptFromMetered:
             return (.metered, "Only a mobile network, which is not to be used, leads to")
         case CURLE_COULDNT_CONNECT: return (.connect, "Could not connect to")
+        case CURLE_INTERFACE_FAILED:
+            return (.connect, "The interface or address that was named is not there to connect to")
         case CURLE_OPERATION_TIMEDOUT:
             // Only the connection has a time limit inside libcurl.
             return (.connectTimeout, "Could not connect in time to")

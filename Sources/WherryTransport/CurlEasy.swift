@@ -122,11 +122,32 @@ final class CurlEasy {
         }, context)
         ccurl_set_share(handle, loop.share)
         setUpTrust()
-        if let proxy = loop.proxy { ccurl_set_text(handle, CURLOPT_PROXY, proxy) }
-        // Or libcurl asks the environment for each request.
-        if !loop.mayHaveProxy { ccurl_set_text(handle, CURLOPT_NOPROXY, "") }
+        setUpWay()
         // The field itself is one of ours: without this, libcurl would undo no coding.
         ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, ContentDecoding.all.fieldValue)
+    }
+
+    /// Where connections go first.
+    private func setUpWay() {
+        let configuration = loop.configuration
+        if let proxy = loop.proxy { ccurl_set_text(handle, CURLOPT_PROXY, proxy) }
+        if !loop.mayHaveProxy {
+            // Or libcurl asks the environment for each request.
+            ccurl_set_text(handle, CURLOPT_NOPROXY, "")
+        } else {
+            if let hosts = configuration.noProxy { ccurl_set_text(handle, CURLOPT_NOPROXY, hosts) }
+            if let credentials = configuration.proxyCredentials {
+                let parts = credentials.split(
+                    separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                ccurl_set_text(handle, CURLOPT_PROXYUSERNAME, String(parts[0]))
+                ccurl_set_text(handle, CURLOPT_PROXYPASSWORD, parts.count > 1 ? String(parts[1]) : "")
+            }
+        }
+        if let hosts = loop.resolvedHosts { ccurl_set_resolve(handle, hosts) }
+        if let name = configuration.interface { ccurl_set_text(handle, CURLOPT_INTERFACE, name) }
+        if let path = configuration.unixSocket {
+            ccurl_set_text(handle, CURLOPT_UNIX_SOCKET_PATH, path)
+        }
     }
 
     /// The handle that a callback is about, without a reference counted.

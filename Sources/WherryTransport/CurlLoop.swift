@@ -106,6 +106,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) var hosts: [String: TrustedHost] = [:]
     /// PEM certificates that handles are lent.
     let caCertificates: UnsafeMutableRawBufferPointer?
+    /// Addresses of hosts that are not looked up, which handles are lent.
+    let resolvedHosts: UnsafeMutablePointer<curl_slist>?
 
     static let isReady: Bool = {
         // libcurl writes the secrets of sessions into the file that this names. Who runs a program
@@ -140,6 +142,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             memory.copyBytes(from: bytes)
             return memory
         }
+        resolvedHosts = configuration.resolve.reduce(nil) { curl_slist_append($0, $1) ?? $0 }
         now = clock.now()
         queue = ConnectionQueue(
             perHost: configuration.maxPerHost, total: configuration.maxConnections)
@@ -177,7 +180,10 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     }
 
     deinit {
-        defer { caCertificates?.deallocate() }
+        defer {
+            caCertificates?.deallocate()
+            curl_slist_free_all(resolvedHosts)
+        }
         // What a forked child has is its parent's: libcurl would say goodbye on shared connections,
         // and the thread is not there.
         guard ForkGuard.current == forkGeneration else { return }

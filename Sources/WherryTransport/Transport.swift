@@ -79,6 +79,16 @@ package struct TransportConfiguration: Hashable, Sendable {
     package var trust = TransportTrust()
     /// A proxy's URL; "" is none at all; `nil` is what the environment says.
     package var proxy: String?
+    /// "name:password".
+    package var proxyCredentials: String?
+    /// Hosts without a proxy, with "," between; `nil` is what the environment says.
+    package var noProxy: String?
+    /// Addresses of hosts: "host:port:address,address".
+    package var resolve: [String] = []
+    /// A network interface or an address of this machine to go out by.
+    package var interface: String?
+    /// Where every connection goes.
+    package var unixSocket: String?
     package var maxPerHost = 6
     package var maxConnections = 32
 

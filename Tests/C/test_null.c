@@ -32,6 +32,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_config_set_header(bad, NULL, NULL));
   REFUSED(wherry_config_set_parameter(bad, NULL, NULL));
   REFUSED(wherry_config_set_base(bad, NULL, NULL));
+  REFUSED(wherry_config_load(bad, NULL));
   REFUSED(wherry_config_set_stub(bad, NULL));
   REFUSED(wherry_config_add_pin(bad, "a", "b"));
   REFUSED(wherry_config_add_pin_certificate(bad, "a", "b", 1));

@@ -231,3 +231,30 @@ def test_a_proxy_is_asked_unless_there_is_to_be_none(server: Scope) -> None:
 
     absolute = [request["target"].startswith("http://") for request in server.requests()]
     assert sorted(absolute) == [False, True, True], server.requests()
+
+
+def test_C19_a_host_is_where_resolve_says_and_connections_go_out_as_told(server: Scope) -> None:
+    port = server.facts["port"]
+    elsewhere = server.url("/echo").replace("127.0.0.1", "a.example")
+
+    done = wherry("get", elsewhere, "--resolve", f"a.example:{port}:127.0.0.1")
+    assert field(done.json, "host") == f"a.example:{port}"
+    assert wherry("get", server.url("/echo"), "--interface", "lo").status == 0
+    assert "host:port:address" in wherry("get", elsewhere, "--resolve", "a.example").err
+    done = wherry("get", elsewhere.replace(f":{port}", ""), "--unix-socket", server.facts["unix"])
+    assert field(done.json, "host") == "a.example"
+
+
+def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(
+        server: Scope, tmp_path: pathlib.Path) -> None:
+    proxy = f"http://127.0.0.1:{server.facts['port']}"
+    secret = tmp_path / "secret"
+    secret.write_text("name:hunter4\n")
+
+    done = wherry("get", server.url("/echo"), "--proxy", proxy, "-U", f"@{secret}")
+    assert field(done.json, "proxy-authorization") == "Basic bmFtZTpodW50ZXI0"
+    done = wherry(
+        "get", server.url("/echo"), "--proxy", proxy, "-U", f"@{secret}", "--noproxy", "127.0.0.1")
+    assert field(done.json, "proxy-authorization") is None
+    failed = wherry("get", server.url("/echo"), "--proxy-user", "hunter4")
+    assert failed.status == 2 and "hunter4" not in failed.err

@@ -29,6 +29,7 @@ public final class TestServer: Sendable {
         let port: Int
         let tlsPort: Int?
         let ca, clientCert, clientKey: String?
+        let unix: String
     }
 
     private static let started = Result { try TestServer() }
@@ -42,6 +43,8 @@ public final class TestServer: Sendable {
     public let port: Int
     /// The port of HTTPS; nil without a certificate.
     public let tlsPort: Int?
+    /// The path of a Unix socket that serves the same.
+    public let unixSocket: String
     /// The PEM file of the CA to trust; nil without a certificate.
     public let ca: String?
     /// PEM files of a client certificate of that CA and its key; nil without a certificate.
@@ -68,6 +71,7 @@ public final class TestServer: Sendable {
         let told = try child.announced(Announcement.self)
         self.port = told.port
         tlsPort = told.tlsPort
+        unixSocket = told.unix
         ca = told.ca
         clientCertificate = told.clientCert
         clientKey = told.clientKey

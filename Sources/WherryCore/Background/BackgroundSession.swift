@@ -67,7 +67,7 @@ public final class BackgroundSession: Sendable {
                 "A background session cannot have pins, client certificates and certificates as bytes: its jobs are kept in files; trust a CA file instead"
             )
         }
-        guard configuration.values.credentials.isEmpty else {
+        guard configuration.values.credentials.isEmpty, configuration.proxyCredentials == nil else {
             throw WherryError(
                 .badOption,
                 "A background session cannot have credentials, since its jobs keep no passwords; send a field or a bearer token"

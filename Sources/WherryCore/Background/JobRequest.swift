@@ -51,7 +51,7 @@ package struct JobRequest: Sendable, Hashable {
         for option in Option.allCases where options[option] != option.defaultValue {
             switch option {
             case .defaultParameters, .ignoreBase, .autostart, .agentIdle, .debug, .httpCache,
-                .cacheMaxBytes, .cacheMemoryBytes, .decisionTimeout:
+                .cacheMaxBytes, .cacheMemoryBytes, .decisionTimeout, .sendLanguages:
                 // Done with here, or of no meaning where nobody looks on.
                 break
             default:
@@ -65,6 +65,8 @@ package struct JobRequest: Sendable, Hashable {
         for option in TextOption.allCases where option.isOfClients {
             client.texts[option] = settings.text(option)
         }
+        // The agent has another environment, and no name of the application.
+        if settings.text(.appName) != nil { client.texts[.userAgent] = settings.userAgent }
         for option in [TextOption.caFile, .crlFile, .caDirectory] {
             guard let paths = client.texts[option] else { continue }
             do {
@@ -85,7 +87,7 @@ package struct JobRequest: Sendable, Hashable {
         }
         bearerToken = request.bearerToken ?? settings.text(.bearerToken)
         let own = request.headers
-        for field in settings.values.headers.fields where !own.contains(field.name) {
+        for field in settings.ownFields where !own.contains(field.name) {
             // The request's token wins over the client's field.
             if request.bearerToken != nil, Headers.areEqual(field.name, "Authorization") {
                 continue
@@ -303,7 +305,7 @@ extension TextOption {
     /// Whether it makes one client different from another, for jobs that have an absolute URL.
     fileprivate var isOfClients: Bool {
         switch self {
-        case .baseURL, .appVersion, .storageName, .storageDirectory, .agentPath, .stateDirectory,
+        case .baseURL, .appName, .appVersion, .storageName, .storageDirectory, .agentPath, .stateDirectory,
             .bearerToken, .tag, .imageNames, .jpegType:
             false
         default: true

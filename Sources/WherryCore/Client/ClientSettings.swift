@@ -45,7 +45,7 @@ package final class ClientSettings: Sendable {
     package init(_ values: Values) throws(WherryError) {
         self.values = values
         secrets = Secrets(values.secretNames)
-        userAgent = values.texts[.userAgent] ?? Self.defaultUserAgent
+        userAgent = BuiltInFields.userAgent(values)
         base = try values.texts[.baseURL].map(Self.parseBase)
         var bases: [String: HTTPURL] = [:]
         for (name, text) in values.bases { bases[name] = try Self.parseBase(text) }
@@ -156,15 +156,30 @@ package final class ClientSettings: Sendable {
         }
     }
 
+    /// The fields that were set, and that of the languages.
+    package var ownFields: [Headers.Field] {
+        var fields = values.headers
+        if let languages = Self.languages(values), !fields.contains(languages.name) {
+            fields.set(languages.name, languages.value)
+        }
+        return fields.fields
+    }
+
+    private static func languages(_ values: Values) -> Headers.Field? {
+        guard values.options[.sendLanguages] == 1,
+            let languages = BuiltInFields.acceptLanguage({ Environment[$0] })
+        else { return nil }
+        return Headers.Field(name: "Accept-Language", value: languages)
+    }
+
     private static func builtIn(_ values: Values) -> [Headers.Field] {
         var fields: [Headers.Field] = []
         if let token = values.texts[.bearerToken] {
             fields.append(Headers.Field(name: "Authorization", value: "Bearer \(token)"))
         }
+        if let languages = languages(values) { fields.append(languages) }
         return fields
     }
-
-    package static let defaultUserAgent = "Wherry/\(WherryLibrary.version)"
 }
 
 /// The version of this library.

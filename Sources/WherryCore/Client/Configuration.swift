@@ -33,9 +33,22 @@ extension Client {
             get { values.texts[.appVersion] ?? "1" }
             set { values.texts[.appVersion] = newValue }
         }
-        /// The User-Agent field; "Wherry/<version>" by default.
+        /// What the application is called, for ``userAgent``. Accents are left out, and what is not
+        /// ASCII then is escaped as in URLs. None by default.
+        public var appName: String? {
+            get { values.texts[.appName] }
+            set { values.texts[.appName] = newValue }
+        }
+        /// Tells servers the user's languages by Accept-Language, as the environment has them
+        /// (`LANGUAGE`, `LC_ALL`, `LC_MESSAGES`, `LANG`). A field of one's own goes before it. Off.
+        public var sendsLanguages: Bool {
+            get { values.options[.sendLanguages] == 1 }
+            set { values.options[.sendLanguages] = newValue ? 1 : 0 }
+        }
+        /// The User-Agent field; by default "Wherry/<version>", and with ``appName``
+        /// "name/appVersion (Linux x86_64) Wherry/<version>" (C10).
         public var userAgent: String {
-            get { values.texts[.userAgent] ?? ClientSettings.defaultUserAgent }
+            get { BuiltInFields.userAgent(values) }
             set { values.texts[.userAgent] = newValue }
         }
         /// Fields of every request, under the request's own.
@@ -137,6 +150,38 @@ extension Client {
             get { values.texts[.proxy] }
             set { values.texts[.proxy] = newValue }
         }
+        /// `name:password` for the proxy, sent as Basic to it and to nobody else; goes before what
+        /// stands in its URL. None by default.
+        public var proxyCredentials: String? {
+            get { values.texts[.proxyCredentials] }
+            set { values.texts[.proxyCredentials] = newValue }
+        }
+        /// Hosts that are reached without a proxy: a name is meant with all names below it, `*` is
+        /// every host, networks are written `10.0.0.0/8`. `nil`, the default, for what the
+        /// environment's `no_proxy` says.
+        public var noProxy: [String]? {
+            get { values.texts[.noProxy]?.split(separator: ",").map(String.init) }
+            set { values.texts[.noProxy] = newValue?.joined(separator: ",") }
+        }
+        /// Addresses of hosts, which are not looked up then (C19): `host:port:address[,address]...`
+        /// as for `curl --resolve`; `*` is every host. What the host is called, for its certificate
+        /// too, stays. None by default.
+        public var resolve: [String] {
+            get { values.texts[.resolve]?.split(separator: " ").map(String.init) ?? [] }
+            set { values.texts[.resolve] = newValue.isEmpty ? nil : newValue.joined(separator: " ") }
+        }
+        /// The network interface ("eth0") or the address of this machine by which connections go out.
+        /// The system's choice by default.
+        public var interface: String? {
+            get { values.texts[.interface] }
+            set { values.texts[.interface] = newValue }
+        }
+        /// The absolute path of a Unix socket to which every connection goes, whatever the URL's host;
+        /// no proxy is used then. None by default.
+        public var unixSocket: String? {
+            get { values.texts[.unixSocket] }
+            set { values.texts[.unixSocket] = newValue }
+        }
         /// The name of the folder under the user's cache directory; the program's by default.
         public var storageName: String? {
             get { values.texts[.storageName] }
@@ -205,6 +250,12 @@ extension Client {
             let ignoresProxies = values.options[.ignoreProxyEnvironment] == 1
                 || !trust.deniedAddresses.isEmpty
             transport.proxy = ignoresProxies ? proxy ?? "" : proxy
+            if unixSocket != nil { transport.proxy = "" }
+            transport.proxyCredentials = proxyCredentials
+            transport.noProxy = values.texts[.noProxy]
+            transport.resolve = try ResolvedHost.all(in: values.texts[.resolve] ?? "").map(\.text)
+            transport.interface = interface
+            transport.unixSocket = unixSocket
             transport.maxPerHost = maxPerHost
             transport.maxConnections = maxConnections
             return transport

@@ -12,6 +12,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case keepAuthAcrossHosts = 11
     case maxRetries = 12
     case retryUnsafeMethods = 13
+    case sendLanguages = 14
     case waitForNetwork = 15
     case httpVersion = 16
     case acceptStatusMin = 17
@@ -89,8 +90,8 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .defaultParameters, .ignoreBase, .priority, .wantHead, .resume, .targetIsDirectory,
             .partialOf, .rewindableBody:
             .request
-        case .maxPerHost, .maxConnections, .maxDownloads, .maxDownloadSpeed, .httpCache,
-            .cacheMaxBytes, .cacheMemoryBytes, .debug:
+        case .sendLanguages, .maxPerHost, .maxConnections, .maxDownloads, .maxDownloadSpeed,
+            .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
             [.build, .live]
         case .insecure, .ignoreProxyEnvironment, .autostart, .agentIdle, .denyAddresses, .httpsOnly,
             .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode, .requirePins,
@@ -150,7 +151,7 @@ package enum Option: Int32, CaseIterable, Sendable {
             .wantHead, .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory,
             .makeDirectories, .debug, .skipBrokenImages, .keepServerTime, .extendedNames,
             .autostart, .denyMetered, .rewindableBody, .cookies,
-            .memberStyle, .boolStyle:
+            .memberStyle, .boolStyle, .sendLanguages:
             0...1
         case .httpsOnly, .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode,
             .requirePins, .reportPins:
@@ -224,7 +225,10 @@ package enum TextOption: Int32, CaseIterable, Sendable {
     case userAgent = 3
     case storageName = 4
     case storageDirectory = 5
+    case appName = 6
     case proxy = 7
+    case proxyCredentials = 8
+    case noProxy = 9
     case caFile = 10
     case caDirectory = 11
     case crlFile = 12
@@ -234,12 +238,15 @@ package enum TextOption: Int32, CaseIterable, Sendable {
     case jpegType = 17
     case agentPath = 18
     case stateDirectory = 19
+    case resolve = 20
+    case interface = 21
+    case unixSocket = 22
 
     package var scope: Option.Scope {
         switch self {
-        case .baseURL, .appVersion, .userAgent: [.build, .live]
+        case .baseURL, .appVersion, .userAgent, .appName: [.build, .live]
         case .storageName, .storageDirectory, .proxy, .caFile, .agentPath, .stateDirectory,
-            .caDirectory, .crlFile:
+            .caDirectory, .crlFile, .proxyCredentials, .noProxy, .resolve, .interface, .unixSocket:
             .build
         case .bearerToken, .imageNames, .jpegType: [.build, .live, .request]
         case .tag: .request
@@ -268,10 +275,28 @@ package enum TextOption: Int32, CaseIterable, Sendable {
             else {
                 throw WherryError(.badValue, "The storage name \"\(value)\" is not a file name")
             }
-        case .storageDirectory, .agentPath, .stateDirectory:
+        case .storageDirectory, .agentPath, .stateDirectory, .unixSocket:
             guard value.utf8.first == 0x2F else {
                 throw WherryError(.badPath, "\(self) is an absolute path, not \"\(value)\"")
             }
+            // The room of sockaddr_un.sun_path.
+            guard self != .unixSocket || value.utf8.count < 108 else {
+                throw WherryError(
+                    .badPath,
+                    "The path of a socket has at most 107 bytes, and \"\(value)\" has \(value.utf8.count)")
+            }
+        case .proxyCredentials:
+            guard value.utf8.contains(0x3A), !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+            else {
+                throw WherryError(
+                    .badValue,
+                    "Credentials for a proxy are \"name:password\" without control characters")
+            }
+        case .appName:
+            guard !value.isEmpty, value.utf8.count <= 256 else {
+                throw WherryError(.badValue, "The name of an application has 1 to 256 bytes")
+            }
+        case .resolve: _ = try ResolvedHost.all(in: value)
         default: break
         }
     }

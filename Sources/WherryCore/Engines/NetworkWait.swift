@@ -121,15 +121,20 @@ extension Client {
     package func firstHost(
         of url: HTTPURL, environment: (String) -> String? = { Environment[$0] }
     ) -> String? {
+        // A socket of this machine needs no network.
+        if settings.text(.unixSocket) != nil { return nil }
+        // Which hosts are excepted libcurl knows alone.
+        let hasExceptions = settings.text(.noProxy) != nil
         if let proxy = settings.text(.proxy) {
-            return proxy.isEmpty ? url.origin.host : Self.host(ofProxy: proxy)
+            if proxy.isEmpty { return url.origin.host }
+            return hasExceptions ? nil : Self.host(ofProxy: proxy)
         }
         guard settings.options[.ignoreProxyEnvironment] == 0,
             settings.values.trust.deniedAddresses.isEmpty,
             let proxy = Self.proxy(for: url.origin.scheme, environment)
         else { return url.origin.host }
-        // Which hosts are excepted libcurl knows alone.
-        guard environment("no_proxy") == nil, environment("NO_PROXY") == nil else { return nil }
+        guard !hasExceptions, environment("no_proxy") == nil, environment("NO_PROXY") == nil
+        else { return nil }
         return Self.host(ofProxy: proxy)
     }
 

@@ -124,9 +124,19 @@ struct CurlCommand {
         if let file = settings.text(.caFile) { add("--cacert", file) }
         if let proxy = settings.text(.proxy), !proxy.isEmpty {
             add("--proxy", shownProxy(proxy))
+            if let credentials = settings.text(.proxyCredentials) {
+                let user = credentials.prefix { $0 != ":" }
+                add("--proxy-user", secrets == nil ? credentials : "\(user):\(Secrets.mask)")
+            }
         } else if settings.text(.proxy) != nil || options[.ignoreProxyEnvironment] == 1 {
             add("--noproxy", "*")
         }
+        if let hosts = settings.text(.noProxy) { add("--noproxy", hosts) }
+        for host in (try? ResolvedHost.all(in: settings.text(.resolve) ?? "")) ?? [] {
+            add("--resolve", host.text)
+        }
+        if let name = settings.text(.interface) { add("--interface", name) }
+        if let path = settings.text(.unixSocket) { add("--unix-socket", path) }
     }
 
     private mutating func addCredentials(_ credentials: Credentials) {

@@ -34,8 +34,11 @@ package struct AddressClasses: OptionSet, Hashable, Sendable {
                 withUnsafeBytes(of: pointer.pointee.sin6_addr) { Array($0) }
             }
             self.init(v6: bytes)
+        case AF_UNIX:
+            // It was named by path.
+            self = []
         default:
-            // Neither is ever connected to for an URL.
+            // Nothing else is ever connected to for a URL.
             self = .all
         }
     }

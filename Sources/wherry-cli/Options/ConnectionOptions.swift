@@ -80,11 +80,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     @Flag(help: "Fail rather than connect over a mobile network.")
     var denyMetered = false
 
-    @Option(
-        help: ArgumentHelp(
-            "A proxy's URL; '' for none. (default: what the environment says)", valueName: "url"))
-    var proxy: String?
-
+    @OptionGroup var route: RouteOptions
     @OptionGroup var trust: TrustOptions
 
     mutating func validate() throws {
@@ -126,7 +122,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         configure(&configuration)
         configuration.userAgent = Self.userAgent
         try trust.apply(to: &configuration, urls: urls)
-        configuration.proxy = proxy
+        try route.apply(to: &configuration)
         configuration.bearerToken = try Self.token(bearer)
         configuration.credentials = try credentials()
         configuration.isDebugging = output.debug

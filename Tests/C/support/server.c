@@ -20,7 +20,7 @@
 
 extern char **environ;
 static int port, tls_port, nginx_port;
-static char nginx_ca_path[512];
+static char nginx_ca_path[512], unix_path[108];
 /* What the authority announced; "" while there is none. */
 static char authority[8192];
 
@@ -34,6 +34,13 @@ static int announced(const char *line, const char *name) {
   int number = found == NULL ? 0 : atoi(found + strlen(name));
   if (number == 0) give_up(line);
   return number;
+}
+
+static void announced_path(const char *line, const char *name, char *path, size_t capacity) {
+  const char *found = strstr(line, name);
+  if (found == NULL) give_up(line);
+  found += strlen(name);
+  snprintf(path, capacity, "%.*s", (int)strcspn(found, "\""), found);
 }
 
 /* Runs a Python module of the test server with these further words, and gives its first line, the
@@ -69,6 +76,12 @@ static void start(void) {
   launch("wherry_testserver", more, line, sizeof line);
   port = announced(line, "\"port\": ");
   tls_port = announced(line, "\"tls_port\": ");
+  announced_path(line, "\"unix\": \"", unix_path, sizeof unix_path);
+}
+
+const char *server_unix_socket(void) {
+  if (port == 0) start();
+  return unix_path;
 }
 
 bool nginx_is_here(void) {
@@ -80,10 +93,7 @@ bool nginx_is_here(void) {
     return false;
   }
   nginx_port = announced(line, "\"tls_port\": ");
-  const char *path = strstr(line, "\"ca\": \"");
-  if (path == NULL) give_up(line);
-  path += strlen("\"ca\": \"");
-  snprintf(nginx_ca_path, sizeof nginx_ca_path, "%.*s", (int)strcspn(path, "\""), path);
+  announced_path(line, "\"ca\": \"", nginx_ca_path, sizeof nginx_ca_path);
   return true;
 }
 

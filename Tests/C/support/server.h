@@ -14,6 +14,8 @@
 __attribute__((format(printf, 1, 2))) char *server_url(const char *format, ...);
 /* The same over HTTPS, with a certificate that nobody has signed. */
 __attribute__((format(printf, 1, 2))) char *server_tls_url(const char *format, ...);
+/* The path of a Unix socket where the same is served. */
+const char *server_unix_socket(void);
 /* A steering route of the README, as "/_stats"; the key is added. Its answer's body. */
 char *server_ask(const char *route);
 /* Sends the text as body of POST /_script. */

@@ -50,13 +50,13 @@ def main() -> int:
             if options.tls_demand_client:
                 options.tls_client_ca = paths["ca"]
         try:
-            asyncio.run(serve(options, told))
+            asyncio.run(serve(options, told, f"{folder}/socket"))
         except KeyboardInterrupt:
             return 130
     return 0
 
 
-async def serve(options: argparse.Namespace, told: Dict[str, object]) -> None:
+async def serve(options: argparse.Namespace, told: Dict[str, object], unix: str) -> None:
     """Serves until a reason to leave comes up; ``told`` goes into the announcement."""
     loop = asyncio.get_running_loop()
     leave = asyncio.Event()
@@ -65,6 +65,7 @@ async def serve(options: argparse.Namespace, told: Dict[str, object]) -> None:
     server = Server(options.save_dir)
     told["pid"] = os.getpid()
     told["port"] = await server.listen(options.host, options.port, None)
+    told["unix"] = await server.listen_unix(unix)
     if options.tls_cert:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(options.tls_cert, options.tls_key)

@@ -80,6 +80,13 @@ class Server:
         self._servers.append(server)
         return int(sock.getsockname()[1])
 
+    async def listen_unix(self, path: str) -> str:
+        """Starts listening on a Unix socket too, and answers its path."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_unix_server(lambda: Wire(self._accept, False), path, backlog=64)
+        self._servers.append(server)
+        return path
+
     async def close(self) -> None:
         """Stops listening and drops every connection."""
         for server in self._servers:

@@ -15,7 +15,8 @@ from ._managed import Managed
 from ._observed import Observed
 from ._options import Basic, Bearer, DigestAuth, Timeout, Unset, credentials, flat, pairs, word
 from ._questions import refreshing
-from ._request import KEYWORDS, NONE_SAYS_SOMETHING, PLAIN, Draft
+from ._request import KEYWORDS, NONE_SAYS_SOMETHING, PLAIN, Draft, path_text
+from ._route import apply_route
 from ._settings import DEFAULTS, FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
 from ._trust import apply
 
@@ -25,6 +26,9 @@ CLEAN = re.compile(
     r"https?://(?:[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*|127\.0\.0\.1)(?::[1-9][0-9]*)?"
     r"/X*(?:\.[A-Za-z0-9_]X*)*(?<!\?)\Z".replace("X", "[A-Za-z0-9_~?=&+,;!$()*'/%:@-]")
 ).match
+
+#: The limits of a client that is given none.
+USUAL = Timeout()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,13 +78,14 @@ class BaseClient(Managed, Observed, Generic[Answer]):
         params: Union[Pairs, None] = None,
         parameters: Union[Mapping[str, Any], None] = None,
         auth: AuthLike = None,
-        timeout: Union[TimeoutLike, Unset] = Timeout(),
+        timeout: Union[TimeoutLike, Unset] = USUAL,
         verify: Verify = True,
         cert: Cert = None,
         pins: Optional[Pins] = None,
         follow_redirects: bool = True,
         transport: Optional[MockTransport] = None,
         trust_env: bool = True,
+        config: Union[str, os.PathLike[str], bool, None] = None,
         **settings: Unpack[Settings],
     ) -> None:
         """Every setting is a keyword, and all are optional.
@@ -92,7 +97,9 @@ class BaseClient(Managed, Observed, Generic[Answer]):
         path of a file (PEM or PKCS #12), (certificate, key) or (certificate, key, password).
         ``pins`` has by host ("example.org", "*.example.org", "*") what the server's key must be one
         of: "sha256/...", paths of certificates or folders, bytes. ``trust_env=False`` leaves the
-        proxies of the environment alone. The others stand in `Settings`, named as the options of
+        proxies of the environment alone. ``config`` is the path of a file of settings (see
+        docs/configuration.md), or True for the one that $WHERRY_CONFIG names; keywords go before it.
+        The others stand in `Settings`, named as the options of
         wherry.h: see help(wherry.Settings).
         """
         others: Dict[str, Any] = dict(settings)
@@ -104,28 +111,37 @@ class BaseClient(Managed, Observed, Generic[Answer]):
         self._defaults: Dict[str, Any] = {}
         self._transport = transport
         self._fields: Dict[str, Tuple[str, str]] = {}
-        config = made(lib.wherry_config_new)
+        #: Whether a file may have set what keywords do not tell.
+        self._is_loaded = bool(config)
+        handle = made(lib.wherry_config_new)
         try:
+            if config:
+                path = None if config is True else path_text(os.fspath(config))
+                check(lib.wherry_config_load(handle, path))
+            apply_route(handle, others)
             for name in list(others):
                 if name in FIXED:
                     value = others.pop(name)
                     if value is not None:
                         self._settings[name] = value
-                        check(lib.wherry_config_set_text(config, FIXED[name], text(value)))
-            trust = apply(config, verify, cert, pins, base_url, others)
+                        check(lib.wherry_config_set_text(handle, FIXED[name], text(value)))
+            trust = apply(handle, verify, cert, pins, base_url, others)
             if not trust_env:
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT
-                check(lib.wherry_config_set_option(config, option, 1))
+                check(lib.wherry_config_set_option(handle, option, 1))
             if transport is not None:
-                check(lib.wherry_config_set_stub(config, transport._handle))
-            self._handle = made(lib.wherry_client_new, config)
+                check(lib.wherry_config_set_stub(handle, transport._handle))
+            self._handle = made(lib.wherry_client_new, handle)
         finally:
-            lib.wherry_config_free(config)
+            lib.wherry_config_free(handle)
         self._settings.update(verify=verify, trust_env=trust_env, **trust)
         try:
             if not follow_redirects:
                 others["max_redirects"] = 0
             said = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
+            if self._is_loaded:
+                # What nobody said here is what the file says.
+                said = {name: value for name, value in said.items() if value and value is not USUAL}
             self._configure({**said, **others})
             for name, value in pairs(headers or {}, "headers"):
                 self.headers[name] = value
@@ -162,7 +178,8 @@ class BaseClient(Managed, Observed, Generic[Answer]):
                 sent = text(value) if value else None
                 check(lib.wherry_client_set_text(self._live(), TEXTS[name], sent))
                 if name == "base_url":
-                    self._url_depends = bool(value or self._settings.get("parameters"))
+                    self._url_depends = self._is_loaded or bool(
+                        value or self._settings.get("parameters"))
             elif name == "bases":
                 value = self._set_bases(value or {})
             elif name == "secret_names":
@@ -290,7 +307,7 @@ class BaseClient(Managed, Observed, Generic[Answer]):
         if value is not None:
             kept[name] = value
         self._settings["parameters"] = kept
-        self._url_depends = bool(kept or self.base_url)
+        self._url_depends = self._is_loaded or bool(kept or self.base_url)
 
     @property
     def storage(self) -> str:

@@ -154,7 +154,9 @@ max_retry_after | 60 | seconds a server may ask for before that; after more a do
 debug | False | True writes what happens to stderr; counts at once
 secret_names | none | further names of fields and parameters whose values logs leave out
 app_version | "1" | what was stored under another version counts as missing
-user_agent | "Wherry/..." | the User-Agent field
+app_name | none | what the application is called, for the User-Agent field
+user_agent | "Wherry/...", or of app_name and app_version | the User-Agent field
+send_languages | False | True: Accept-Language names the languages of the environment
 image_names | "index" | parts of uploads: "index" name0, name1; "repeat" name; "brackets" name[]
 jpeg_type | "image/jpeg" | the type of JPEG parts; old servers want "image/jpg"
 """
@@ -163,6 +165,11 @@ FIXED = """\
 storage_name | the program's name | the folder in the user's cache for what is kept
 storage_directory | none | an absolute path instead of a name
 proxy | the environment's | the URL of a proxy; "" is none
+proxy_auth | that of the URL | (user, password) for the proxy alone
+no_proxy | the environment's | hosts that are reached without a proxy; "*" is every host
+resolve | none | the addresses of hosts, which are not looked up: {"host:port": "127.0.0.1"}
+interface | the system's choice | the network interface or address of this machine to go out by
+unix_socket | none | a path to which every connection goes, whatever the host
 https_only | False | True: requests without https are an error
 require_tls_1_3 | False | True: TLS 1.2 is too old; what is older than that always is
 require_staple | False | True: a server must staple a good answer of its CA's OCSP responder

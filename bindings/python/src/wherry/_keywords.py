@@ -327,7 +327,11 @@ class LiveSettings(TypedDict, total=False):
     #: Names whose values logs leave out too; they are only added.
     secret_names: Iterable[str]
     app_version: Optional[str]
+    #: What the application is called, for the User-Agent field.
+    app_name: Optional[str]
     user_agent: Optional[str]
+    #: True: Accept-Language names the languages of the environment.
+    send_languages: bool
     image_names: Optional[str]
     jpeg_type: Optional[str]
 
@@ -337,6 +341,16 @@ class Settings(LiveSettings, total=False):
     storage_name: Optional[str]
     storage_directory: Optional[str]
     proxy: Optional[str]
+    #: (user, password), for the proxy alone.
+    proxy_auth: Optional[Tuple[str, str]]
+    #: Hosts that are reached without a proxy, with all names below them; "*" is every host.
+    no_proxy: Union[str, Iterable[str], None]
+    #: The addresses of hosts, which are not looked up: {"host:port": "127.0.0.1"} or several.
+    resolve: Optional[Mapping[str, Union[str, Iterable[str]]]]
+    #: The network interface or address of this machine to go out by.
+    interface: Optional[str]
+    #: A path to which every connection goes, whatever the host; no proxy is used.
+    unix_socket: Optional[Target]
     #: True: requests without https are an ArgumentError, `https_only`.
     https_only: bool
     #: True: TLS 1.2 is too old; what is older than that always is.

@@ -30,6 +30,7 @@ wherry_status wherry_config_set_text(wherry_config *config, wherry_text_option o
 wherry_status wherry_config_set_header(wherry_config *config, const char *name, const char *value);
 wherry_status wherry_config_set_parameter(wherry_config *config, const char *name, const char
     *value);
+wherry_status wherry_config_load(wherry_config *config, const char *path);
 wherry_status wherry_config_set_base(wherry_config *config, const char *name, const char *url);
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);
 wherry_status wherry_config_add_pin(wherry_config *config, const char *host, const char *pin);

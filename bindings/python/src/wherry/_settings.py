@@ -40,6 +40,7 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "part_digests": (codes.OPTION_PART_DIGESTS, content_digest),
     "max_per_host": (codes.OPTION_MAX_PER_HOST, int),
     "max_connections": (codes.OPTION_MAX_CONNECTIONS, int),
+    "send_languages": (codes.OPTION_SEND_LANGUAGES, int),
     "cookies": (codes.OPTION_COOKIES, int),
     "cache": (codes.OPTION_HTTP_CACHE, int),
     "cache_max_bytes": (codes.OPTION_CACHE_MAX_BYTES, int),
@@ -58,6 +59,7 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
 TEXTS: Dict[str, int] = {
     "base_url": codes.TEXT_BASE_URL,
     "app_version": codes.TEXT_APP_VERSION,
+    "app_name": codes.TEXT_APP_NAME,
     "user_agent": codes.TEXT_USER_AGENT,
     "image_names": codes.TEXT_IMAGE_NAMES,
     "jpeg_type": codes.TEXT_JPEG_TYPE,
@@ -67,6 +69,7 @@ FIXED: Dict[str, int] = {
     "storage_name": codes.TEXT_STORAGE_NAME,
     "storage_directory": codes.TEXT_STORAGE_DIRECTORY,
     "proxy": codes.TEXT_PROXY,
+    "interface": codes.TEXT_INTERFACE,
 }
 #: Settings that each request has as a keyword, unless it says otherwise.
 DEFAULTS = frozenset(("on_retry", "refresh_token", "accept_status_range"))

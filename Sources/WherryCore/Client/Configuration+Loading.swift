@@ -1,0 +1,180 @@
+// Wherry: settings out of a file.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+extension Client.Configuration {
+    /// Takes the settings of a file of JSON over (C20); those it does not name stay.
+    ///
+    /// The file is one object, which programs in C, Python and Swift can share. Its form stands in
+    /// docs/configuration.md: settings by their names in wherry.h in lower case, and `headers`,
+    /// `parameters`, `bases`, `credentials`, `pins`, `client_certificates` and `secret_names`.
+    ///
+    /// - Throws: what the system says against reading the file, `bad_json`, and for a setting that
+    ///   is not known or makes no sense an error that names it; nothing is changed then.
+    public mutating func load(from path: String) throws(WherryError) {
+        let limit = 1 << 20
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            let file = try File.open(path, [.read, .following])
+            bytes = try file.read(limit + 1, at: 0)
+        } catch {
+            throw WherryError(error)
+        }
+        guard bytes.count <= limit else {
+            throw WherryError(.tooLarge, "The configuration \(path) is larger than 1 MiB")
+        }
+        do throws(WherryError) {
+            let json: JSON
+            do { json = try JSON.parse(bytes) } catch { throw WherryError(.badJSON, error.message) }
+            var changed = self
+            try changed.take(json)
+            self = changed
+        } catch {
+            throw WherryError(error.reasonWord, "The configuration \(path): \(error.message)")
+        }
+    }
+
+    /// The same with the file that `WHERRY_CONFIG` names; nothing where that is not set.
+    ///
+    /// The variable does not count in a program with more rights than its caller has.
+    public mutating func loadFromEnvironment() throws(WherryError) {
+        guard let path = Environment.trusted("WHERRY_CONFIG") else { return }
+        try load(from: path)
+    }
+
+    private mutating func take(_ json: JSON) throws(WherryError) {
+        for (name, value) in try members(json, of: "it") {
+            if let option = Option.settings[name] {
+                try set(option, value, name)
+            } else if let option = TextOption.settings[name] {
+                let text = value.isNull ? nil : try self.text(value, name)
+                try option.check(text, in: .build)
+                values.texts[option] = text
+            } else {
+                try setList(name, value)
+            }
+        }
+    }
+
+    private mutating func set(
+        _ option: Option, _ value: JSON, _ name: String
+    ) throws(WherryError) {
+        let number: Int64
+        switch value {
+        case .null: number = option.defaultValue
+        case .bool(let isOn): number = isOn ? 1 : 0
+        case .integer(let value): number = value
+        default: throw WherryError(.badValue, "\(name) is a whole number, or true or false")
+        }
+        try option.check(number, in: .build)
+        values.options[option] = number
+    }
+
+    /// Settings that are more than one value.
+    private mutating func setList(_ name: String, _ value: JSON) throws(WherryError) {
+        switch name {
+        case "headers":
+            for (field, value) in try members(value, of: name) {
+                let text = value.isNull ? nil : try self.text(value, "\(name)/\(field)")
+                try Headers.check(field, text)
+                values.headers[field] = text
+            }
+        case "parameters":
+            for (parameter, value) in try members(value, of: name) {
+                values.parameters[parameter] = value
+            }
+        case "bases":
+            for (base, value) in try members(value, of: name) {
+                values.bases[base] = value.isNull ? nil : try text(value, "\(name)/\(base)")
+            }
+        case "secret_names":
+            guard case .array(let names) = value else {
+                throw WherryError(.badValue, "\(name) is an array of texts")
+            }
+            for secret in names { values.secretNames.insert(try text(secret, name)) }
+        case "credentials":
+            for (origin, value) in try members(value, of: name) {
+                values.credentials[origin] = try credentials(value, "\(name)/\(origin)")
+            }
+        case "pins":
+            for (host, value) in try members(value, of: name) {
+                guard case .array(let pins) = value else {
+                    throw WherryError(.badValue, "\(name)/\(host) is an array of texts")
+                }
+                var texts: [String] = []
+                for pin in pins { texts.append(try text(pin, "\(name)/\(host)")) }
+                values.trustLists.pins[host] = TrustPolicy.Pins(texts)
+            }
+        case "client_certificates":
+            for (origin, value) in try members(value, of: name) {
+                values.trustLists.clientCertificates[origin] =
+                    try certificate(value, "\(name)/\(origin)")
+            }
+        default:
+            throw WherryError(.badOption, "There is no setting \"\(name)\" of a client")
+        }
+    }
+
+    private func credentials(_ value: JSON, _ place: String) throws(WherryError) -> Credentials? {
+        if value.isNull { return nil }
+        var user: String?
+        var password = ""
+        var scheme = Credentials.Scheme.any
+        for (name, value) in try members(value, of: place) {
+            let text = try text(value, "\(place)/\(name)")
+            switch (name, text) {
+            case ("user", _): user = text
+            case ("password", _): password = text
+            case ("scheme", "any"): scheme = .any
+            case ("scheme", "basic"): scheme = .basic
+            case ("scheme", "digest"): scheme = .digest
+            default:
+                throw WherryError(
+                    .badValue,
+                    "\(place) has user, password and scheme, which is any, basic or digest")
+            }
+        }
+        guard let user else { throw WherryError(.badValue, "\(place) has no user") }
+        let known = Credentials(user: user, password: password, scheme: scheme)
+        try known.check()
+        return known
+    }
+
+    private func certificate(
+        _ value: JSON, _ place: String
+    ) throws(WherryError) -> TrustPolicy.ClientCertificate? {
+        if value.isNull { return nil }
+        var file: String?
+        var key: String?
+        var password: String?
+        for (name, value) in try members(value, of: place) {
+            let text = try text(value, "\(place)/\(name)")
+            switch name {
+            case "certificate": file = text
+            case "key": key = text
+            case "password": password = text
+            default:
+                throw WherryError(.badValue, "\(place) has certificate, key and password")
+            }
+        }
+        guard let file else { throw WherryError(.badValue, "\(place) has no certificate") }
+        return TrustPolicy.ClientCertificate(file, key: key, password: password)
+    }
+
+    private func members(
+        _ json: JSON, of place: String
+    ) throws(WherryError) -> [(String, JSON)] {
+        guard case .object(let object) = json else {
+            throw WherryError(.badValue, "\(place) is no object")
+        }
+        return object.map { ($0.name, $0.value) }
+    }
+
+    private func text(_ json: JSON, _ place: String) throws(WherryError) -> String {
+        guard case .string(let text) = json else {
+            throw WherryError(.badValue, "\(place) is no text")
+        }
+        return text
+    }
+}

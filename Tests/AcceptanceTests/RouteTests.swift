@@ -1,0 +1,142 @@
+// Wherry: the way that connections take: rows C19, SEC-U9
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+import WherrySystem
+
+@Suite("The way connections take") struct RouteTests {
+    /// The path that a URL of the test's part of the server has.
+    private func path(_ scope: TestServer.Scope, _ path: String) throws -> String {
+        String(try #require(URLComponents(string: scope.url(path))).path)
+    }
+
+    @Test("C19 a host whose address is given is not looked up, and keeps its name")
+    func resolve() async throws {
+        let server = try TestServer.shared
+        let scope = server.scope()
+        let client = try makeClient {
+            $0.resolve = ["API.example:\(server.port):127.0.0.1", "six.example:80:::1"]
+        }
+        let url = "http://api.example:\(server.port)" + (try path(scope, "/echo"))
+        let echo = try await client.echo(Request(url))
+        #expect(echo.values("host") == ["api.example:\(server.port)"])
+        let other = url.replacingOccurrences(of: "api.example", with: "other.invalid")
+        #expect(await failure { () throws(WherryError) in try await client.send(Request(other)) }?.reason == "resolve")
+        let any = try makeClient { $0.resolve = ["*:\(server.port):127.0.0.1"] }
+        #expect(try await any.echo(Request(other)).connection > 0)
+        #expect(
+            try any.curlCommand(of: Request(other)).contains("--resolve '*:\(server.port):127.0.0.1'"))
+    }
+
+    @Test(
+        "C19 what is no known address is told before anything is sent",
+        arguments: [
+            "a", "a:80", "a:80:", "a:80:b", ":80:127.0.0.1", "a:0:127.0.0.1", "a:65536:127.0.0.1",
+            "a:x:127.0.0.1", "a:80:127.0.0.1,", "[::1]:80:127.0.0.1", "10.0.0.1:80:127.0.0.1",
+            "a:80:[::1", "a:80:127.0.0.1:9",
+        ])
+    func malformedResolve(_ word: String) async throws {
+        let error = await failure { () throws(WherryError) in try Client { $0.resolve = [word] } }
+        #expect(error?.reason == "bad_value", "\(word)")
+    }
+
+    @Test("C19 a Unix socket stands for every host, whatever proxy there is")
+    func unixSocket() async throws {
+        let server = try TestServer.shared
+        let scope = server.scope()
+        let client = try makeClient {
+            $0.unixSocket = server.unixSocket
+            $0.proxy = "http://127.0.0.1:1"
+        }
+        let url = "http://container.invalid" + (try path(scope, "/echo"))
+        let echo = try await client.echo(Request(url))
+        #expect(echo.values("host") == ["container.invalid"])
+        // It was named by path, and is no address that a name led to.
+        let careful = try makeClient {
+            $0.unixSocket = server.unixSocket
+            $0.trust.deniedAddresses = .notPublic
+        }
+        #expect(try await careful.echo(Request(url)).connection > 0)
+        #expect(
+            try client.curlCommand(of: Request("http://a/")).contains(
+                "--unix-socket \(server.unixSocket)"))
+        let gone = try makeClient { $0.unixSocket = server.unixSocket + ".none" }
+        #expect(await failure { () throws(WherryError) in try await gone.send(Request("http://a/")) }?.reason == "connect")
+        for path in ["relative", "/" + String(repeating: "a", count: 107)] {
+            let error = await failure { () throws(WherryError) in
+                try Client { $0.unixSocket = path }
+            }
+            #expect(error?.reason == "bad_path")
+        }
+    }
+
+    @Test("C19 connections go out by the address or interface that is named")
+    func interface() async throws {
+        let scope = try TestServer.shared.scope()
+        for name in ["lo", "127.0.0.1"] {
+            let client = try makeClient(scope) { $0.interface = name }
+            #expect(try await client.echo(Request("echo")).connection > 0)
+        }
+        let other = try makeClient(scope) { $0.interface = "none0" }
+        let error = await failure { () throws(WherryError) in try await other.send(Request("echo")) }
+        #expect(error?.reason == "connect")
+        #expect(error?.message.contains("interface") == true)
+    }
+
+    @Test("C19 SEC-U9 a proxy gets its credentials, and the origin never does")
+    func proxyCredentials() async throws {
+        let server = try TestServer(certificate: .good)
+        let scope = server.scope()
+        let through = server.scope()
+        let client = try makeClient {
+            $0.proxy = "http://127.0.0.1:\(server.port)"
+            $0.proxyCredentials = "name:hunter:4"
+            $0.caFile = server.ca
+        }
+        // The proxy is the server itself: over TLS it sees CONNECT, and then what the origin sees.
+        let origin = scope.url("/echo").replacingOccurrences(
+            of: "http://127.0.0.1:\(server.port)", with: "https://localhost:\(server.tlsPort ?? 0)")
+        let echo = try await client.echo(Request(origin))
+        #expect(echo.values("proxy-authorization").isEmpty)
+        let tunnels = try server.requests().filter { $0.method == "CONNECT" }
+        #expect(tunnels.count == 1)
+        let basic = "Basic " + Data("name:hunter:4".utf8).base64EncodedString()
+        #expect(tunnels.first?.header("proxy-authorization") == basic)
+        // Without TLS the proxy reads the request itself.
+        let plain = try await client.echo(Request(through.url("/echo")))
+        #expect(plain.target.hasPrefix("http://"))
+        #expect(plain.values("proxy-authorization") == [basic])
+        let direct = try makeClient(through) { $0.proxyCredentials = "name:hunter4" }
+        #expect(try await direct.echo(Request("echo")).values("proxy-authorization").isEmpty)
+        let command = try client.curlCommand(of: Request(origin))
+        #expect(command.contains("--proxy-user 'name:") && !command.contains("hunter"))
+        for bad in ["name", "a:b\r\nX: y"] {
+            let error = await failure { () throws(WherryError) in
+                try Client { $0.proxyCredentials = bad }
+            }
+            #expect(error?.reason == "bad_value" && error?.message.contains("X: y") == false)
+        }
+    }
+
+    @Test("C19 SEC-U9 hosts without a proxy are asked themselves")
+    func noProxy() async throws {
+        let server = try TestServer.shared
+        let scope = server.scope()
+        for hosts in [["127.0.0.1"], ["*"], ["example.com", "127.0.0.0/8"]] {
+            let client = try makeClient(scope) {
+                $0.proxy = "http://127.0.0.1:1"
+                $0.noProxy = hosts
+            }
+            #expect(try await client.echo(Request("echo")).connection > 0, "\(hosts)")
+        }
+        let other = try makeClient(scope) {
+            $0.proxy = "http://127.0.0.1:1"
+            $0.noProxy = ["example.com"]
+        }
+        let error = await failure { () throws(WherryError) in try await other.send(Request("echo")) }
+        #expect(error?.code == .network)
+    }
+}

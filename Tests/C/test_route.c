@@ -1,0 +1,64 @@
+/* Wherry: row C19 and rule SEC-U9, from C: the way that connections take
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+static wherry_config *with(wherry_text_option option, const char *value) {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY, ""));
+  CHECK_OK(wherry_config_set_text(config, option, value));
+  return config;
+}
+
+/* A URL of this test with another host; with the port or without. */
+static const char *url_at(const char *host, bool with_port) {
+  const char *rest = server_url("/echo") + strlen("http://127.0.0.1");
+  if (!with_port) rest = strchr(rest, '/');
+  return check_format("http://%s%s", host, rest);
+}
+
+TEST("C19 a host whose address is given is not looked up, and keeps its name") {
+  int port = 0;
+  sscanf(server_url("/"), "http://127.0.0.1:%d", &port);
+  wherry_client *client = new_client(
+      with(WHERRY_TEXT_RESOLVE, check_format("a.example:%d:127.0.0.1 b.example:9:::1", port)));
+  outcome got = perform(client, new_request("GET", url_at("a.example", true)));
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(server_field(0, "host"), check_format("a.example:%d", port));
+  CHECK_FAILS(wherry_config_set_text(new_config(), WHERRY_TEXT_RESOLVE, "a:80:b"),
+      WHERRY_E_ARGUMENT, "bad_value");
+}
+
+TEST("C19 a Unix socket stands for every host") {
+  wherry_client *client = new_client(with(WHERRY_TEXT_UNIX_SOCKET, server_unix_socket()));
+  outcome got = perform(client, new_request("GET", url_at("container.invalid", false)));
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(server_field(0, "host"), "container.invalid");
+  CHECK_FAILS(wherry_config_set_text(new_config(), WHERRY_TEXT_UNIX_SOCKET, "relative"),
+      WHERRY_E_ARGUMENT, "bad_path");
+}
+
+TEST("C19 connections go out by the interface that is named") {
+  wherry_client *client = new_client(with(WHERRY_TEXT_INTERFACE, "lo"));
+  CHECK_STATUS(perform(client, new_request("GET", server_url("/echo"))).status, WHERRY_OK);
+  client = new_client(with(WHERRY_TEXT_INTERFACE, "none0"));
+  CHECK_TEXT(perform(client, new_request("GET", server_url("/echo"))).reason, "connect");
+}
+
+TEST("C19 SEC-U9 a proxy gets its credentials, but not for hosts that go without") {
+  char *proxy = server_url("/");
+  *strstr(proxy, "/@") = '\0';
+  wherry_config *config = with(WHERRY_TEXT_PROXY, proxy);
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY_CREDENTIALS, "name:hunter4"));
+  CHECK_STATUS(perform(new_client(config), new_request("GET", server_url("/echo"))).status, WHERRY_OK);
+  CHECK_TEXT(server_field(0, "proxy-authorization"), "Basic bmFtZTpodW50ZXI0");
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_NO_PROXY, "example.com,127.0.0.1"));
+  CHECK_STATUS(perform(new_client(config), new_request("GET", server_url("/echo"))).status, WHERRY_OK);
+  CHECK(server_field(1, "proxy-authorization") == NULL);
+  CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_PROXY_CREDENTIALS, "name"),
+      WHERRY_E_ARGUMENT, "bad_value");
+}

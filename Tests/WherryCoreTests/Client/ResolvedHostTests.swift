@@ -1,0 +1,17 @@
+// Wherry: hosts whose addresses are given
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+@testable import WherryCore
+
+@Suite("Hosts whose addresses are given") struct ResolvedHostTests {
+    @Test("words are read as curl reads them, and written as libcurl takes them")
+    func reading() throws {
+        let text = " A.example:80:127.0.0.1,[::1],fe80::1\nb.example:443:10.0.0.1\t*:8:::1 "
+        #expect(
+            try ResolvedHost.all(in: text).map(\.text) == [
+                "a.example:80:127.0.0.1,[::1],[fe80::1]", "b.example:443:10.0.0.1", "*:8:[::1]",
+            ])
+        #expect(try ResolvedHost.all(in: "").isEmpty)
+    }
+}

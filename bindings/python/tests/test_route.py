@@ -1,0 +1,136 @@
+# Wherry: the way that connections take, and settings out of a file: rows C10, C19, C20
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+import json
+import pathlib
+import urllib.parse
+from typing import Any, Iterator
+
+import pytest
+from conftest import Server, field, run_python, start_server
+
+import wherry
+
+
+def elsewhere(server: Server, host: str) -> str:
+    return server.url("/echo").replace("127.0.0.1", host)
+
+
+def test_C19_a_host_whose_address_is_given_is_not_looked_up(server: Server) -> None:
+    port = urllib.parse.urlsplit(server.base).port
+    resolve = {f"a.example:{port}": "127.0.0.1", "b.example:80": ["127.0.0.1", "::1"]}
+    with wherry.Client(resolve=resolve, proxy="") as client:
+        echo = client.get(elsewhere(server, "a.example")).json()
+        assert field(echo, "host") == [f"a.example:{port}"]
+        with pytest.raises(wherry.NetworkError) as caught:
+            client.get(elsewhere(server, "c.invalid"))
+        assert caught.value.reason == "resolve"
+    with pytest.raises(wherry.ArgumentError) as refused:
+        wherry.Client(resolve={"a.example": "127.0.0.1"})
+    assert refused.value.reason == "bad_value"
+
+
+def test_C19_connections_go_out_by_the_interface_that_is_named(server: Server) -> None:
+    with wherry.Client(interface="lo", proxy="") as client:
+        assert client.get(server.url("/echo")).status_code == 200
+    with wherry.Client(interface="none0", proxy="") as client:
+        with pytest.raises(wherry.NetworkError) as caught:
+            client.get(server.url("/echo"))
+        assert caught.value.reason == "connect"
+
+
+@pytest.fixture
+def socket_path() -> Iterator[str]:
+    for told in start_server():
+        yield str(told["unix"])
+
+
+def test_C19_a_unix_socket_stands_for_every_host(socket_path: str) -> None:
+    with wherry.Client(unix_socket=pathlib.Path(socket_path)) as client:
+        assert field(client.get("http://container/echo").json(), "host") == ["container"]
+
+    async def ask() -> Any:
+        async with wherry.AsyncClient(unix_socket=socket_path) as client:
+            return (await client.get("http://container/echo")).json()
+
+    assert field(asyncio.run(ask()), "host") == ["container"]
+
+
+def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(server: Server) -> None:
+    basic = ["Basic bmFtZTpodW50ZXI6NA=="]
+    with wherry.Client(proxy=server.base, proxy_auth=("name", "hunter:4")) as client:
+        assert field(client.get(server.url("/echo")).json(), "proxy-authorization") == basic
+        assert "hunter" not in repr(client)
+    for hosts in ("127.0.0.1", ["example.com", "127.0.0.0/8"], "*"):
+        with wherry.Client(
+            proxy=server.base, proxy_auth=("name", "hunter4"), no_proxy=hosts
+        ) as client:
+            assert field(client.get(server.url("/echo")).json(), "proxy-authorization") == []
+    with pytest.raises(wherry.ArgumentError):
+        wherry.Client(proxy_auth=("a:b", "c"))
+    with pytest.raises(TypeError):
+        wherry.Client(proxy_auth="ab")  # type: ignore[arg-type]
+
+
+def configuration(folder: pathlib.Path, **settings: Any) -> pathlib.Path:
+    path = folder / "config.json"
+    path.write_text(json.dumps(settings, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def test_C20_a_file_of_settings_gives_the_same_requests_in_every_language(
+    server: Server, tmp_path: pathlib.Path
+) -> None:
+    path = configuration(
+        tmp_path, base_url=server.base + "/", app_name="Fähre", app_version="2",
+        headers={"X-A": "1", "X-B": "2"}, compressed=False, parameters={"p": [1, 2], "key": server.key},
+        array_style=1, first_byte_timeout_ms=200, bearer_token="t1",
+    )  # fmt: skip
+    with wherry.Client(config=path, headers={"X-B": "3"}) as client:
+        echo = client.get("echo").json()
+        assert echo["target"].endswith(f"/echo?key={server.key}&p=1&p=2")
+        assert field(echo, "user-agent")[0].startswith("Fahre/2 (Linux ")
+        assert field(echo, "accept-encoding") == ["identity"]
+        assert field(echo, "x-a") + field(echo, "x-b") == ["1", "3"]
+        assert field(echo, "authorization") == ["Bearer t1"]
+        assert client.get("echo?q=1").json()["query"][0] == ["q", "1"]
+        with pytest.raises(wherry.TimeoutError):
+            client.get("silent")
+    with wherry.Client(config=str(path), auth=("u", "p"), timeout=600) as client:
+        assert field(client.get("echo").json(), "authorization")[0].startswith("Basic ")
+        assert client.get("delay/400").status_code == 200
+
+
+def test_C20_the_environment_may_name_the_file(server: Server, tmp_path: pathlib.Path) -> None:
+    path = configuration(tmp_path, headers={"X-A": "1"})
+    source = f"""
+import wherry
+for given in (True, None):
+    with wherry.Client(config=given) as client:
+        print(dict(client.get({server.url("/echo")!r}).json()["headers"]).get("X-A"))
+"""
+    done = run_python(source, env={"WHERRY_CONFIG": str(path)})
+    assert done.stdout.split() == ["1", "None"], done.stderr
+
+
+def test_C20_what_makes_no_sense_is_named(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(wherry.ArgumentError) as caught:
+        wherry.Client(config=configuration(tmp_path, timeout=3))
+    assert caught.value.reason == "bad_option" and "timeout" in str(caught.value)
+
+
+def test_C10_an_application_says_who_it_is_where_that_is_wanted(server: Server) -> None:
+    source = f"""
+import wherry
+with wherry.Client(app_name="Demo", send_languages=True) as client:
+    fields = dict(client.get({server.url("/echo")!r}).json()["headers"])
+    print(fields["User-Agent"].split()[0], fields["Accept-Language"])
+"""
+    done = run_python(source, env={"LC_ALL": "de_AT.UTF-8", "LANGUAGE": "de_AT:en"})
+    assert done.stdout.strip() == "Demo/1 de-AT, en;q=0.9", done.stderr
+    with wherry.Client() as client:
+        fields = dict(client.get(server.url("/echo")).json()["headers"])
+        assert "Accept-Language" not in fields
+        assert fields["User-Agent"] == f"Wherry/{wherry.__version__}"
