@@ -9,10 +9,12 @@ import WherrySystem
 
 @Suite struct DownloadCrashTests {
     /// Starts the program that downloads.
-    private static func start(_ url: String, _ path: String) throws -> (Process, Pipe) {
+    private static func start(_ url: String, _ path: String, segments: Int? = nil) throws
+        -> (Process, Pipe)
+    {
         let child = Process()
         child.executableURL = URL(fileURLWithPath: try DownloadProgram.path)
-        child.arguments = [url, path]
+        child.arguments = [url, path] + (segments.map { ["\($0)"] } ?? [])
         let output = Pipe()
         child.standardOutput = output
         try child.run()
@@ -71,6 +73,64 @@ import WherrySystem
         #expect(try bench.contents() == whole)
         #expect(try bench.folder.names == ["a.bin"])
         #expect(try bench.scope.requests().last?.header("range") == "bytes=\(claims[4])-")
+    }
+
+    @Test("DC-D05 DR21 kill -9 of four connections again and again, at any point")
+    func loop() async throws {
+        let bench = try DownloadBench()
+        let size = 8_389_385
+        let whole = Contents.make(seed: 1, size: size)
+        let path = bench.folder.file("a.bin")
+        // Slow enough that there are checkpoints, one a second.
+        let url = bench.url("rate=1000000", size: size)
+        var claimed = 0
+        for round in 0..<loops(200) {
+            let before = try bench.scope.stats().sent
+            let (child, _) = try Self.start(url, path, segments: 4)
+            // At once, early, anywhere, and when the last byte is out and the file gets its name.
+            // So much is sent in any case, or the program has ended with its file.
+            let left = size - claimed
+            let more = [0, .random(in: 0...left / 8), .random(in: 0...left), left][round % 4]
+            if more > 0 { try await bench.scope.wait("sent=\(before + more)") }
+            kill(child.processIdentifier, SIGKILL)
+            child.waitUntilExit()
+
+            if FileManager.default.fileExists(atPath: path) {
+                #expect(try bench.contents() == whole, "round \(round)")
+                // Killed between the name and the end, the journal is still there for once.
+                let again = await failure { () throws(WherryError) in
+                    try bench.client.begin(url, to: path)
+                }
+                #expect(again?.reason == "exists")
+                #expect(try bench.folder.names == ["a.bin"], "round \(round)")
+                try FileManager.default.removeItem(atPath: path)
+                claimed = 0
+                continue
+            }
+            let (part, journal) = try bench.leftovers()
+            let kinds = [part, journal].compactMap { $0 }.count
+            #expect(try bench.folder.names.count == kinds, "round \(round)")
+            guard let part, journal != nil else {
+                claimed = 0
+                continue
+            }
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: part))
+            let found = try PartFile.open(
+                DownloadTarget.locate(path), PartFile.Identity(url: url))
+            // A journal is whole or there is no telling; it never says what is not so.
+            let ranges = found.record?.ranges ?? ByteRanges()
+            claimed = Int(ranges.count)
+            for range in ranges.ranges {
+                let range = Int(range.lowerBound)..<Int(range.upperBound)
+                #expect(bytes[range] == whole[range], "round \(round), \(range)")
+            }
+        }
+
+        let end = try await bench.run(url) { $0.segments = 4 }
+        #expect(end.error == nil)
+        #expect(end.resumedAt == Int64(claimed))
+        #expect(try bench.contents() == whole)
+        #expect(try bench.folder.names == ["a.bin"])
     }
 
     @Test("D13 a program that stood still while its connection was cut goes on by itself")

@@ -106,6 +106,47 @@ TEST("D6 what the server does when a download goes on decides whether it begins 
   }
 }
 
+TEST("D6 DR6 a server that answers If-Range with the whole is asked once more by If-Match") {
+  const struct { const char *query, *restarts; } rows[] = {
+      {"no_if_range=1", ""},                                   /* one that knows no If-Range */
+      {"ranges=0&accept_ranges=bytes", "ranges_unsupported,"}}; /* one that knows no ranges */
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  const char *path = check_path("file.bin");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    server_ask("/_reset");
+    const char *url = server_url("/bytes/%d?cut=700000&times=1&%s", SIZE, rows[i].query);
+    leave_partial(client, url, path);
+    start(client, once(url), path, queue);
+    wherry_status status;
+    CHECK_TEXT(restarts_until_done(queue, &status), rows[i].restarts);
+    CHECK_INT(status, WHERRY_OK);
+    CHECK_INT(server_count("requests"), 3);
+    CHECK(server_field(1, "If-Range") != NULL && server_field(1, "If-Match") == NULL);
+    CHECK(server_field(2, "If-Range") == NULL && server_field(2, "If-Match") != NULL);
+    CHECK_TEXT(server_field(2, "Range"), "bytes=700000-");
+    is_whole(path, SIZE);
+    CHECK_INT(unlink(path), 0);
+  }
+}
+
+TEST("DR6 what is there stays while another URL or a useless answer brings nothing better") {
+  wherry_client *client = new_client(NULL);
+  const char *path = check_path("file.bin");
+  const char *url = server_url("/bytes/%d?cut=%d&times=1", SIZE, CUT);
+  leave_partial(client, url, path);
+  outcome got = download(client, once(server_url("/status/404")), path);
+  CHECK_INT(got.http_code, 404);
+  CHECK(got.partial != NULL && check_exists(got.partial));
+  CHECK_INT(check_entries(check_path(".")), 2);
+
+  got = download(client, once(url), path);
+
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(server_field(2, "Range"), check_format("bytes=%d-", CUT));
+  is_whole(path, SIZE);
+}
+
 TEST("D7 a 416 of the size that is here already is the end, and nothing is fetched twice") {
   wherry_client *client = new_client(NULL);
   const char *path = check_path("file.bin");

@@ -225,12 +225,35 @@ def test_of_several_files_one_that_fails_keeps_no_other_back(server: Scope, tmp_
 
     told = [json.loads(line) for line in result.text.splitlines()]
     assert result.status == 3  # of the first that failed, as they stand in the command
-    assert sorted(each["file"] for each in told if each["ok"]) == [str(tmp_path / name) for name in ("10", "30")]
+    assert [each["file"] for each in told if each["ok"]] == [str(tmp_path / name) for name in ("10", "30")]
     assert {each["url"]: (each["exit"], each["error"]["reason"]) for each in told if not each["ok"]} == {
         urls[1]: (3, "http_status"), urls[2]: (4, "truncated")}
     assert (tmp_path / "30").stat().st_size == 30
     plain = wherry("download", *urls[:2], "-d", tmp_path)
     assert plain.status == 7 and "10: exists: " in plain.err and "404: http_status: " in plain.err
+
+
+def test_D25_several_files_begin_and_are_told_of_in_the_order_of_the_command(
+    server: Scope, tmp_path: pathlib.Path
+) -> None:
+    urls = [server.url(f"/bytes/{1000 + number}?n={number}") for number in (5, 3, 4, 1, 2, 0)]
+    urls[0] += "&gate=first"
+    urls[2] = server.url("/status/404")
+    command = start("download", *urls, "-d", tmp_path, "--json-output", "--progress", "none", "--max-active", "2",
+                    stdout=subprocess.PIPE)
+    # The first comes last.
+    server.wait("requests=6")
+    server.wait("active_most=1")
+    server.steer("/_signal?gate=first")
+    out, _ = command.communicate(timeout=GUARD)
+
+    told = [json.loads(line) for line in out.splitlines()]
+    assert command.returncode == 3 and [each["ok"] for each in told] == [True, True, False, True, True, True]
+    assert [each["url"] for each in told] == urls
+    # They were asked for one after the other, but for the two at the beginning.
+    targets = [url[url.index("/@"):] for url in urls]
+    asked = [request["target"] for request in server.requests()]
+    assert sorted(asked[:2]) == sorted(targets[:2]) and asked[2:] == targets[2:]
 
 
 def test_DC_C03_ctrl_c_keeps_what_came_of_several_files(server: Scope, tmp_path: pathlib.Path) -> None:

@@ -134,3 +134,24 @@ def test_several_downloads_have_a_bar_each(server: Scope, tmp_path: pathlib.Path
     plain = re.sub(r"\x1b\[[0-9;]*[mKAJ]", "", text).splitlines()
     assert [line for line in plain if line.startswith("\u2713")] or "\u2713 " in text
     assert text.endswith("\n") and text.count("\u2713") == 2
+
+
+def test_D25_bars_stand_in_the_order_of_the_command(server: Scope, tmp_path: pathlib.Path) -> None:
+    sizes = ("4000003", "4000001", "4000004", "4000002")
+
+    def screens(text: str) -> list[list[str]]:
+        """The names of the bars that stood below each other, each time."""
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+        return [re.findall(r"^(\d{7})  .*%", screen, re.MULTILINE)
+                for screen in re.split(r"\r\x1b\[\d+A\x1b\[J|\r\x1b\[2K", plain)]
+
+    def look(text: str) -> None:
+        if list(sizes) in screens(text.replace("\r\n", "\n")):
+            server.steer("/_signal?gate=fast")
+
+    urls = [server.url(f"/bytes/{size}?rate=100000&hold_at=3999999&gate=fast") for size in sizes]
+    status, text = on_terminal("download", *urls, "-d", tmp_path, columns=90, look=look)
+
+    assert status == 0 and list(sizes) in screens(text)
+    for shown in screens(text):
+        assert shown == [size for size in sizes if size in shown]

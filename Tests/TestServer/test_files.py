@@ -68,9 +68,11 @@ class Files(ServerCase):
         weak, _ = self.ranged("etag=x&weak=1", If_Range='W/"x"')
         ignored, _ = self.ranged("etag=x&ignore_if_range=1", If_Range='"y"')
         date, _ = self.ranged("etag=none", If_Range="Mon, 01 Jan 2024 00:00:00 GMT")
+        whole, _ = self.ranged("etag=x&no_if_range=1", If_Range='"x"')
+        match, _ = self.ranged("etag=x&no_if_range=1", If_Match='"x"')
 
-        statuses = [r.status for r in (same, other, weak, ignored, date)]
-        self.assertEqual(statuses, [206, 200, 200, 206, 206])
+        statuses = [r.status for r in (same, other, weak, ignored, date, whole, match)]
+        self.assertEqual(statuses, [206, 200, 200, 206, 206, 200, 206])
 
     def test_416_and_412_and_304(self) -> None:
         beyond, _ = self.ranged("", first=self.size)

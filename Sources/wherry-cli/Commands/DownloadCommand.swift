@@ -20,8 +20,9 @@ struct DownloadCommand: NetworkCommand {
 
             The file appears under its name when it is whole and verified. Until then its parts lie \
             beside it, hidden; the same command goes on from them if the server's file is still the \
-            same one. Of several files each comes as far as it can; the exit status is that of the \
-            first that did not come.
+            same one. Of several files each comes as far as it can; they begin, and are told of as \
+            JSON, in the order of the command, and the exit status is that of the first that did \
+            not come.
             """)
 
     @Argument(help: "Where from, with http:// or https://.")
@@ -140,32 +141,47 @@ struct DownloadCommand: NetworkCommand {
         if url.count == 1 {
             let name = file.map(Self.lastComponent) ?? guessedName(of: url[0])
             let listener = DownloadListener(console.progress(named: name), named: name)
-            let result = try await download(url[0], client, listener)
+            let result = try await follow(start(url[0], client), listener)
             if console.isJSON { try console.print(result) }
             return
         }
         try client.setMaxDownloads(maxActive ?? 4)
         let rows = BarRows()
         let command = self
-        let statuses = await withTaskGroup(of: (Int, Int32).self) { group in
+        let statuses = await withTaskGroup(of: (Int, Int32, String?).self) { group in
             for (number, url) in command.url.enumerated() {
                 let name = guessedName(of: url)
                 let listener = DownloadListener(
                     console.progress(named: name, in: rows), named: name)
+                // Begun here and not in the tasks, whose order nobody knows: so they come in that
+                // of the command.
+                let begun = Result { try command.start(url, client) }
                 group.addTask {
                     do {
-                        let result = try await command.download(url, client, listener)
-                        if console.isJSON { try console.print(result) }
-                        return (number, 0)
+                        let report = try await command.follow(begun.get(), listener)
+                        return (number, 0, JSON.object(report).description)
                     } catch let error as WherryError {
-                        return (number, console.complain(error, about: name, url: url))
+                        let complaint = console.complaint(error, about: name, url: url)
+                        return (number, complaint.status, complaint.line)
                     } catch {
-                        return (number, console.complain(error))
+                        return (number, console.complain(error), nil)
                     }
                 }
             }
             var statuses = command.url.map { _ in Int32(0) }
-            for await (number, status) in group { statuses[number] = status }
+            var lines: [Int: String?] = [:]
+            var next = 0
+            for await (number, status, line) in group {
+                statuses[number] = status
+                lines[number] = line
+                while let line = lines[next] {
+                    next += 1
+                    guard console.isJSON, let line else { continue }
+                    do { try console.print(line) } catch {
+                        statuses[next - 1] = console.complain(error)
+                    }
+                }
+            }
             return statuses
         }
         if let status = statuses.first(where: { $0 != 0 }) { throw ToldFailure(status: status) }
@@ -196,18 +212,21 @@ struct DownloadCommand: NetworkCommand {
         file ?? directory ?? FileManager.default.currentDirectoryPath
     }
 
-    /// Downloads one file and tells of it.
+    /// Begins with one file.
+    private func start(_ url: String, _ client: Client) throws -> WatchedTransfer {
+        let (asked, path) = (try request(url), path)
+        return try WatchedTransfer { observer throws(WherryError) in
+            try client.download(asked, to: path, observer: observer)
+        }
+    }
+
+    /// Tells of a file until it is there.
     ///
     /// - Returns: the report.
-    private func download(
-        _ url: String, _ client: Client, _ listener: DownloadListener
-    ) async throws -> JSONObject {
-        let (asked, path) = (try request(url), path)
-        let outcome = try await watch { observer throws(WherryError) in
-            try client.download(asked, to: path, observer: observer)
-        } _: { event in
-            listener.hear(event)
-        }
+    private func follow(_ transfer: WatchedTransfer, _ listener: DownloadListener) async throws
+        -> JSONObject
+    {
+        let outcome = await transfer.outcome { listener.hear($0) }
         if let error = outcome.error {
             listener.stop()
             throw error

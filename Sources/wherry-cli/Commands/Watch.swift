@@ -27,26 +27,42 @@ private final class EventRelay: TransferObserver {
     }
 }
 
-/// Starts a transfer, calls `hear` with each of its events, and returns how it ended. Cancelling the
-/// task cancels the transfer, whose end is still waited for.
+/// A transfer under way, and what is heard of it from its start on.
+struct WatchedTransfer: Sendable {
+    private let relay: EventRelay
+    private let transfer: Transfer
+
+    /// Starts it.
+    init(_ start: (any TransferObserver) throws(WherryError) -> Transfer) throws(WherryError) {
+        relay = EventRelay()
+        transfer = try start(relay)
+    }
+
+    /// Calls `hear` with each of its events, and returns how it ended. To be called once.
+    ///
+    /// Cancelling the task cancels the transfer, whose end is still waited for.
+    func outcome(_ hear: @escaping @Sendable (TransferEvent) -> Void) async -> TransferOutcome {
+        let ticker = Task { await relay.tick(transfer) }
+        defer { ticker.cancel() }
+        return await withTaskCancellationHandler {
+            // A task of its own: in a cancelled one the events would end before the end.
+            await Task {
+                for await event in relay.events {
+                    if case .done(let outcome) = event { return outcome }
+                    hear(event)
+                }
+                return TransferOutcome(error: Transfer.cancelledError)
+            }.value
+        } onCancel: {
+            transfer.cancel()
+        }
+    }
+}
+
+/// Starts a transfer, calls `hear` with each of its events, and returns how it ended.
 func watch(
     _ start: (any TransferObserver) throws(WherryError) -> Transfer,
     _ hear: @escaping @Sendable (TransferEvent) -> Void
 ) async throws(WherryError) -> TransferOutcome {
-    let relay = EventRelay()
-    let transfer = try start(relay)
-    let ticker = Task { await relay.tick(transfer) }
-    defer { ticker.cancel() }
-    return await withTaskCancellationHandler {
-        // A task of its own: in a cancelled one the events would end before the end.
-        await Task {
-            for await event in relay.events {
-                if case .done(let outcome) = event { return outcome }
-                hear(event)
-            }
-            return TransferOutcome(error: Transfer.cancelledError)
-        }.value
-    } onCancel: {
-        transfer.cancel()
-    }
+    try await WatchedTransfer(start).outcome(hear)
 }

@@ -50,18 +50,25 @@ struct Console: Sendable {
 
     /// Says what went wrong with one of several, and answers the status for it.
     func complain(_ error: WherryError, about name: String, url: String) -> Int32 {
+        let complaint = complaint(error, about: name, url: url)
+        if isJSON { FileBytes.writeLine(complaint.line, to: STDOUT_FILENO) }
+        return complaint.status
+    }
+
+    /// Says what went wrong with one of several; as JSON it is for the caller to print, in its turn.
+    func complaint(_ error: WherryError, about name: String, url: String)
+        -> (status: Int32, line: String)
+    {
         let isInterrupted = error.code == .cancelled && Interrupts.status != nil
         let status = isInterrupted ? Interrupts.status ?? 0 : ExitStatus(error.code).rawValue
         var report = Report.failure(error, status)
         report["url"] = .string(url)
         // One that was interrupted before it began is not worth a line.
         let partial = error.partialPath.map { "interrupted; \($0) is kept, the same command goes on" }
-        guard let text = isInterrupted ? partial : Self.sentence(of: error) else {
-            if isJSON { tell("", report) }
-            return status
+        if !isJSON, let text = isInterrupted ? partial : Self.sentence(of: error) {
+            tell("\(name): \(text)", report)
         }
-        tell("\(name): \(text)", report)
-        return status
+        return (status, JSON.object(report).description)
     }
 
     /// Says what went wrong and answers the status to leave with.

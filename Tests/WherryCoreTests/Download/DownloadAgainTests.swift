@@ -271,4 +271,81 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
             #expect(run.head(status).keeps == true)
         }
     }
+
+    @Test("DR6 If-Range that brings the whole of the same version is followed by If-Match, once")
+    func ifMatch() {
+        var asked = range(600)
+        asked.condition = .ifMatch
+        #expect(DownloadRequest(attempt: 1, range: asked).fields.map(\.name).last == "If-Match")
+        var run = MachineRun()
+        _ = run.start(MachineRun.record([0..<600]))
+        #expect(run.head(200, MachineRun.strong) == [.stop, run.sent(asked)])
+        // What breaks then is asked for in the same way.
+        let piece: KeyValuePairs = ["Content-Range": "bytes 600-999/1000", "ETag": "\"v1\""]
+        #expect(run.head(206, piece) == [.report(.resumed(have: 600))])
+        run.bytes(100)
+        _ = run.drop()
+        var rest = range(700)
+        rest.condition = .ifMatch
+        #expect(run.due() == [run.sent(rest)])
+        #expect(run.head(200, MachineRun.strong).restarts == [.rangesUnsupported])
+    }
+
+    @Test("DR6 If-Match is not worth it for half, for a date, and where the server knows no ranges")
+    func noIfMatch() {
+        let date = StrongValidator.lastModified("Mon, 01 Jan 2024 00:00:00 GMT")
+        let cases: [(JournalRecord, KeyValuePairs<String, String>)] = [
+            (MachineRun.record([0..<500]), MachineRun.strong),
+            (
+                MachineRun.record([0..<600], validator: date),
+                [
+                    "Content-Length": "1000", "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT",
+                    "Date": "Tue, 02 Jan 2024 00:00:00 GMT",
+                ]
+            ),
+            (
+                MachineRun.record([0..<600]),
+                ["Content-Length": "1000", "ETag": "\"v1\"", "Accept-Ranges": "none"]
+            ),
+        ]
+        for (record, fields) in cases {
+            var run = MachineRun()
+            _ = run.start(record)
+            let actions = run.head(200, fields)
+            #expect(actions.restarts == [.rangesUnsupported])
+            #expect(actions.begun != nil && !actions.hasSend)
+        }
+    }
+
+    @Test("DR6 what is on the disk stays until a new generation begins, unless it is stale")
+    func leftAsFound() {
+        let piece: KeyValuePairs = ["Content-Range": "bytes 400-999/1000"]
+        let useless: [(Int, KeyValuePairs<String, String>, Bool)] = [
+            (206, piece, true), (412, [:], false), (416, [:], false),
+        ]
+        for (status, fields, isKept) in useless {
+            var run = MachineRun()
+            _ = run.start(MachineRun.record([0..<400]))
+            #expect(run.head(status, fields).hasSend)
+            #expect(run.head(404).keeps == isKept)
+        }
+        // Of another URL: it is kept when it fails or is cancelled before its first bytes.
+        var record = MachineRun.record([0..<400])
+        record.identity = DownloadIdentity(url: "http://127.0.0.1/other")
+        for isCancelled in [true, false] {
+            var run = MachineRun()
+            #expect(run.start(record).last == run.sent(nil))
+            #expect((isCancelled ? run.machine.cancel() : run.head(404)).keeps == true)
+        }
+        var begun = MachineRun()
+        _ = begun.start(record)
+        _ = begun.head(200, ["Content-Length": "1000"])
+        #expect(begun.machine.cancel().keeps == false)
+        var discarded = MachineRun()
+        _ = discarded.start(record)
+        #expect(discarded.machine.cancel(discarding: true).keeps == false)
+        var fresh = MachineRun { $0.isResumable = false }
+        _ = fresh.start(record)
+        #expect(fresh.head(404).keeps == false)
+    }
 }

@@ -106,6 +106,37 @@ def test_D6_a_download_goes_on_where_it_stopped_or_starts_over_where_it_has_to(
     assert asked(server) == ranges
 
 
+@pytest.mark.parametrize("query", ["no_if_range=1", "ranges=0&accept_ranges=bytes"])
+def test_D6_DR6_a_server_that_answers_if_range_with_the_whole_is_asked_by_if_match(
+    server: Server, load: Load, tmp_path: Any, query: str
+) -> None:
+    url = server.url(f"/bytes/{SIZE}?cut=700000&times=1&{query}")
+    cut(load, url, tmp_path / "file")
+
+    load(url, tmp_path / "file")
+
+    assert sha256(tmp_path / "file") == digest(server) and os.listdir(tmp_path) == ["file"]
+    assert asked(server) == [[], ["bytes=700000-"], ["bytes=700000-"]]
+    told = [request for request in server.log() if "/bytes/" in request["target"]]
+    assert [len(field(each, "if-range")) for each in told] == [0, 1, 0]
+    assert [len(field(each, "if-match")) for each in told] == [0, 0, 1]
+
+
+def test_DR6_what_is_there_stays_when_another_url_brings_nothing_better(
+    server: Server, load: Load, tmp_path: Any
+) -> None:
+    url = server.url(f"/bytes/{SIZE}?cut={CUT}&times=1")
+    partial = cut(load, url, tmp_path / "file").partial_path
+    with pytest.raises(wherry.HTTPError) as caught:
+        load(server.url("/status/404"), tmp_path / "file")
+    assert caught.value.partial_path == partial and partial and os.path.exists(partial)
+
+    load(url, tmp_path / "file")
+
+    assert sha256(tmp_path / "file") == digest(server) and os.listdir(tmp_path) == ["file"]
+    assert asked(server) == [[], [f"bytes={CUT}-"]]
+
+
 @pytest.mark.parametrize("ignored", [0, 1])
 def test_D6_a_file_that_changed_meanwhile_is_fetched_anew(
     server: Server, load: Load, tmp_path: Any, ignored: int

@@ -12,12 +12,16 @@ package struct DownloadRequest: Hashable, Sendable {
     /// 0 for the URL itself, else which of its mirrors.
     package var source = 0
 
-    /// The fields to send besides the caller's: Accept-Encoding always, Range and If-Range (DR3).
+    /// The fields to send besides the caller's: Accept-Encoding always, Range with If-Range
+    /// (DR3) or If-Match (DR6).
     package var fields: [(name: String, value: String)] {
         var fields = [(name: "Accept-Encoding", value: "identity")]
         if let range {
             fields.append(("Range", range.fieldValue))
-            if let validator = range.validator { fields.append(("If-Range", validator.fieldValue)) }
+            if let validator = range.validator {
+                let name = range.condition == .ifMatch ? "If-Match" : "If-Range"
+                fields.append((name, validator.fieldValue))
+            }
         }
         return fields
     }

@@ -46,13 +46,13 @@ package struct DownloadHead: Sendable {
                 )
                 .map { DownloadHead.trimmed($0) }
             case "transfer-encoding": hasTransferEncoding = true
-            case "content-range": contentRange = DownloadHead.trimmed(field.value)
+            case "content-range": contentRange = DownloadHead.joined(contentRange, field.value)
             case "content-type": contentType = field.value.lowercased()
             case "content-encoding": encodings.append(field.value.lowercased())
             case "accept-ranges":
                 refusesRanges = DownloadHead.trimmed(field.value.lowercased()) == "none"
             case "etag": entityTags.append(DownloadHead.trimmed(field.value))
-            case "last-modified": lastModified = DownloadHead.trimmed(field.value)
+            case "last-modified": lastModified = DownloadHead.joined(lastModified, field.value)
             case "date":
                 dateSeconds = HTTPDate.parse(DownloadHead.trimmed(field.value), now: wallSeconds)
             case "retry-after": retryAfter = DownloadHead.trimmed(field.value)
@@ -88,6 +88,12 @@ package struct DownloadHead: Sendable {
             throw DownloadError(.badProtocol, "The answer's length is not a number")
         }
         return length
+    }
+
+    /// A field that may stand there once only. Of two neither is believed: together they are no
+    /// value at all (RFC 9110, section 5.3).
+    private static func joined(_ before: String?, _ value: String) -> String {
+        before.map { $0 + ", " + trimmed(value) } ?? trimmed(value)
     }
 
     static func trimmed(_ text: some StringProtocol) -> String {

@@ -43,6 +43,12 @@ extension DownloadMachine {
     /// Begins again with a request for the whole, at once.
     mutating func restart(_ reason: RestartReason) -> [DownloadAction] {
         if let error = countRestart(reason) { return fail(error) }
+        switch reason {
+        // The answer was of no use, which says nothing of the bytes: until the whole comes they are
+        // still there, and stay if it never does.
+        case .badRange, .encoding, .noValidator: leavesFound = isWorthKeeping
+        case .changed, .rangeNotSatisfiable, .rangesUnsupported, .checksum: leavesFound = false
+        }
         dropFacts()
         return [.report(.restarted(reason, generation: generation))] + send()
     }
@@ -90,9 +96,24 @@ extension DownloadMachine {
         return checked + [told]
     }
 
+    /// Whether a later run could go on with what is on the disk.
+    var isWorthKeeping: Bool { leavesFound || isResumable && !have.isEmpty }
+
+    /// Whether pieces are asked for by If-Match from now on, after If-Range has brought the whole
+    /// with the tag of what is there: some servers honour it with a date only. Once in a run, and
+    /// where more than half is there (DR6).
+    @discardableResult
+    mutating func asksByMatch() -> Bool {
+        guard condition == .ifRange, isResumable, case .entityTag? = validator,
+            let total = facts?.total, have.count > total - have.count
+        else { return false }
+        condition = .ifMatch
+        return true
+    }
+
     mutating func fail(_ error: DownloadError) -> [DownloadAction] {
         if let actions = nextMirror(after: error) { return actions }
-        let isKept = isResumable && !have.isEmpty && error.reason != .checksum
+        let isKept = isWorthKeeping && error.reason != .checksum
         state = .ending(.failed(error))
         return stopSegments() + [.release(keeping: isKept)]
     }
@@ -110,10 +131,12 @@ extension DownloadMachine {
         retriesLeft = max(0, policy.retries)
         restarts = 0
         isWholeOnly = false
+        condition = .ifRange
         if error.reason == .checksum {
             // Whose bytes are wrong nobody knows.
             hasRestartedForChecksum = false
             isComplete = false
+            leavesFound = false
             generation &+= 1
             dropFacts()
             actions.append(.report(.restarted(.checksum, generation: generation)))

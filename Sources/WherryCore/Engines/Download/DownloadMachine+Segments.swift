@@ -68,8 +68,9 @@ extension DownloadMachine {
     }
 
     private mutating func open(_ share: Range<Int64>) -> [DownloadAction] {
-        let asked = AskedRange(
+        var asked = AskedRange(
             first: share.lowerBound, end: share.upperBound, validator: validator)
+        asked.condition = condition
         let segment = Segment(attempt: nextAttempt(), asked: asked)
         segments.append(segment)
         return [

@@ -85,7 +85,7 @@ extension DownloadMachine {
         }
         attempt = nextAttempt()
         segments = []
-        let isKept = !discarding && isResumable && !have.isEmpty
+        let isKept = !discarding && isWorthKeeping
         state = .ending(.cancelled)
         return settle(actions + [.release(keeping: isKept)])
     }

@@ -62,6 +62,11 @@ package struct DownloadMachine: Sendable {
     var seen: Instant?
     /// Set once the server has shown that it sends whole files only (DR6).
     var isWholeOnly = false
+    /// How pieces are asked for: If-Match after If-Range has brought the whole.
+    var condition = AskedRange.Condition.ifRange
+    /// What an earlier run left is on the disk as it was. This run does not go on with it, and a
+    /// later one may, as long as no new generation has begun.
+    var leavesFound = false
     /// Where the bytes come from: 0 the URL itself, then its mirrors.
     var source = 0
     /// Of the mirror's file; the journal, which is about the URL's own, does not have it.
@@ -149,7 +154,8 @@ package struct DownloadMachine: Sendable {
             } else if let reason = ResumeRules.obstacle(record, identity: identity, policy: policy)
             {
                 generation &+= 1
-                if !record.ranges.isEmpty {
+                leavesFound = !record.ranges.isEmpty
+                if leavesFound {
                     actions.append(.report(.restarted(reason, generation: generation)))
                 }
             } else {
@@ -195,6 +201,8 @@ package struct DownloadMachine: Sendable {
                 first: gap?.lowerBound ?? total,
                 end: gap.flatMap { $0.upperBound < total ? $0.upperBound : nil },
                 validator: validator)
+            if isWholeOnly { asksByMatch() }
+            asked?.condition = condition
         }
         state = .requesting
         return [.send(DownloadRequest(attempt: attempt, range: asked, source: source))]
@@ -225,6 +233,8 @@ package struct DownloadMachine: Sendable {
         case .piece(let start, let end):
             growth.begin(latency: latency, now: now)
             return settle(accept(head, start: start, end: end, now: now) + divide())
+        case .whole(_, .rangesUnsupported?) where !head.refusesRanges && asksByMatch():
+            return settle([.stop] + send())
         case .whole(let length, let reason):
             growth.begin(latency: latency, now: now)
             return settle(
@@ -294,6 +304,7 @@ package struct DownloadMachine: Sendable {
             policy.isResumable && !isWholeOnly && length != nil
             && (facts.validator != nil || policy.expected != nil)
         have = ByteRanges()
+        leavesFound = false
         keptSinceRefill = 0
         body = SegmentBody(position: 0, wantedFrom: 0, end: length, since: now)
         asked = nil
@@ -411,78 +422,6 @@ package struct DownloadMachine: Sendable {
     package mutating func retryDue() -> [DownloadAction] {
         guard state == .waiting else { return [] }
         return settle(send())
-    }
-
-    // MARK: The disk
-
-    /// A checkpoint is durable.
-    package mutating func checkpointed() -> [DownloadAction] {
-        checkpointsOut = max(0, checkpointsOut - 1)
-        guard state == .pausing, checkpointsOut == 0 else { return [] }
-        state = .paused
-        guard resumesAfterPause else { return settle([]) }
-        resumesAfterPause = false
-        return settle(goOn())
-    }
-
-    /// The part was read back.
-    ///
-    /// - Parameter digests: as many as were asked for, in their order; `nil` if it was stopped.
-    package mutating func verified(_ digests: [[UInt8]]?) -> [DownloadAction] {
-        guard state == .verifying, let digests else { return [] }
-        for (expected, actual) in zip(promised, digests) where expected.bytes != actual {
-            guard !hasRestartedForChecksum else {
-                var error = DownloadError(
-                    .checksum,
-                    "The file does not have \(expected.source.name): expected \(expected.hex), got "
-                        + "\(Hex.encode(actual))")
-                error.expectedDigest = expected.hex
-                error.actualDigest = Hex.encode(actual)
-                return settle(fail(error))
-            }
-            hasRestartedForChecksum = true
-            isComplete = false
-            return settle(restart(.checksum))
-        }
-        state = .publishing
-        for (algorithm, bytes) in zip(algorithms, digests) { found[algorithm] = bytes }
-        let length = facts?.total ?? have.count
-        let news: [DownloadAction] = isComplete ? [.report(.alreadyComplete)] : []
-        return settle(news + [.publish(length: length)])
-    }
-
-    /// The file has its name. Nothing can fail any more.
-    package mutating func published(_ path: String) -> [DownloadAction] {
-        guard state == .publishing else { return [] }
-        return settle(end(.done(path: path), as: .done))
-    }
-
-    /// A disk action failed. What was durable before stays so (DR23); there is no other attempt.
-    package mutating func diskFailed(_ error: DownloadError) -> [DownloadAction] {
-        switch state {
-        case .queued, .ended, .ending: return []
-        default: return settle([.stop, .stopWaiting] + fail(error))
-        }
-    }
-
-    /// The part was let go of.
-    ///
-    /// - Parameter partialPath: of the part if it was kept.
-    package mutating func released(partialPath: String?) -> [DownloadAction] {
-        guard case .ending(let how) = state else { return [] }
-        switch how {
-        case .failed(let error):
-            return settle(end(.failed(error, partialPath: partialPath), as: .failed))
-        case .cancelled:
-            return settle(end(.cancelled(partialPath: partialPath), as: .cancelled))
-        }
-    }
-
-    mutating func end(_ outcome: DownloadOutcome, as final: TransferState)
-        -> [DownloadAction]
-    {
-        state = .ended(final)
-        return [.report(.state(final)), .finish(outcome)]
     }
 
     // MARK: The end of each turn

@@ -127,6 +127,7 @@ package struct DownloadTarget: Sendable {
             throw DownloadError(.isDirectory, "\(directory.path(of: name)) is a directory")
         }
         isThere = true
+        forgetJournal(of: found, name)
         if allowsExisting { return }
         switch existing {
         case .replace: return
@@ -134,6 +135,17 @@ package struct DownloadTarget: Sendable {
         case .number:
             guard try takeNextNumber() else { throw existsError }
         }
+    }
+
+    /// Removes the journal of the file that is there, which a crash between the name and the end
+    /// has left (DR20, DR26). Any other one stays: of another part, or of one that is there.
+    private func forgetJournal(of file: FileStatus, _ name: String) {
+        let names = PartNames(name: name, digits: DownloadID(target: identity).short)
+        guard let journal = try? JournalFile.open(names.journal, in: directory, isReadOnly: true),
+            let record = try? journal.read(), record.inode == file.inode,
+            (try? directory.status(of: names.part)) == nil
+        else { return }
+        _ = try? directory.remove(names.journal)
     }
 
     /// The target is there, and it is not the file wanted.

@@ -70,8 +70,8 @@ extension DownloadTransfer {
         do {
             var asked = self.request
             // Which bytes are asked for is decided here.
-            for name in ["Range", "If-Range", "Accept-Encoding"] { asked.headers.remove(name) }
             let fields = start.request.fields
+            for name in ["Range", "If-Range"] + fields.map(\.name) { asked.headers.remove(name) }
             var extra = fields.map { Headers.Field(name: $0.name, value: $0.value) }
             for name in ["Range", "If-Range"] where !fields.contains(where: { $0.name == name }) {
                 extra.append(Headers.Field(name: name, value: nil))

@@ -59,6 +59,9 @@ package final class PartFile {
     /// What the journal says.
     var claimed = ByteRanges()
     let canLock: Bool
+    /// What was found is this download's to go on with, or a generation of its own has begun.
+    /// Before that nothing is written about it: it may be of another URL.
+    private var isAdopted = false
     private let isNamedByAnswer: Bool
     /// Another process has taken the files over, or this one has let go of them: hands off.
     private var isGone = false
@@ -88,6 +91,7 @@ package final class PartFile {
     package func begin(_ facts: DownloadFacts, isJournaled: Bool) throws(DownloadError) {
         if isNamedByAnswer, let name = facts.name { try target.setName(name) }
         self.facts = facts
+        isAdopted = true
         written = ByteRanges()
         claimed = ByteRanges()
         try DownloadError.naming { () throws(SystemError) in
@@ -136,6 +140,7 @@ package final class PartFile {
     /// - Throws: `exists` if the name an earlier answer gave it is taken.
     package func adopt(_ facts: DownloadFacts) throws(DownloadError) {
         let name = facts.name ?? self.facts.name
+        isAdopted = true
         self.facts = facts
         self.facts.name = name
         if isNamedByAnswer, let name, name != target.name { try target.setName(name) }
@@ -145,6 +150,7 @@ package final class PartFile {
 
     /// Writes bytes where they belong in the file.
     package func write(_ bytes: RawSpan, at offset: Int64) throws(DownloadError) {
+        try checkLength()
         do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw trouble(error) }
         written.insert(offset..<offset + Int64(bytes.byteCount))
     }
@@ -154,6 +160,7 @@ package final class PartFile {
         let start = max(0, placement.skip)
         let end = min(piece.count, start &+ max(0, placement.count))
         guard start < end else { return }
+        try checkLength()
         do throws(SystemError) {
             try file.write(piece, start..<end, at: placement.offset)
         } catch {
@@ -164,6 +171,7 @@ package final class PartFile {
 
     /// Writes bytes where they belong in the file.
     package func write(_ bytes: [UInt8], at offset: Int64) throws(DownloadError) {
+        try checkLength()
         do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw trouble(error) }
         written.insert(offset..<offset + Int64(bytes.count))
     }
@@ -173,16 +181,39 @@ package final class PartFile {
     /// Without a journal it does nothing.
     /// - Throws: `busy` if another process has taken the download over; then nothing was touched.
     package func checkpoint() throws(DownloadError) {
-        guard let journal, !isGone else { return }
-        let ranges = written
-        try DownloadError.naming { () throws(SystemError) in
+        guard !isGone, isAdopted, let journal = try journalInPlace() else { return }
+        let size = try DownloadError.naming { () throws(SystemError) in
             if isDurable { try file.synchronizeData() }
+            return try file.status().size
         }
+        let isShort = size < written.end
+        if isShort { written.clip(to: size) }
+        let ranges = written
         try checkOwner(journal)
         try DownloadError.naming { () throws(SystemError) in
             try journal.write(record(), isDurable: isDurable)
         }
         claimed = ranges
+        // What was cut off did not go to the disk with us: this run's books are wrong.
+        guard !isShort else { throw shortened }
+    }
+
+    /// The journal; a new one where somebody has removed it while the part stayed. `nil` if there is
+    /// to be none.
+    private func journalInPlace() throws(DownloadError) -> JournalFile? {
+        guard let journal else { return nil }
+        try checkPlace()
+        return try DownloadError.naming { () throws(SystemError) in
+            guard try target.directory.status(of: names.journal) == nil else { return journal }
+            let new = try JournalFile.create(names.journal, in: target.directory)
+            // What it claims until the next record is what the lost one did.
+            var record = try record()
+            record.ranges = claimed
+            try new.reset(record, isDurable: isDurable)
+            if isDurable { try target.directory.synchronize() }
+            self.journal = new
+            return new
+        }
     }
 
     /// Locks lie on some file systems: the journal must still be in place and name us (DR24).
@@ -260,9 +291,11 @@ package final class PartFile {
     /// - Throws: `exists` if somebody took the name meanwhile; the part is still there then.
     package func publish(length: Int64) throws(DownloadError) -> String {
         try checkPlace()
+        var isShort = false
         try DownloadError.naming { () throws(SystemError) in
             let size = try file.status().size
-            guard size >= length else { throw SystemError(EIO, "find all bytes in", path: path) }
+            isShort = size < length
+            guard !isShort else { return }
             try file.truncate(to: length)
             // Where /proc does not tell the umask, the file stays private.
             if let mask = identity.creationMask ?? Directory.umask() {
@@ -273,6 +306,7 @@ package final class PartFile {
             }
             if isDurable { try file.synchronize() }
         }
+        guard !isShort else { throw shortened }
         if target.name == nil { try target.setName(facts.name ?? target.stem) }
         while let name = target.name {
             do throws(SystemError) {
@@ -319,12 +353,15 @@ package final class PartFile {
                 isGone = true
                 return path
             }
-            if let failure, failure.reason != .noSpace { throw failure }
+            if let failure, ![.noSpace, .fileChanged].contains(failure.reason) { throw failure }
         }
         try checkPlace()
         isGone = true
         return try DownloadError.naming { () throws(SystemError) in
-            try removeJournal()
+            do throws(SystemError) { try removeJournal() } catch {
+                // Without a journal of ours, what has its name is somebody else's to remove.
+                guard journal == nil else { throw error }
+            }
             try target.directory.remove(names.part)
             return nil
         }
@@ -334,18 +371,44 @@ package final class PartFile {
     private func giveBackReservation() throws(DownloadError) {
         try checkPlace()
         try DownloadError.naming { () throws(SystemError) in
-            try file.truncate(to: written.end)
+            // Never longer: zeros would be claimed as bytes that came.
+            try file.truncate(to: min(written.end, file.status().size))
         }
     }
 
     /// Whether the part still lies under its name, or else it is not ours to name or remove.
     private func checkPlace() throws(DownloadError) {
-        let isInPlace = try DownloadError.naming { () throws(SystemError) in
-            try target.directory.status(of: names.part)?.isSameFile(as: file.status()) ?? false
+        guard !isGone else { throw takenOver }
+        let there = try DownloadError.naming { () throws(SystemError) in
+            try target.directory.status(of: names.part)
         }
-        guard !isInPlace || isGone else { return }
+        if let there {
+            let status = try DownloadError.naming { () throws(SystemError) in try file.status() }
+            if there.isSameFile(as: status) { return }
+        }
         isGone = true
-        throw DownloadError(.busy, "Another download has taken over \(path)")
+        // A journal that still names us speaks of a part that is no more.
+        if let journal, (try? journal.isInPlace()) == true, (try? journal.read())?.owner == owner {
+            try DownloadError.naming { () throws(SystemError) in try removeJournal() }
+        }
+        guard there == nil else { throw takenOver }
+        throw DownloadError(.noFile, "Somebody has removed \(path) while it was written")
+    }
+
+    /// Before bytes are written behind a hole: of what somebody has cut off there would be zeros.
+    private func checkLength() throws(DownloadError) {
+        let size = try DownloadError.naming { () throws(SystemError) in try file.status().size }
+        guard size < written.end else { return }
+        written.clip(to: size)
+        throw shortened
+    }
+
+    private var takenOver: DownloadError {
+        DownloadError(.busy, "Another download, or somebody, has put another file at \(path)")
+    }
+
+    private var shortened: DownloadError {
+        DownloadError(.fileChanged, "Somebody has shortened \(path) while it was written")
     }
 
     // MARK: Pieces

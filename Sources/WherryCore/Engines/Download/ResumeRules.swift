@@ -10,8 +10,18 @@ package struct AskedRange: Hashable, Sendable {
     package var first: Int64
     /// One past the last byte wanted; `nil` for up to the end.
     package var end: Int64?
-    /// What If-Range carried.
+    /// What If-Range or If-Match carried.
     package var validator: StrongValidator?
+    /// Which of the two.
+    package var condition = Condition.ifRange
+
+    package enum Condition: Hashable, Sendable {
+        /// The piece if the file is still the same, else the whole.
+        case ifRange
+        /// The piece if the file is still the same, else 412: for servers that answer If-Range
+        /// with the whole although they know ranges (DR6). With an entity tag only.
+        case ifMatch
+    }
 
     package init(first: Int64, end: Int64?, validator: StrongValidator?) {
         self.first = first
@@ -33,7 +43,7 @@ package enum ResumeRules {
         /// The body is the whole file from byte 0, of this length if it is known (200). The reason
         /// is that of the restart it means, `nil` where no range was asked for.
         case whole(length: Int64?, RestartReason?)
-        /// Everything is there already (416).
+        /// Everything is there already (416, or 200 with the validator of what is there).
         case complete
         /// This answer is of no use: ask again for the whole file.
         case restart(RestartReason)
@@ -53,7 +63,7 @@ package enum ResumeRules {
         _ head: DownloadHead, asked: AskedRange?, facts: DownloadFacts?, have: Int64
     ) -> Verdict {
         switch head.status {
-        case 200: return judgeWhole(head, asked: asked, facts: facts)
+        case 200: return judgeWhole(head, asked: asked, facts: facts, have: have)
         case 206: return judgePiece(head, asked: asked, facts: facts)
         case 416 where asked != nil: return judgeBeyondEnd(head, facts: facts, have: have)
         case 412 where asked != nil: return .restart(.changed)
@@ -89,7 +99,7 @@ package enum ResumeRules {
     }
 
     private static func judgeWhole(
-        _ head: DownloadHead, asked: AskedRange?, facts: DownloadFacts?
+        _ head: DownloadHead, asked: AskedRange?, facts: DownloadFacts?, have: Int64
     ) -> Verdict {
         let length: Int64?
         do throws(DownloadError) { length = try head.bodyLength() } catch { return .fail(error) }
@@ -97,6 +107,12 @@ package enum ResumeRules {
         // Our own validator back with the whole file: the server knows no ranges, or no If-Range.
         let isSame = facts?.validator == nil || StrongValidator.of(head) == facts?.validator
         let isSameLength = length == nil || facts?.total == nil || length == facts?.total
+        // Nothing was missing: the same version once more has nothing to add (DR7).
+        if let facts, facts.validator != nil, isSame, let total = facts.total, length == total,
+            have == total
+        {
+            return .complete
+        }
         return .whole(length: length, isSame && isSameLength ? .rangesUnsupported : .changed)
     }
 

@@ -147,6 +147,8 @@ def _range(request: Request, version: Version) -> Optional[Tuple[int, int]]:
     if text is None or not text.startswith("bytes=") or "," in text:
         return None
     condition = request.header("if-range")
+    if condition is not None and request.flag("no_if_range"):
+        return None
     if condition is not None and not request.flag("ignore_if_range"):
         if '"' in condition:
             if not version.matches(condition, True):
