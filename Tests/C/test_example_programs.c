@@ -159,7 +159,7 @@ static void set_environment(const char *secret) {
   setenv("XDG_CACHE_HOME", check_path("cache"), 1);
 }
 
-TEST("R32 C15 O19 one new token, a cached answer and books in pages") {
+TEST("R32 K12 O19 one new token, a cached answer and books in pages") {
   static const char books[] =
       "1: A, by Ann\n2: B, by unknown\n3: C, by unknown\n4: , by unknown\n";
   const char *token = check_path("token");

@@ -146,7 +146,7 @@ def library(server: Scope) -> str:
 BOOKS = "1: A, by Ann\n2: B, by unknown\n3: C, by unknown\n4: D, by unknown\n"
 
 
-def test_R32_C15_O19_one_new_token_a_cached_answer_and_books_in_pages(
+def test_R32_K12_O19_one_new_token_a_cached_answer_and_books_in_pages(
         server: Scope, tmp_path: pathlib.Path) -> None:
     token = tmp_path / "token"
     token.write_text("expired")
