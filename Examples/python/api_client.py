@@ -32,11 +32,11 @@ class Library:
 
     def __init__(self, base: str, token_file: pathlib.Path) -> None:
         self._token_file = token_file
-        token = token_file.read_text().strip() if token_file.exists() else "none yet"
+        token = token_file.read_text().strip() if token_file.exists() else ""
         # guide: begin client
         self.client = wherry.Client(
             base_url=base,
-            auth=wherry.Bearer(token),
+            auth=wherry.Bearer(token) if token else None,
             cache=True,  # what the server allows, in ~/.cache/wherry/books
             storage_name="books",
             max_retries=2,

@@ -191,6 +191,17 @@ def test_R32_K12_O19_one_new_token_a_cached_answer_and_books_in_pages(
     assert all(field(one, "Authorization") == ["Bearer fresh"] for one in log[2:])
 
 
+def test_R32_the_first_run_of_all_signs_in(server: Server, tmp_path: Any) -> None:
+    token, base = tmp_path / "token", library(server)
+    settings = {"API_ID": "me", "API_SECRET": "s3cret", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    first = run("api_client.py", base, "--token-file", token, **settings)
+
+    assert (first.returncode, first.stdout) == (0, "signed in as Skye\n" + BOOKS)
+    assert token.read_text() == "fresh" and token.stat().st_mode & 0o777 == 0o600
+    assert field(server.log()[0], "Authorization") == []
+
+
 def test_R32_without_a_new_token_the_refusal_is_told(server: Server, tmp_path: Any) -> None:
     server.script("me", [{"status": 401}] * 2)
     server.script("token", [{"status": 400}])
