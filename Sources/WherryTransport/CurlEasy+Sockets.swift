@@ -6,7 +6,10 @@ import Glibc
 import WherrySystem
 
 extension CurlEasy {
-    /// Has libcurl ask before it makes a socket to an address, that of a proxy too.
+    /// Has libcurl ask for the socket to an address, that of a proxy too.
+    ///
+    /// Its own, before version 8.13, are inherited by every program that the process starts, which
+    /// then keeps connections open that were closed here.
     func watchSockets() {
         ccurl_set_open_socket(
             handle,
@@ -27,7 +30,6 @@ extension CurlEasy {
     /// Keeps libcurl from connecting over a mobile network.
     func denyMetered() {
         isPlain = false
-        watchSockets()
         // A connection that another request has made may lead anywhere.
         if NetworkLink.all.contains(where: { $0.isUp && Self.isMetered($0) }) {
             ccurl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)

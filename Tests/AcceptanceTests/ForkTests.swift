@@ -46,6 +46,34 @@ import WherrySystem
         }
     }
 
+    /// They were, from a client whose addresses are all allowed: a server that such a program had
+    /// been started beside did not hear of it when a connection was closed.
+    @Test("M12 a program that is started inherits no connection")
+    func inherited() async throws {
+        // A server of its own: no other client is connected to it.
+        let server = try TestServer()
+        defer { server.stop() }
+        let client = try makeClient()
+        #expect(try await client.get(server.url("/echo")).status == 200)
+        let port = try #require(URL(string: server.url("/"))?.port)
+        var flags: [Int32] = []
+        for descriptor in Int32(0)..<4096 {
+            var peer = sockaddr_in()
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isConnected = withUnsafeMutablePointer(to: &peer) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    getpeername(descriptor, $0, &size) == 0
+                }
+            }
+            guard isConnected, peer.sin_family == sa_family_t(AF_INET),
+                Int(UInt16(bigEndian: peer.sin_port)) == port
+            else { continue }
+            flags.append(fcntl(descriptor, F_GETFD))
+        }
+        #expect(flags == [FD_CLOEXEC])
+        client.close()
+    }
+
     @Test("M12 in a forked child a request that a cache would serve ends as any other")
     func childWithCache() async throws {
         await #expect(processExitsWith: .success) {

@@ -39,7 +39,7 @@ extension CurlEasy {
                     $0.watchHandshake(secure)
                 }
             }, context)
-        if !trust.denied.isEmpty { watchSockets() }
+        watchSockets()
     }
 
     private func setVerification(peer: Bool, name: Bool) {
