@@ -198,11 +198,14 @@ import Wherry
             let upload = try client.upload(
                 [picture, picture], to: "echo", name: "photo", compression: compression,
                 separately: 1)
-            // Workers take jobs in turn: this one runs when the first picture's has been taken.
+            // Workers take jobs in turn: this one runs when the first picture's has been taken, and
+            // waits for no task to be resumed, which may take long.
             await withCheckedContinuation { continuation in
-                client.workers.submit { continuation.resume() }
+                client.workers.submit {
+                    upload.cancel()
+                    continuation.resume()
+                }
             }
-            upload.cancel()
             let error = await failure { () throws(WherryError) in try await upload.value }
             #expect(error?.code == .cancelled && error?.failedImages.count == 2)
             #expect(upload.images.allSatisfy { $0.response == nil })
