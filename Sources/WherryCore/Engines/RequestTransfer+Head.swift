@@ -18,10 +18,12 @@ extension RequestTransfer {
     }
 
     /// Tells of the head of the answer, where that is wanted.
-    func tellHead(_ response: Response) {
+    ///
+    /// - Parameter response: made only where it is.
+    func tellHead(_ response: @autoclosure () -> Response) {
         guard options[.wantHead] == 1 else { return }
         hops.withLock { $0.told = .head }
-        emit(.head(response))
+        emit(.head(response()))
     }
 
     /// Tells what was held back of the answer, now that it is the end. Of a stream that is the body
