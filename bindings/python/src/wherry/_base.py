@@ -9,7 +9,7 @@ import re
 
 from . import _codes as codes
 from ._bridge import check, copy_text, freed, last_error, lib, made, text
-from ._errors import ArgumentError, StateError, WherryError, shown
+from ._errors import StateError, WherryError, shown
 from ._headers import ClientHeaders
 from ._managed import Managed
 from ._observed import Observed
@@ -425,17 +425,6 @@ class BaseClient(Managed, Observed, Generic[Answer]):
             limit = lib.wherry_client_get_option(self._live(), codes.OPTION_MAX_REDIRECTS)
         rest["max_redirects"] = (limit or MAX_REDIRECTS) if follows else 0
         return rest
-
-    def identifier(self, method: Optional[str], url: str, **options: Any) -> str:
-        """The name of such a request, for `cancel`, `count` and the like."""
-        draft = self._draft(method, url, options)
-        try:
-            name = lib.wherry_request_identifier(draft.handle, self._live())
-            if name is None:
-                raise ArgumentError(f"{shown(url)!r} has no identifier", "bad_url")
-            return str(name.decode())
-        finally:
-            draft.free()
 
     # The end
 

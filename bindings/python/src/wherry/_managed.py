@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from . import _codes as codes
 from ._bridge import Cell, check, lib, made, progress_of, text, transfer_rows
-from ._errors import ArgumentError
+from ._errors import ArgumentError, shown
 from ._progress import Progress, TransferInfo
 from ._request import path_text
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, List, Mapping, Optional, Tuple
 
     from ._keywords import Which
+    from ._request import Draft
 
 
 class Managed:
@@ -22,6 +23,20 @@ class Managed:
 
     def _live(self) -> int:
         raise NotImplementedError
+
+    def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
+        raise NotImplementedError
+
+    def identifier(self, method: Optional[str], url: str, **options: Any) -> str:
+        """The name of such a request, for `cancel`, `count` and the like."""
+        draft = self._draft(method, url, options)
+        try:
+            name = lib.wherry_request_identifier(draft.handle, self._live())
+            if name is None:
+                raise ArgumentError(f"{shown(url)!r} has no identifier", "bad_url")
+            return str(name.decode())
+        finally:
+            draft.free()
 
     def transfers(self, **which: Which) -> List[TransferInfo]:
         """What runs: all, or by one of ``url=``, ``tag=``, ``identifier=`` or ``path=``; ``url=``
