@@ -49,12 +49,13 @@ struct Library {
         _ client: Client, _ credentials: Credentials, _ tokenFile: TokenFile
     ) async throws -> String? {
         struct Answer: Decodable {
-            var access_token: String
+            var token: String
+            enum CodingKeys: String, CodingKey { case token = "access_token" }
         }
         var request = Request("token", method: "POST")
         request.credentials = credentials
         request.body = .form([.init("grant_type", "client_credentials")])
-        let token = try await client.send(request, as: Answer.self).access_token
+        let token = try await client.send(request, as: Answer.self).token
         try tokenFile.keep(token)
         return token
     }

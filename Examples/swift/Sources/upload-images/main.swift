@@ -53,8 +53,8 @@ do {
     note("\n")
     do {
         _ = try await upload.value
-    } catch where !error.failedImages.isEmpty {
-        // Each picture says below what became of it.
+    } catch {
+        if error.failedImages.isEmpty { throw error }  // else each picture is told about below
     }
     // guide: end upload
 
