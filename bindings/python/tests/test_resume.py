@@ -127,7 +127,7 @@ def test_DR6_what_is_there_stays_when_another_url_brings_nothing_better(
 ) -> None:
     url = server.url(f"/bytes/{SIZE}?cut={CUT}&times=1")
     partial = cut(load, url, tmp_path / "file").partial_path
-    with pytest.raises(wherry.HTTPError) as caught:
+    with pytest.raises(wherry.HTTPStatusError) as caught:
         load(server.url("/status/404"), tmp_path / "file")
     assert caught.value.partial_path == partial and partial and os.path.exists(partial)
 
