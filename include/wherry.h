@@ -646,6 +646,7 @@ wherry_status wherry_transfer_finish(wherry_transfer *transfer);
 /* ---- 8. Queue and events --------------------------------------------------------------------- */
 
 typedef struct wherry_event wherry_event;
+typedef struct wherry_group wherry_group; /* section 23 */
 
 typedef enum wherry_event_kind {
   WHERRY_EVENT_NONE = 0,
@@ -760,7 +761,9 @@ typedef enum wherry_decision {
   /* response: a 401 to the client's bearer token, or to none. Asked once for all requests that met it,
    * of the first one; the others wait. At most two tokens for one request, and five questions in half
    * a minute. Not asked of requests with an Authorization of their own. Default: the 401 stands. */
-  WHERRY_DECISION_TOKEN = 64
+  WHERRY_DECISION_TOKEN = 64,
+  /* of every chain (section 23), and not for *_set_decisions; response: of the step that is done */
+  WHERRY_DECISION_NEXT = 128
 } wherry_decision;
 
 /* ADAPT: the request about to go out. Edit it with wherry_request_set_*, then
@@ -785,6 +788,14 @@ wherry_status wherry_event_answer_token(wherry_event *event, const char *token);
  * freshen what is stored, are not asked about; and nothing is validated in the background. */
 wherry_status wherry_event_answer_store(wherry_event *event, bool store,
     const char *without_headers);
+/* NEXT: this comes before what was added, as an ordinary transfer with this user data, by the
+ * client's settings of that moment. Where it cannot be sent the chain ends. */
+wherry_status wherry_event_answer_next(wherry_event *event, const wherry_request *request,
+    void *user_data);
+wherry_status wherry_event_answer_next_group(wherry_event *event, const wherry_group *group,
+    void *user_data);
+/* NEXT: the chain is done, and what was added is left out. */
+wherry_status wherry_event_answer_stop(wherry_event *event);
 /* Fits every question: end the transfer with E_CANCELLED and this sentence. */
 wherry_status wherry_event_answer_refuse(wherry_event *event, const char *message);
 
@@ -1593,11 +1604,13 @@ int64_t wherry_sse_retry_ms(const wherry_sse *sse);
 
 /* ---- 23. Groups: several requests that end as one -------------------------------------------- */
 
-typedef struct wherry_group wherry_group;
-
 typedef enum wherry_group_policy {
-  WHERRY_GROUP_FAIL_FAST = 0,  /* all at once; the first that fails cancels the others */
-  WHERRY_GROUP_ALL_SETTLED = 1 /* all at once, and each to its end; DONE is OK, whatever failed */
+  WHERRY_GROUP_FAIL_FAST = 0,   /* all at once; the first that fails cancels the others */
+  WHERRY_GROUP_ALL_SETTLED = 1, /* all at once, and each to its end; DONE is OK, whatever failed */
+  /* one begins when the one before is done; the first that fails is the end. Before the first, unless
+   * one was added, and after each a DECISION NEXT asks what follows; the default is the next one that
+   * was added, and the end where there is none */
+  WHERRY_GROUP_CHAIN = 2
 } wherry_group_policy;
 
 wherry_status wherry_group_new(wherry_group_policy policy, wherry_group **out_group);
@@ -1612,8 +1625,8 @@ wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *in
 /* Starts all of it, once: then E_STATE `already_started`. What is known at once of any member is
  * returned, and then nothing was started. The group is a transfer: its verbs are for all members, its
  * PROGRESS comes as each ends, and its DONE after theirs. FAIL_FAST: with status, error and answer of
- * the member that failed first, whose number is `detail`; the sentence names it. FROM_CACHE is set
- * where all came from a cache without asking a server. */
+ * the member that failed first, whose number is `detail`; a CHAIN too. The sentence names it.
+ * FROM_CACHE is set where all came from a cache without asking a server. */
 wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 

@@ -8,8 +8,9 @@ extension Client {
     ///
     /// Cancelling the task cancels all of them.
     ///
-    /// - Throws: what one of them could not be sent for, before anything is; where one failure is that
-    ///   of all the error of the first, whose message names it and whose `underlying` is its own.
+    /// - Throws: what one of them could not be sent for, before anything is; where one failure is
+    ///   that of all the error of the first, whose message names it and whose `underlying` is its
+    ///   own.
     public func send(_ group: RequestGroup) async throws(WherryError) -> GroupAnswer {
         if Task.isCancelled { throw Transfer.cancelledError }
         return try await start(group).value
@@ -37,6 +38,8 @@ private final class GroupObserver: TransferObserver {
     private let events: TransferEvents
     private let decisions: Decisions?
     private let responders = Lock<[UInt64: DecisionResponder]>([:])
+    /// Those that are told what follows a step, by the chain.
+    private let tasks = Lock<[UInt64: Task<Void, Never>]>([:])
 
     init(_ events: TransferEvents, _ decisions: Decisions?) {
         self.events = events
@@ -44,9 +47,11 @@ private final class GroupObserver: TransferObserver {
     }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        if transfer.kind == .group { stepped(transfer, event) }
         // Members have observers of their own, which hand on what they hear.
         if transfer.observer === self { return events.transfer(transfer, did: event) }
         switch event {
+        case .decision where transfer.kind == .group: break
         case .decision(let decision):
             guard let decisions else { return }
             responders.withLock { responders in
@@ -55,6 +60,34 @@ private final class GroupObserver: TransferObserver {
                 return known
             }.answer(decision)
         case .done: responders.withLock { $0.removeValue(forKey: transfer.id) }?.stop()
+        default: break
+        }
+    }
+
+    /// Asks the closure of a chain; without one the question is let go of.
+    private func stepped(_ transfer: Transfer, _ event: TransferEvent) {
+        switch event {
+        case .decision(let decision):
+            guard case .next(let previous) = decision.kind,
+                let steps = (transfer as? CompoundTransfer)?.group.next as? ChainSteps
+            else { return }
+            let task = Task {
+                let answer = await steps.answer(to: previous)
+                do {
+                    try decision.answer(answer)
+                } catch {
+                    // Too late: the time for it was over, or the chain has ended.
+                }
+            }
+            // The one before had its time.
+            let old = tasks.withLock { tasks in
+                defer { tasks[transfer.id] = task }
+                return tasks[transfer.id]
+            }
+            old?.cancel()
+            // Cancelled meanwhile, and told so before the task was there.
+            if transfer.state.isFinal || transfer.isCancelled { task.cancel() }
+        case .done: tasks.withLock { $0.removeValue(forKey: transfer.id) }?.cancel()
         default: break
         }
     }

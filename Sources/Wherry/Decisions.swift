@@ -233,6 +233,7 @@ final class DecisionResponder: Sendable {
             case .token(let response):
                 guard let token = decisions.token else { return .standard }
                 return .token(try await token(response))
+            case .next: return .standard
             }
         } catch let error as WherryError {
             return .refuse(error.message)

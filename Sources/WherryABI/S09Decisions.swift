@@ -97,12 +97,44 @@ public func wherry_event_answer_store(
     }
 }
 
+@_cdecl("wherry_event_answer_next") @implementation
+public func wherry_event_answer_next(
+    _ event: OpaquePointer?, _ request: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let decision = try question(event, .next).decision
+        let request = try snapshot(request)
+        try decision.answer(
+            .next(
+                RequestGroup.Member(
+                    content: .request(request), userData: UInt(bitPattern: user_data))))
+    }
+}
+
+@_cdecl("wherry_event_answer_next_group") @implementation
+public func wherry_event_answer_next_group(
+    _ event: OpaquePointer?, _ group: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let decision = try question(event, .next).decision
+        let group = try Handles.change(group, GroupValue.self) { $0.group }
+        try decision.answer(
+            .next(
+                RequestGroup.Member(content: .group(group), userData: UInt(bitPattern: user_data))))
+    }
+}
+
+@_cdecl("wherry_event_answer_stop") @implementation
+public func wherry_event_answer_stop(_ event: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try question(event, .next).decision.answer(.stop) }
+}
+
 @_cdecl("wherry_event_answer_refuse") @implementation
 public func wherry_event_answer_refuse(
     _ event: OpaquePointer?, _ message: UnsafePointer<CChar>?
 ) -> wherry_status {
     status { () throws(WherryError) in
-        let decision = try question(event, .all).decision
+        let decision = try question(event, [.all, .next]).decision
         let message = try optionalText(message, "message")
         try decision.answer(.refuse(message ?? "The question was answered with a refusal"))
     }

@@ -236,6 +236,9 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_group_add(bad, NULL, NULL));
   REFUSED(wherry_group_add_group(bad, NULL, NULL));
   REFUSED(wherry_client_send_group(bad, NULL, NULL, NULL, NULL));
+  REFUSED(wherry_event_answer_next(bad, NULL, NULL));
+  REFUSED(wherry_event_answer_next_group(bad, NULL, NULL));
+  REFUSED(wherry_event_answer_stop(bad));
   REFUSED(wherry_request_set_cache(bad, WHERRY_CACHE_USE, 1));
   REFUSED(wherry_request_add_cache_ignored(bad, NULL));
   REFUSED(wherry_request_add_cache_header(bad, NULL));

@@ -134,7 +134,7 @@ extension wherry_record {
     }
 
     private mutating func set(group transfer: Transfer) {
-        guard let group = transfer as? GroupTransfer else { return }
+        guard let group = transfer as? CompoundTransfer else { return }
         detail = Int64(group.firstFailed ?? -1)
         if group.isFromCache { flags |= WHERRY_RECORD_FROM_CACHE.rawValue }
     }
@@ -206,6 +206,7 @@ extension TransferEvent {
                 .credentials(let response, _, _, _):
                 response
             case .retry(let error, _): error.response
+            case .next(let previous): previous?.response
             case .adapt: nil
             }
         default: nil
@@ -233,7 +234,7 @@ extension TransferEvent {
             switch decision.kind {
             case .redirect(_, let target): target
             case .credentials(_, let realm, _, _): realm
-            case .adapt, .retry, .store, .token: nil
+            case .adapt, .retry, .store, .token, .next: nil
             }
         default: nil
         }

@@ -60,7 +60,8 @@ extension RequestTransfer {
                         judge(head, result, marks)
                     }
                 case .refuse(let message): refuse(message)
-                case .standard, .adapted, .follow, .credentials, .store, .again, .token:
+                case .standard, .adapted, .follow, .credentials, .store, .again, .token, .next,
+                    .stop, .fail:
                     resume { self.follow(hop, from: head, result.metrics) }
                 }
             }

@@ -110,7 +110,7 @@ extension RequestTransfer {
             case .refuse(let message): refuse(message)
             case .credentials(let credentials):
                 resume { self.use(credentials, head, result, marks) }
-            case .standard, .adapted, .follow, .store, .again, .token:
+            case .standard, .adapted, .follow, .store, .again, .token, .next, .stop, .fail:
                 resume { self.judge(head, result, marks) }
             }
         }

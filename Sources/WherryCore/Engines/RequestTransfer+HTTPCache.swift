@@ -174,7 +174,8 @@ extension RequestTransfer {
                     case .store(let isWanted, let names):
                         carryOut(
                             outcome.storing(isWanted, without: names), result, http, exchange)
-                    case .standard, .adapted, .follow, .credentials, .again, .token:
+                    case .standard, .adapted, .follow, .credentials, .again, .token, .next,
+                        .stop, .fail:
                         carryOut(isCancelled ? unstored : outcome, result, http, exchange)
                     }
                 }

@@ -158,7 +158,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         let request = hops.withLock { $0.edited } ?? request
         put(.adapt(request)) { [self] answer in
             switch answer {
-            case .standard, .follow, .credentials, .store, .again, .token:
+            case .standard, .follow, .credentials, .store, .again, .token, .next, .stop, .fail:
                 resume { self.proceed() }
             case .adapted(let request):
                 note(.debug, .adapted, [.everybody("Adapted request:\(shortDescription)")])

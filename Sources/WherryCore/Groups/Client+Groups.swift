@@ -9,11 +9,11 @@ extension Client {
     ///   - willBegin: called once nothing can fail any more, before the first event.
     package func send(
         _ group: RequestGroup, keepsAnswers: Bool, observer: any TransferObserver,
-        userData: UInt = 0, willBegin: (GroupTransfer) -> Void = { _ in }
-    ) throws(WherryError) -> GroupTransfer {
+        userData: UInt = 0, willBegin: (CompoundTransfer) -> Void = { _ in }
+    ) throws(WherryError) -> CompoundTransfer {
         do throws(WherryError) {
             let transfer = try makeGroup(
-                group, settings: settings, keepsAnswers: keepsAnswers, observer: observer,
+                group, level: 1, settings: settings, keepsAnswers: keepsAnswers, observer: observer,
                 userData: userData)
             do throws(WherryError) {
                 try start(transfer) { _ in willBegin(transfer) }
@@ -32,19 +32,24 @@ extension Client {
     }
 
     private func makeGroup(
-        _ group: RequestGroup, settings: ClientSettings, keepsAnswers: Bool,
+        _ group: RequestGroup, level: Int, settings: ClientSettings, keepsAnswers: Bool,
         observer: any TransferObserver, userData: UInt
-    ) throws(WherryError) -> GroupTransfer {
-        let transfer = GroupTransfer(
-            group, client: self, settings: settings, keepsAnswers: keepsAnswers,
-            observer: observer, userData: userData)
+    ) throws(WherryError) -> CompoundTransfer {
+        let transfer: CompoundTransfer =
+            group.policy == .chain
+            ? ChainTransfer(
+                group, level: level, client: self, settings: settings, keepsAnswers: keepsAnswers,
+                observer: observer, userData: userData)
+            : GroupTransfer(
+                group, level: level, client: self, settings: settings, keepsAnswers: keepsAnswers,
+                observer: observer, userData: userData)
         try transfer.prepare()
         return transfer
     }
 
     /// Makes the transfer of a member; nothing starts.
     func makeMember(
-        _ member: RequestGroup.Member, settings: ClientSettings, keepsAnswers: Bool,
+        _ member: RequestGroup.Member, of parent: CompoundTransfer, settings: ClientSettings,
         observer: any TransferObserver
     ) throws(WherryError) -> Transfer {
         switch member.content {
@@ -52,9 +57,16 @@ extension Client {
             return try makeTransfer(
                 request, settings: settings, observer: observer, userData: member.userData)
         case .group(let group):
+            // Steps of chains are told on the way.
+            guard parent.level + group.depth <= RequestGroup.mostDepth else { throw .tooDeepGroups }
             return try makeGroup(
-                group, settings: settings, keepsAnswers: keepsAnswers, observer: observer,
-                userData: member.userData)
+                group, level: parent.level + 1, settings: settings,
+                keepsAnswers: parent.keepsAnswers, observer: observer, userData: member.userData)
         }
     }
+}
+
+extension WherryError {
+    static let tooDeepGroups = WherryError(
+        .badArgument, "Groups are at most 16 deep in each other")
 }

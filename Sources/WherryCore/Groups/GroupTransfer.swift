@@ -4,9 +4,8 @@
 import WherrySystem
 import WherryTransport
 
-/// A group on its way: a transfer whose parts are transfers. Its members are ordinary ones, which
-/// the client knows and the observer hears of; the end of the group is told after theirs.
-package final class GroupTransfer: Transfer, @unchecked Sendable {  // guarded by `work`
+/// A group on its way whose members run at once (R34).
+package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // guarded by `work`
     private struct Work {
         var machine: GroupMachine
         /// Those that were made and have not ended; their observers hold this transfer.
@@ -25,28 +24,20 @@ package final class GroupTransfer: Transfer, @unchecked Sendable {  // guarded b
         var isStarted = false
     }
 
-    package let group: RequestGroup
     private let work: Lock<Work>
-    /// Whether what members brought is kept until the end.
-    private let keepsAnswers: Bool
 
-    init(
-        _ group: RequestGroup, client: Client, settings: ClientSettings, keepsAnswers: Bool,
-        observer: any TransferObserver, userData: UInt
+    override init(
+        _ group: RequestGroup, level: Int, client: Client, settings: ClientSettings,
+        keepsAnswers: Bool, observer: any TransferObserver, userData: UInt
     ) {
-        self.group = group
-        self.keepsAnswers = keepsAnswers
         work = Lock(
             Work(
                 machine: GroupMachine(group.policy, count: group.count),
                 members: Array(repeating: nil, count: keepsAnswers ? group.count : 0)))
         super.init(
-            .group, Request(""), client: client, settings: settings, options: settings.options,
+            group, level: level, client: client, settings: settings, keepsAnswers: keepsAnswers,
             observer: observer, userData: userData)
     }
-
-    package override var method: String { "" }
-    package override var url: String { "" }
 
     package override var progress: Progress {
         let (running, last, machine) = work.withLock { ($0.running.values, $0.last, $0.machine) }
@@ -56,8 +47,7 @@ package final class GroupTransfer: Transfer, @unchecked Sendable {  // guarded b
         return sum
     }
 
-    /// What has come so far; where answers are not kept, without members.
-    package var answer: GroupAnswer {
+    package override var answer: GroupAnswer {
         work.withLock { work in
             GroupAnswer(
                 members: work.members.map { $0 ?? .failed(Self.cancelledError) },
@@ -65,22 +55,19 @@ package final class GroupTransfer: Transfer, @unchecked Sendable {  // guarded b
         }
     }
 
-    /// Whether all has come from a cache.
-    package var isFromCache: Bool { work.withLock { Self.isFromCache($0) } }
+    package override var isFromCache: Bool { work.withLock { Self.isFromCache($0) } }
     private static func isFromCache(_ work: Work) -> Bool {
         work.isFromCache && work.machine.isOver && work.machine.count > 0
     }
 
-    /// The member that failed first, by the order of adding; `nil` if none did.
-    package var firstFailed: Int? { work.withLock { $0.machine.firstFailed } }
+    package override var firstFailed: Int? { work.withLock { $0.machine.firstFailed } }
 
     // MARK: Starting
 
-    /// Makes all members; nothing starts. Throws what one of them could not be sent for.
-    func prepare() throws(WherryError) {
+    override func prepare() throws(WherryError) {
         do throws(WherryError) {
             for (index, member) in group.members.enumerated() {
-                let child = try make(member, index)
+                let child = try make(member, index, settings: settings)
                 work.withLock { $0.running[index] = Child(transfer: child) }
             }
         } catch {
@@ -89,38 +76,16 @@ package final class GroupTransfer: Transfer, @unchecked Sendable {  // guarded b
         }
     }
 
-    /// Lets go of members that will never start: they hold this transfer, which holds them.
-    func abandon() {
+    override func abandon() {
         let members = work.withLock { work in
             defer { work.running = [:] }
             return Array(work.running.values)
         }
-        for member in members { (member.transfer as? GroupTransfer)?.abandon() }
+        for member in members { (member.transfer as? CompoundTransfer)?.abandon() }
     }
 
-    private func make(
-        _ member: RequestGroup.Member, _ index: Int
-    ) throws(WherryError) -> Transfer {
-        do throws(WherryError) {
-            return try client.makeMember(
-                member, settings: settings, keepsAnswers: keepsAnswers,
-                observer: MemberObserver(self, index))
-        } catch {
-            throw error.with { fields in
-                let name = Self.name(of: member, index, group.count)
-                fields.message = "\(name) cannot be sent: \(error.message)"
-            }
-        }
-    }
-
-    /// "Request 2 of 5", "Group 1 of 2".
-    private static func name(
-        of member: RequestGroup.Member, _ index: Int, _ count: Int
-    ) -> String {
-        switch member.content {
-        case .request: "Request \(index + 1) of \(count)"
-        case .group: "Group \(index + 1) of \(count)"
-        }
+    override func name(of index: Int, isGroup: Bool) -> String {
+        "\(isGroup ? "Group" : "Request") \(index + 1) of \(group.count)"
     }
 
     package override func begin(wake: Wake) {
@@ -146,12 +111,9 @@ package final class GroupTransfer: Transfer, @unchecked Sendable {  // guarded b
 
     // MARK: Ending
 
-    fileprivate func memberEnded(_ index: Int, _ child: Transfer, _ outcome: TransferOutcome) {
-        var last = child.progress
-        last.total = last.total ?? last.completed
-        last.bytesPerSecond = nil
-        last.remaining = nil
-        let hit = isHit(child, outcome)
+    override func memberEnded(_ index: Int, _ child: Transfer, _ outcome: TransferOutcome) {
+        let last = Self.last(of: child)
+        let hit = Self.isHit(child, outcome)
         let member = keepsAnswers ? Self.member(child, outcome) : nil
         let (action, others) = work.withLock { work -> (GroupMachine.Action, [Transfer]) in
             work.running[index] = nil
@@ -168,35 +130,6 @@ package final class GroupTransfer: Transfer, @unchecked Sendable {  // guarded b
         case .cancelOthers: for other in others { other.cancel() }
         case .end: end()
         }
-    }
-
-    private func isHit(_ child: Transfer, _ outcome: TransferOutcome) -> Bool {
-        if let inner = child as? GroupTransfer { return inner.isFromCache }
-        return outcome.response.map { $0.isFromCache && !$0.isRevalidated } ?? false
-    }
-
-    private static func member(
-        _ child: Transfer, _ outcome: TransferOutcome
-    ) -> GroupAnswer.Member {
-        if let error = outcome.error { return .failed(error) }
-        if let inner = child as? GroupTransfer { return .group(inner.answer) }
-        if let response = outcome.response { return .response(response) }
-        return .failed(WherryError(.internal, "A member of a group ended without an answer"))
-    }
-
-    /// The failure of a member as that of the group: it names the member.
-    private func blame(
-        _ index: Int, _ child: Transfer, _ outcome: TransferOutcome
-    ) -> TransferOutcome {
-        guard let error = outcome.error else { return outcome }
-        var name = Self.name(of: group.members[index], index, group.count)
-        if child.kind != .group { name += ", \(child.method) \(child.url)," }
-        return TransferOutcome(
-            response: outcome.response,
-            error: error.with { fields in
-                fields.message = "\(name) failed: \(error.message)"
-                fields.underlying = [error]
-            })
     }
 
     private func end() {
@@ -220,42 +153,5 @@ package final class GroupTransfer: Transfer, @unchecked Sendable {  // guarded b
 
     private static func started(_ work: Work) -> [Transfer] {
         work.running.values.filter(\.isStarted).map(\.transfer)
-    }
-
-    /// Brings members in line with the group. Of two verbs at once the later one counts: so it is
-    /// looked at again when they have been told.
-    private func align(_ children: [Transfer]) {
-        var isDone = false
-        while !isDone {
-            let isPaused = isPaused
-            for child in children {
-                if isPaused { child.pause() } else { child.resume() }
-            }
-            isDone = isPaused == self.isPaused
-        }
-    }
-}
-
-/// Hands on what is told of a member, and hears of its end.
-private final class MemberObserver: TransferObserver {
-    private let parent: GroupTransfer
-    private let index: Int
-
-    init(_ parent: GroupTransfer, _ index: Int) {
-        self.parent = parent
-        self.index = index
-    }
-
-    var wake: Wake { parent.observer.wake }
-
-    func willStart(_ transfer: Transfer) throws(WherryError) {
-        try parent.observer.willStart(transfer)
-    }
-
-    func transfer(_ transfer: Transfer, did event: TransferEvent) {
-        parent.observer.transfer(transfer, did: event)
-        // Of a group that is a member its own members are told here too.
-        guard transfer.observer === self, case .done(let outcome) = event else { return }
-        parent.memberEnded(index, transfer, outcome)
     }
 }

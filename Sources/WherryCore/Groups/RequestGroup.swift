@@ -1,7 +1,7 @@
 // Wherry: requests that belong together, before they are sent.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Requests that belong together: sent at once, and ended as one (R34).
+/// Requests that belong together, sent at once (R34) or one after the other (R35), ended as one.
 ///
 ///     var group = RequestGroup()
 ///     for id in ids { group.add(Request("items/\(id)")) }
@@ -16,6 +16,9 @@ public struct RequestGroup: Sendable {
         /// All are sent at once, and each goes to its end, whatever becomes of the others. The
         /// group is done when all have ended, also if some failed.
         case allSettled = 1
+        /// One begins when the one before has succeeded; the first that fails is the end. After
+        /// each it may be decided what follows.
+        case chain = 2
     }
 
     /// One member, and what the face of a language knows it by.
@@ -26,6 +29,15 @@ public struct RequestGroup: Sendable {
         }
         package var content: Content
         package var userData: UInt
+
+        package init(content: Content, userData: UInt) {
+            self.content = content
+            self.userData = userData
+        }
+
+        package var isGroup: Bool {
+            if case .group = content { true } else { false }
+        }
     }
 
     /// So deep groups stand in each other at most.
@@ -36,6 +48,8 @@ public struct RequestGroup: Sendable {
     package private(set) var members: [Member] = []
     /// How deep groups stand in each other; 1 without a group among its members.
     package private(set) var depth = 1
+    /// Who says what follows a step of a chain; known to the face of a language.
+    package var next: (any Sendable)?
 
     /// A group without members.
     public init(_ policy: Policy = .failFast) { self.policy = policy }
@@ -65,14 +79,14 @@ public struct RequestGroup: Sendable {
 
     package mutating func add(_ group: RequestGroup, userData: UInt) throws(WherryError) {
         guard group.depth < Self.mostDepth else {
-            throw WherryError(.badArgument, "Groups are at most 16 deep in each other")
+            throw .tooDeepGroups
         }
         depth = max(depth, group.depth + 1)
         members.append(Member(content: .group(group), userData: userData))
     }
 }
 
-/// What a group brought, in the order in which its members were added.
+/// What a group brought, in the order in which its members were added; a chain step by step.
 public struct GroupAnswer: Sendable {
     /// What became of one member.
     public enum Member: Sendable {

@@ -202,6 +202,7 @@ extension Transfer {
         if case .retry = decision.kind { return "retry" }
         if case .token = decision.kind { return "token" }
         if case .credentials = decision.kind { return "credentials" }
+        if case .next = decision.kind { return "next" }
         return "question \(decision.kind.set.rawValue)"
     }
 

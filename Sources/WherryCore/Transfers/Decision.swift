@@ -20,6 +20,8 @@ package struct DecisionSet: OptionSet, Sendable {
     package static let store = DecisionSet(rawValue: 32)
     /// Which token instead of the one that was answered with 401?
     package static let token = DecisionSet(rawValue: 64)
+    /// What follows in a chain? Not asked for by a client or request: every chain asks it.
+    package static let next = DecisionSet(rawValue: 128)
     package static let all: DecisionSet = [
         .adapt, .redirect, .credentials, .retry, .store, .token,
     ]
@@ -41,6 +43,8 @@ package final class Decision: Sendable {
         case store(Response)
         /// The 401 that the client's bearer token was answered with.
         case token(Response)
+        /// What the step of a chain brought that has ended; `nil` at the beginning.
+        case next(GroupAnswer.Member?)
 
         package var set: DecisionSet {
             switch self {
@@ -50,6 +54,7 @@ package final class Decision: Sendable {
             case .retry: .retry
             case .store: .store
             case .token: .token
+            case .next: .next
             }
         }
     }
@@ -67,6 +72,12 @@ package final class Decision: Sendable {
         case again(Bool, after: Int64?)
         /// The client's bearer token from now on; `nil`: there is none.
         case token(String?)
+        /// This step follows.
+        case next(RequestGroup.Member)
+        /// The chain is done.
+        case stop
+        /// End the transfer with this error.
+        case fail(WherryError)
         /// End the transfer with this sentence.
         case refuse(String)
     }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._base import restart
     from ._body import Sized
     from ._cache import AsyncCache, Cache, CacheEntry, CacheUsage
+    from ._chains import AsyncChain, Chain
     from ._client import Client
     from ._cookies import Cookie, Cookies
     from ._download import (
@@ -62,6 +63,7 @@ _HOMES = {
     "_base": "restart",
     "_body": "Sized",
     "_cache": "AsyncCache Cache CacheEntry CacheUsage",
+    "_chains": "AsyncChain Chain",
     "_client": "Client",
     "_cookies": "Cookie Cookies",
     "_download": "AsyncDownload Download discard_partial partial_ratio partials",
@@ -90,19 +92,21 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "ArgumentError", "AsyncBackgroundSession", "AsyncCache", "AsyncClient", "AsyncDownload", "AsyncEndpoint",
-    "AsyncGroup", "AsyncModel", "AsyncPages", "BackgroundSession", "BaseItem", "Basic", "Bearer", "BusyError", "Cache",
-    "CacheEntry", "CacheMissError", "CacheUsage", "CancelledError", "Client", "Compression", "Cookie",
-    "Cookies", "Counters", "DecodeError", "DigestAuth", "Download", "DownloadOptions", "Endpoint",
-    "FileError", "ForkedError", "Group", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo",
-    "ImageResult", "InternalError", "Job", "LimitError", "ListChange", "LogBridge", "LogReader", "LogRecord",
-    "Mapping", "Metrics", "MockRequest", "MockTransport", "Model", "NOT_REACHABLE", "NetworkError",
-    "PageOptions", "Pages", "Partial", "Problem", "Progress", "REACHABLE_VIA_WIFI", "REACHABLE_VIA_WWAN",
-    "Reachability", "ReachabilityChange", "ReachabilityObserver", "RequestOptions", "Response", "Section",
-    "SectionedList", "ServerEvent", "Settings", "Sized", "StateError", "StreamOptions", "TLSError", "Timeout",
-    "TimeoutError", "Timing", "TransferInfo", "UNKNOWN", "UploadOptions", "WherryError", "Which", "at",
-    "client", "delete", "discard_partial", "download", "get", "head", "partial_ratio", "partials", "patch",
-    "post", "put", "reach_text", "request", "restart", "set_interface", "set_reach_text", "stream", "upload",
+    "ArgumentError", "AsyncBackgroundSession", "AsyncCache", "AsyncChain", "AsyncClient",
+    "AsyncDownload", "AsyncEndpoint", "AsyncGroup", "AsyncModel", "AsyncPages", "BackgroundSession",
+    "BaseItem", "Basic", "Bearer", "BusyError", "Cache", "CacheEntry", "CacheMissError",
+    "CacheUsage", "CancelledError", "Chain", "Client", "Compression", "Cookie", "Cookies",
+    "Counters", "DecodeError", "DigestAuth", "Download", "DownloadOptions", "Endpoint", "FileError",
+    "ForkedError", "Group", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo",
+    "ImageResult", "InternalError", "Job", "LimitError", "ListChange", "LogBridge", "LogReader",
+    "LogRecord", "Mapping", "Metrics", "MockRequest", "MockTransport", "Model", "NOT_REACHABLE",
+    "NetworkError", "PageOptions", "Pages", "Partial", "Problem", "Progress", "REACHABLE_VIA_WIFI",
+    "REACHABLE_VIA_WWAN", "Reachability", "ReachabilityChange", "ReachabilityObserver",
+    "RequestOptions", "Response", "Section", "SectionedList", "ServerEvent", "Settings", "Sized",
+    "StateError", "StreamOptions", "TLSError", "Timeout", "TimeoutError", "Timing", "TransferInfo",
+    "UNKNOWN", "UploadOptions", "WherryError", "Which", "at", "client", "delete", "discard_partial",
+    "download", "get", "head", "partial_ratio", "partials", "patch", "post", "put", "reach_text",
+    "request", "restart", "set_interface", "set_reach_text", "stream", "upload",
 ]  # fmt: skip
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ._bridge import Record
     from ._cache import AsyncCache
     from ._download import AsyncDownload
+    from ._chains import AsyncChain
     from ._groups import AsyncGroup
     from ._keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
     from ._async_pages import AsyncPages
@@ -291,7 +292,17 @@ class AsyncClient(BaseClient["Answer"]):
         """As `Client.group`: ``await group.run()``."""
         from ._groups import AsyncGroup
 
-        return AsyncGroup(self, all_settled, progress)
+        policy = codes.GROUP_ALL_SETTLED if all_settled else codes.GROUP_FAIL_FAST
+        return AsyncGroup(self, policy, progress)
+
+    def chain(
+        self, function: Callable[[AsyncChain, Any], object], *,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> AsyncChain:  # fmt: skip
+        """As `Client.chain`: ``await chain.run()``. The function may be a coroutine function."""
+        from ._chains import AsyncChain
+
+        return AsyncChain(self, function, progress)
 
     async def upload(
         self, url: str, pictures: Any, **options: Unpack[UploadOptions]

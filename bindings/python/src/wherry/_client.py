@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ._cache import Cache
     from ._download import Download
+    from ._chains import Chain
     from ._groups import Group
     from ._keywords import (
         DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions, Which,
@@ -96,7 +97,18 @@ class Client(BaseClient["Response"]):
         """
         from ._groups import Group
 
-        return Group(self, all_settled, progress)
+        policy = codes.GROUP_ALL_SETTLED if all_settled else codes.GROUP_FAIL_FAST
+        return Group(self, policy, progress)
+
+    def chain(
+        self, function: Callable[[Chain, Any], object], *,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> Chain:  # fmt: skip
+        """Requests of which each begins when the one before is done, as ``function(chain, previous)``
+        adds them; see `Chain`. ``progress`` is called as each ends."""
+        from ._chains import Chain
+
+        return Chain(self, function, progress)
 
     def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
         """Sends pictures as one multipart form and waits for the answer.

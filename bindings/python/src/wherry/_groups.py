@@ -1,15 +1,15 @@
 # Wherry: requests that belong together
 # SPDX-License-Identifier: Apache-2.0
-"""`Group` and `AsyncGroup`: several requests sent at once, and ended as one."""
+"""`Group` and `AsyncGroup`: several requests that end as one; `Run` reads what they tell."""
 
 from __future__ import annotations
 
 import itertools
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Set, Tuple, Union, cast
 
 from . import _codes as codes
-from ._bridge import check, error_at, lib, made, progress_of
+from ._bridge import check, error_at, last_error, lib, made, progress_of
 from ._errors import CancelledError, StateError, WherryError
 from ._exchange import Channel, Exchange
 from ._progress import Progress
@@ -19,9 +19,8 @@ from ._response import Response
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._async import AsyncClient
     from ._bridge import Record
-    from ._client import Client
+    from ._chains import BaseChain
     from ._keywords import RequestOptions
 
     #: What a member brought: an answer, an error, or the list of a group.
@@ -34,12 +33,14 @@ _keys = itertools.count(1 << 48)
 class BaseGroup:
     """What both kinds share: the members, and what the last run says of them."""
 
+    _is_chain = False
+
     def __init__(
-        self, client: Any, all_settled: bool = False,
+        self, client: Any, policy: int = codes.GROUP_FAIL_FAST,
         progress: Optional[Callable[[Progress], object]] = None,
     ) -> None:  # fmt: skip
         self._client = client
-        self._all_settled = all_settled
+        self._policy = policy
         self._progress = progress
         self._members: List[Union[Draft, BaseGroup]] = []
         self._drafts: List[Draft] = []
@@ -106,13 +107,12 @@ class BaseGroup:
 
     def _native(self, run: Run, path: Tuple[int, ...] = ()) -> int:
         """A native group with the members, under numbers of their own."""
-        policy = codes.GROUP_ALL_SETTLED if self._all_settled else codes.GROUP_FAIL_FAST
-        handle = made(lib.wherry_group_new, policy)
+        handle = made(lib.wherry_group_new, self._policy)
         try:
-            for index, member in enumerate(self._members):
-                key = run.keys[path + (index,)] = next(_keys)
+            # The steps of a chain are told as it goes.
+            for index, member in enumerate([] if self._is_chain else self._members):
+                key = run.entered(member, path + (index,))
                 if isinstance(member, Draft):
-                    run.exchanges[key] = Exchange(member)
                     check(lib.wherry_group_add(handle, member.handle, key))
                     continue
                 inner = member._native(run, path + (index,))
@@ -127,7 +127,7 @@ class BaseGroup:
 
     def _begin(self, queue: int) -> Run:
         """Starts it, once."""
-        self._check()
+        BaseGroup._check(self)
         run = Run(self)
         handle = self._native(run)
         try:
@@ -165,6 +165,79 @@ class Run:
         self.from_cache = False
         #: How groups among the members ended, by number.
         self._ends: Dict[int, Optional[WherryError]] = {}
+        #: Chains by number, and their places.
+        self._chains: Dict[int, Tuple[BaseChain, Tuple[int, ...]]] = {}
+        #: Called with the number of a member that comes on the way.
+        self.on_entered: Callable[[int], object] = lambda key: None
+        #: Takes a coroutine of a chain's function, and what is done with its end.
+        self.start: Optional[Callable[[int, Any, Callable[[Any], None]], None]] = None
+        if group._is_chain:
+            self._chains[self.key] = cast("BaseChain", group), ()
+
+    def entered(self, member: Union[Draft, BaseGroup], path: Tuple[int, ...]) -> int:
+        """Gives a member the number that its events have."""
+        key = self.keys[path] = next(_keys)
+        if isinstance(member, Draft):
+            self.exchanges[key] = Exchange(member)
+        elif member._is_chain:
+            chain = cast("BaseChain", member)
+            if chain._steps or any(chain is known for known, _ in self._chains.values()):
+                raise StateError("a chain runs once: make another one", "already_started")
+            self._chains[key] = chain, path
+        self.on_entered(key)
+        return key
+
+    def decide(self, record: Record) -> bool:
+        """Answers what follows in a chain. True where that comes later, and the event is kept."""
+        key, event = record[2], record[1]
+        found = self._chains.get(key)
+        if found is None or self.error is not None:
+            return False
+        chain, path = found
+        sent = chain._steps
+
+        def answered(_: Any) -> None:
+            self._answer(event, chain, path)
+
+        try:
+            previous = None if sent == 0 else self._brought(chain, path, sent - 1)
+            following = chain._next(previous, self.start is not None)
+            if following is None or self.start is None:
+                answered(None)
+                return False
+            self.start(event, following, answered)
+            return True
+        except Exception as error:
+            lib.wherry_event_answer_refuse(event, b"the function of a chain failed")
+            self.fail(error)
+            return False
+
+    def _answer(self, event: int, chain: BaseChain, path: Tuple[int, ...]) -> None:
+        """Sends the next step that the function has added, or ends the chain."""
+        index = chain._steps
+        if index >= len(chain._members):
+            status = lib.wherry_event_answer_stop(event)
+        else:
+            chain._steps = index + 1
+            member = chain._members[index]
+            number = self.entered(member, path + (index,))
+            if isinstance(member, Draft):
+                status = lib.wherry_event_answer_next(event, member.handle, number)
+            else:
+                inner = member._native(self, path + (index,))
+                status = lib.wherry_event_answer_next_group(event, inner, number)
+                lib.wherry_group_free(inner)
+        if status:
+            error = last_error(status)
+            if error.reason != "decision_expired":  # It has ended meanwhile.
+                raise error
+
+    def _brought(self, chain: BaseChain, path: Tuple[int, ...], index: int) -> Any:
+        """What a step has brought."""
+        member, place = chain._members[index], path + (index,)
+        if isinstance(member, Draft):
+            return self.exchanges[self.keys[place]].result()
+        return self._results(member, place)
 
     def read(self, record: Record) -> None:
         """Takes in one event, which stays the caller's."""
@@ -176,7 +249,9 @@ class Run:
             if exchange.done:
                 exchange.free()
             return
-        if kind == codes.EVENT_PROGRESS and key == self.key:
+        if kind == codes.EVENT_DECISION:
+            self.decide(record)
+        elif kind == codes.EVENT_PROGRESS and key == self.key:
             self._tell(record)
         elif kind == codes.EVENT_DONE:
             error = error_at(lib.wherry_event_error(record[1])) if record[5] else None
@@ -199,15 +274,16 @@ class Run:
         self.from_cache = bool(record[8] & codes.RECORD_FROM_CACHE)
         if error is not None and self.error is None:
             self.error = self._raised(error)
+        self.free()
 
     def _raised(self, error: WherryError) -> BaseException:
-        """What the group raises: what a function of the caller's has raised, where that is behind it,
-        else the library's error with its answer."""
+        """What a function of the caller's has raised, where that is behind it, else the library's
+        error with its answer."""
         for exchange in self.exchanges.values():
             if exchange.error is not None and not isinstance(exchange.error, WherryError):
                 return exchange.error
         if self.failed is not None:
-            member = self.exchanges.get(self.keys[(self.failed,)])
+            member = self.exchanges.get(self.keys.get((self.failed,), 0))
             if member is not None and member.response.status_code:
                 error.response = member.response
                 error.http_status = error.http_status or member.response.status_code
@@ -232,7 +308,9 @@ class Run:
     def _results(self, group: BaseGroup, path: Tuple[int, ...]) -> List[Any]:
         found: List[Any] = []
         for index, member in enumerate(group._members):
-            key = self.keys[path + (index,)]
+            key = self.keys.get(path + (index,), 0)
+            if not key:
+                break  # A step that did not come.
             if not isinstance(member, Draft):
                 end = self._ends.get(key)
                 found.append(self._results(member, path + (index,)) if end is None else end)
@@ -303,6 +381,8 @@ class AsyncGroup(BaseGroup):
         end = loop.create_future()
 
         def read(record: Record) -> bool:
+            if record[4] == codes.EVENT_DECISION and record[2] not in run.exchanges:
+                return run.decide(record)
             run.read(record)
             if run.done and not end.done():
                 end.set_result(None)
@@ -317,19 +397,45 @@ class AsyncGroup(BaseGroup):
             return False
 
         keeper = _Keeper(run)
-        for key in (*run.keys.values(), run.key):
+        running: Set[asyncio.Future[Any]] = set()
+
+        def enter(key: int) -> None:
             exchange = run.exchanges.get(key)
             if exchange is None:
                 pump.sinks[key] = gone, keeper
             else:
                 sink = pump.reading(exchange, exchange._draft, read)
                 pump.sinks[key] = _opening(exchange, sink), exchange
+
+        def start(event: int, following: Any, answered: Callable[[Any], None]) -> None:
+            task = asyncio.ensure_future(following)
+            running.add(task)
+
+            def over(task: asyncio.Future[Any]) -> None:
+                running.discard(task)
+                try:
+                    answered(task.result())
+                except asyncio.CancelledError:
+                    lib.wherry_event_answer_refuse(event, b"the function of a chain was cancelled")
+                except BaseException as error:
+                    lib.wherry_event_answer_refuse(event, b"the function of a chain failed")
+                    run.fail(error)
+                finally:
+                    lib.wherry_event_free(event)
+
+            task.add_done_callback(over)
+
+        run.on_entered, run.start = enter, start
+        for key in (*run.keys.values(), run.key):
+            enter(key)
         try:
             await end
         except asyncio.CancelledError:
             run.fail(CancelledError("the task that waited was cancelled", "cancelled"))
             raise
         finally:
+            for task in list(running):
+                task.cancel()
             if run.done:
                 run.free()
         return self._result(run)

@@ -192,6 +192,11 @@ wherry_status wherry_event_answer_token(wherry_event *event, const char *token);
 wherry_status wherry_event_answer_credentials(wherry_event *event, const char *user, const char
     *password);
 wherry_status wherry_event_answer_store(wherry_event *event, bool store, const char *without_headers);
+wherry_status wherry_event_answer_next(wherry_event *event, const wherry_request *request,
+    void *user_data);
+wherry_status wherry_event_answer_next_group(wherry_event *event, const wherry_group *group,
+    void *user_data);
+wherry_status wherry_event_answer_stop(wherry_event *event);
 wherry_status wherry_event_answer_refuse(wherry_event *event, const char *message);
 // 10. Management
 wherry_status wherry_client_pause(wherry_client *client, wherry_match match, const char *key, size_t

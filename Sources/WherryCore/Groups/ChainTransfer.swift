@@ -1,0 +1,235 @@
+// Wherry: a chain of requests on its way.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// A chain on its way: one step at a time, and after each the question what follows (R35).
+package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // guarded by `work`
+    private struct Work {
+        /// Steps that were added and have not begun.
+        var waiting: [RequestGroup.Member]
+        /// The step on its way, which verbs find at work once it is started; it holds this one.
+        var current: Transfer?
+        var isStarted = false
+        /// The step that is to begin: it does so when the one before has begun, however quickly
+        /// that ended, so that many short ones need no deep stack.
+        var next: RequestGroup.Member?
+        var isAdvancing = false
+        /// Steps that began, and that ended.
+        var begun = 0
+        var ended = 0
+        var members: [GroupAnswer.Member] = []
+        /// How far the steps came together that have ended.
+        var sum: Progress?
+        var isFromCache = true
+        var firstFailed: Int?
+        var isOver = false
+        var decision: WeakDecision?
+        var wasCancelled = false
+    }
+
+    private struct WeakDecision {
+        weak var decision: Decision?
+    }
+
+    private let work: Lock<Work>
+
+    override init(
+        _ group: RequestGroup, level: Int, client: Client, settings: ClientSettings,
+        keepsAnswers: Bool, observer: any TransferObserver, userData: UInt
+    ) {
+        work = Lock(Work(waiting: group.members))
+        super.init(
+            group, level: level, client: client, settings: settings, keepsAnswers: keepsAnswers,
+            observer: observer, userData: userData)
+    }
+
+    /// Of the steps that are known so far.
+    package override var progress: Progress {
+        let (sum, current, ended, count) = work.withLock { work in
+            let rest = work.waiting.count + (work.next == nil ? 0 : 1)
+            return (work.sum, work.current, work.ended, work.begun + rest)
+        }
+        var progress = Progress(sumOf: [sum, current?.progress].compactMap { $0 })
+        progress.endedCount = Int32(clamping: ended)
+        progress.memberCount = Int32(clamping: count)
+        return progress
+    }
+
+    package override var answer: GroupAnswer {
+        work.withLock { GroupAnswer(members: $0.members, isFromCache: Self.isFromCache($0)) }
+    }
+    package override var isFromCache: Bool { work.withLock { Self.isFromCache($0) } }
+    private static func isFromCache(_ work: Work) -> Bool {
+        work.isFromCache && work.isOver && work.ended > 0
+    }
+    package override var firstFailed: Int? { work.withLock { $0.firstFailed } }
+
+    override func name(of index: Int, isGroup: Bool) -> String {
+        isGroup ? "Step \(index + 1), a group," : "Step \(index + 1)"
+    }
+
+    // MARK: Steps
+
+    override func prepare() throws(WherryError) {
+        // The others are made when their time comes, with the settings of that time.
+        guard let first = group.members.first else { return }
+        let transfer = try make(first, 0, settings: settings)
+        work.withLock { work in
+            work.waiting.removeFirst()
+            work.current = transfer
+            work.begun = 1
+        }
+    }
+
+    override func abandon() {
+        let current = work.withLock { work in
+            defer { work.current = nil }
+            return work.current
+        }
+        (current as? CompoundTransfer)?.abandon()
+    }
+
+    package override func begin(wake: Wake) {
+        become(.running, quiet: true)
+        noteStart("\(group.count) steps", [])
+        guard let first = work.withLock({ $0.current }) else { return ask(nil) }
+        work.withLock { $0.isAdvancing = true }
+        start(first, 0)
+        advance()
+    }
+
+    private func start(_ child: Transfer, _ index: Int) {
+        do throws(WherryError) {
+            try client.start(child)
+            let isStopping = work.withLock { work in
+                if work.current === child { work.isStarted = true }
+                return work.wasCancelled
+            }
+            // A verb that came before passed it over.
+            if isStopping { child.cancel() }
+            if isPaused { align([child]) }
+        } catch {
+            memberEnded(index, child, TransferOutcome(error: error))
+        }
+    }
+
+    /// Begins steps for as long as there is a next one. Whoever called is marked as advancing.
+    private func advance() {
+        while true {
+            let step = work.withLock { work -> (member: RequestGroup.Member, index: Int)? in
+                guard let next = work.next else {
+                    work.isAdvancing = false
+                    return nil
+                }
+                work.next = nil
+                work.begun += 1
+                return (next, work.begun - 1)
+            }
+            guard let step else { return }
+            do throws(WherryError) {
+                let child = try make(step.member, step.index, settings: client.settings)
+                work.withLock { work in
+                    work.current = child
+                    work.isStarted = false
+                }
+                start(child, step.index)
+            } catch {
+                work.withLock { $0.firstFailed = step.index }
+                end(TransferOutcome(error: error))
+            }
+        }
+    }
+
+    /// A step comes next.
+    private func goOn(_ member: RequestGroup.Member) {
+        let mayAdvance = work.withLock { work in
+            work.next = member
+            defer { work.isAdvancing = true }
+            return !work.isAdvancing
+        }
+        if mayAdvance { advance() }
+    }
+
+    override func memberEnded(_ index: Int, _ child: Transfer, _ outcome: TransferOutcome) {
+        let last = Self.last(of: child)
+        let isHit = Self.isHit(child, outcome)
+        let member = Self.member(child, outcome)
+        let wasCancelled = work.withLock { work in
+            work.current = nil
+            work.isStarted = false
+            work.ended += 1
+            work.sum = Progress(sumOf: [work.sum, last].compactMap { $0 })
+            work.isFromCache = work.isFromCache && isHit
+            if keepsAnswers { work.members.append(member) }
+            if outcome.error != nil { work.firstFailed = index }
+            return work.wasCancelled
+        }
+        emit(.progress(progress))
+        if wasCancelled { return end(TransferOutcome(error: Self.cancelledError)) }
+        if outcome.error != nil { return end(blame(index, child, outcome)) }
+        ask(member)
+    }
+
+    // MARK: What follows
+
+    /// Asks what follows a step; `nil` at the beginning.
+    private func ask(_ previous: GroupAnswer.Member?) {
+        become(.waiting, quiet: true)
+        let decision = Decision(.next(previous)) { [self] answer in
+            work.withLock { $0.decision = nil }
+            take(answer)
+        }
+        let wasCancelled = work.withLock { work in
+            work.decision = WeakDecision(decision: decision)
+            return work.wasCancelled
+        }
+        // The cancel came too early to find the question.
+        if wasCancelled { return decision.expire() }
+        let clock = client.transport.clock
+        let time = clock.now().advanced(by: .milliseconds(options[.decisionTimeout]))
+        client.transport.schedule(at: time) { [weak decision] in decision?.expire() }
+        emit(.decision(decision))
+    }
+
+    private func take(_ answer: Decision.Answer) {
+        guard !work.withLock({ $0.wasCancelled }) else {
+            return end(TransferOutcome(error: Self.cancelledError))
+        }
+        become(.running, quiet: true)
+        switch answer {
+        case .next(let member): goOn(member)
+        case .stop: end(TransferOutcome())
+        case .fail(let error): end(TransferOutcome(error: error))
+        case .refuse(let message): end(TransferOutcome(error: WherryError(.refused, message)))
+        case .standard, .adapted, .follow, .credentials, .store, .again, .token:
+            let next = work.withLock { work in
+                work.waiting.isEmpty ? nil : work.waiting.removeFirst()
+            }
+            if let next { goOn(next) } else { end(TransferOutcome()) }
+        }
+    }
+
+    private func end(_ outcome: TransferOutcome) {
+        work.withLock { work in
+            work.isOver = true
+            work.waiting = []
+        }
+        finish(outcome)
+    }
+
+    package override func performCancel(discarding: Bool) {
+        let (current, decision) = work.withLock { work in
+            work.wasCancelled = true
+            return (work.isStarted ? work.current : nil, work.decision?.decision)
+        }
+        decision?.expire()
+        current?.cancel()
+    }
+
+    package override func applyPause() {
+        let current = work.withLock { $0.isStarted ? $0.current : nil }
+        if let current { align([current]) }
+    }
+}
