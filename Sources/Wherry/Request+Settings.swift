@@ -33,6 +33,17 @@ extension Request {
         get { value(of: .httpVersion).flatMap { HTTPVersion(rawValue: $0) } }
         set { set(.httpVersion, newValue?.rawValue) }
     }
+    /// Whether an equal request of this client that is on its way is waited for in place of sending this
+    /// one (R33): its answer, or its failure, is this one's too. Off by default.
+    ///
+    /// Equal are those that share method, URL, header fields, credentials, body and settings, and that
+    /// are both marked so. Each is cancelled by itself, and has its own ``totalTimeout``; with the last
+    /// the request is cancelled. Requests with decisions, with ``/WherryCore/CachePolicy/thenNetwork``,
+    /// and those whose body is a form of parts, a file or a stream go alone.
+    public var coalesces: Bool {
+        get { value(of: .coalesce) == 1 }
+        set { set(.coalesce, newValue ? 1 : nil) }
+    }
     /// How arrays stand in the query or the form.
     public var arrayStyle: ArrayStyle? {
         get { value(of: .arrayStyle).flatMap { ArrayStyle(rawValue: $0) } }

@@ -24,6 +24,7 @@ public final class Client: Sendable {
     package let caches: ClientCaches
     let retryBudget = Lock(RetryBudget())
     let tokens = TokenRefresh()
+    let flights = FlightTable()
     /// What servers have asked this client to send back, on every hop of every request.
     public let cookies: CookieJar
     /// What servers said about Digest.
@@ -251,29 +252,6 @@ public final class Client: Sendable {
         willBegin(transfer)
         if transfer.kind != .group { counters.count(transfer.origin) { $0.started += 1 } }
         transfer.begin(wake: transfer.observer.wake)
-    }
-
-    func makeTransfer(
-        _ request: Request, settings: ClientSettings, observer: any TransferObserver,
-        userData: UInt
-    ) throws(WherryError) -> Transfer {
-        let made = try makeRequest(
-            request, settings: settings, observer: observer, userData: userData)
-        guard made.options[.separateImages] > 0, request.hasImages,
-            case .multipart(let parts) = request.body
-        else { return made }
-        guard !request.isStreamed else {
-            throw WherryError(
-                .badArgument, "The answers to several requests cannot be streamed as one")
-        }
-        guard !request.isWritten else {
-            throw WherryError(
-                .badArgument,
-                "A part that is written while it is sent can go with one request only, and these are several")
-        }
-        return SeparateUpload(
-            request, parts, client: self, settings: settings, options: made.options,
-            observer: observer, userData: userData)
     }
 
     /// Makes the transfer of one request, which is not in the pool.

@@ -43,6 +43,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case maxDownloads = 42
     case memberStyle = 43
     case boolStyle = 44
+    case coalesce = 45
     case denyMetered = 47
     case httpCache = 50
     case cacheMaxBytes = 51
@@ -88,7 +89,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     package var scope: Scope {
         switch self {
         case .defaultParameters, .ignoreBase, .priority, .wantHead, .resume, .targetIsDirectory,
-            .partialOf, .rewindableBody:
+            .partialOf, .rewindableBody, .coalesce:
             .request
         case .sendLanguages, .maxPerHost, .maxConnections, .maxDownloads, .maxDownloadSpeed,
             .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
@@ -151,7 +152,7 @@ package enum Option: Int32, CaseIterable, Sendable {
             .wantHead, .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory,
             .makeDirectories, .debug, .skipBrokenImages, .keepServerTime, .extendedNames,
             .autostart, .denyMetered, .rewindableBody, .cookies,
-            .memberStyle, .boolStyle, .sendLanguages:
+            .memberStyle, .boolStyle, .sendLanguages, .coalesce:
             0...1
         case .httpsOnly, .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode,
             .requirePins, .reportPins:

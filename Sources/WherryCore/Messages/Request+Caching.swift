@@ -34,7 +34,7 @@ public enum CachePolicy: Int32, Sendable, CaseIterable {
 }
 
 /// What a request may say about caches.
-package struct RequestCaching: Sendable {
+package struct RequestCaching: Hashable, Sendable {
     package var policy: CachePolicy?
     /// Milliseconds.
     package var duration: Int64 = 0

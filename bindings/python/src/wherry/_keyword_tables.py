@@ -60,6 +60,7 @@ part_digests | "none" | the same in the head of each file
 """
 
 COLLECTED = """\
+coalesce | False | True: an equal request on its way, with True too, is not sent again: its answer serves both
 cache | not stored | seconds for which the answer serves later requests; 0 stores nothing
 cache_policy | "use" with cache=, "protocol" with the client's cache=True | "off", or of the timed \
 cache "use", "only", "refresh", "then_network", or of the HTTP cache "protocol", "reload", "any_age", \

@@ -158,6 +158,11 @@ class StreamOptions(QuestionOptions, total=False):
 class RequestOptions(StreamOptions, CacheKey, total=False):
     """The keywords of a request whose answer is collected."""
 
+    #: True: an equal request of this client that is on its way, with True too, is waited for and not
+    #: sent again; its answer is this one's. Each is cancelled by itself. With functions that decide,
+    #: ``on_cached``, files or a written body it goes alone.
+    coalesce: bool
+
     #: Seconds for which the answer serves later requests; a stored one that is still good is
     #: the answer to this one. 0 stores nothing.
     cache: Optional[float]

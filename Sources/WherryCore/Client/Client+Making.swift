@@ -1,0 +1,35 @@
+// Wherry: which kind of transfer a request becomes.
+// SPDX-License-Identifier: Apache-2.0
+
+extension Client {
+    /// Makes the transfer of a request or an upload; nothing starts.
+    func makeTransfer(
+        _ request: Request, settings: ClientSettings, observer: any TransferObserver,
+        userData: UInt
+    ) throws(WherryError) -> Transfer {
+        let made = try makeRequest(
+            request, settings: settings, observer: observer, userData: userData)
+        guard made.options[.separateImages] > 0, request.hasImages,
+            case .multipart(let parts) = request.body
+        else {
+            guard made.options[.coalesce] == 1 else { return made }
+            let shared = try makeShared(
+                request, settings: settings, options: made.options, observer: observer,
+                userData: userData)
+            if let shared { return shared }
+            return made
+        }
+        guard !request.isStreamed else {
+            throw WherryError(
+                .badArgument, "The answers to several requests cannot be streamed as one")
+        }
+        guard !request.isWritten else {
+            throw WherryError(
+                .badArgument,
+                "A part that is written while it is sent can go with one request only, and these are several")
+        }
+        return SeparateUpload(
+            request, parts, client: self, settings: settings, options: made.options,
+            observer: observer, userData: userData)
+    }
+}

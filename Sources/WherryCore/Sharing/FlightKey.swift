@@ -1,0 +1,59 @@
+// Wherry: what makes two requests equal.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+/// Everything that could make a difference to the server or to the caller: two requests share an
+/// answer only if all of it is equal (R33).
+struct FlightKey: Hashable, Sendable {
+    private let method: String
+    private let url: String
+    /// Those of request, client and cookie jar, as they go out.
+    private let fields: [String]
+    private let credentials: Credentials?
+    /// The digest of the body; empty without one.
+    private let body: [UInt8]
+    private let options: OptionTable
+    private let accepted: [Int]
+    private let caching: RequestCaching?
+
+    /// What a request that has not begun is equal by.
+    ///
+    /// - Returns: `nil` for one that goes alone: its answer is streamed, somebody is asked on the
+    ///   way or told of what others would have missed, or its body is no bytes in memory.
+    static func of(_ transfer: RequestTransfer) throws(WherryError) -> FlightKey? {
+        let request = transfer.request
+        guard transfer.kind == .request, !request.isStreamed, transfer.decisions.isEmpty,
+            transfer.options[.wantHead] == 0, request.cachePolicy != .thenNetwork
+        else { return nil }
+        return try transfer.hops.withLock { state throws(WherryError) in
+            try FlightKey(transfer, state)
+        }
+    }
+
+    private init?(
+        _ transfer: RequestTransfer, _ state: RequestTransfer.State
+    ) throws(WherryError) {
+        let request = transfer.request
+        var hasBody = true
+        switch state.body.body {
+        case .none:
+            body = []
+            hasBody = false
+        case .bytes(let bytes): body = Digest.hash(of: bytes.array, .sha256)
+        case .source: return nil
+        }
+        let headers = try RequestPlanner.fields(
+            of: request, contentType: state.body.contentType, hasBody: hasBody,
+            settings: transfer.settings, cookies: transfer.cookies(for: state.url))
+        fields = headers.fields.map { "\($0.name): \($0.value ?? "\0")" }
+        method = state.method
+        url = state.url.text
+        credentials = transfer.settings.credentials(
+            of: request, at: state.url.origin, isHome: true)
+        options = transfer.options
+        accepted = request.acceptedStatus
+        caching = request.caching
+    }
+}
