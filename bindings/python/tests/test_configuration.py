@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, List, Optional
 
 import pytest
-from conftest import Server, field, run_python
+from conftest import Server, field, run_python, start_server
 from test_uploads import png
 
 import wherry
@@ -114,6 +114,26 @@ def test_C4_bases_are_taken_by_name_and_an_unknown_one_sends_nothing(server: Ser
         assert client.bases == {"upload": bases["upload"], "nowhere": server.base + "/echo/late"}
         client.base_url = ""
         assert client.get("x", base="upload").url == server.base + "/echo/up/x"
+
+
+def test_C4_three_servers_are_reached_by_name(server: Server) -> None:
+    servers = [start_server() for _ in range(2)]
+    try:
+        ports = [next(one)["port"] for one in servers]
+        upload, cdn = (Server(f"http://127.0.0.1:{port}", server.key) for port in ports)
+        bases = {"upload": upload.base, "cdn": cdn.base}
+        with wherry.Client(base_url=server.base, bases=bases) as client:
+            for name in (None, "upload", "cdn", ["cdn", "upload"]):
+                assert client.get("echo", base=name, params={"key": server.key}).ok
+            client.post("sink", base="upload", params={"key": server.key}, content=b"x")
+            with pytest.raises(wherry.ArgumentError) as caught:
+                client.get("echo", base="elsewhere", params={"key": server.key})
+            assert caught.value.reason == "not_found"
+        found = [[told["path"] for told in one.log()] for one in (server, upload, cdn)]
+        assert found == [["/echo"], ["/echo", "/sink"], ["/echo", "/echo"]]
+    finally:
+        for running in servers:
+            next(running, None)  # Ends it.
 
 
 def test_C4_the_next_base_is_tried_where_one_cannot_be_reached(server: Server) -> None:
