@@ -186,11 +186,11 @@ typedef enum wherry_option {
   WHERRY_OPTION_MAX_DOWNLOADS = 42,
   WHERRY_OPTION_MEMBER_STYLE = 43,          /* BLR 0 a[b]=, 1 a.b=; in queries and forms */
   WHERRY_OPTION_BOOL_STYLE = 44,            /* BLR 0 a=1 and a=0, 1 a=true and a=false; the same */
-  /* R 0; 1: an equal request of this client that is on its way is not sent again: its answer, or its failure,
-   * is this one's too. Equal in method, URL, header fields, credentials, body and options; and with 1
-   * itself. Each has its own events, its own TOTAL_TIMEOUT_MS, and is cancelled by itself; with the last
-   * the request is. Goes alone: with decisions, a streamed answer, WANT_HEAD, CACHE_THEN_NETWORK, and a
-   * body of parts, of a file, or written as it goes. Not for downloads. */
+  /* R 0; 1: an equal request of this client that is on its way, with 1 too, is not sent again: its
+   * answer, or its failure, is this one's too. Equal in method, URL, header fields, credentials, body
+   * and options. Each has its own events and TOTAL_TIMEOUT_MS, and is cancelled by itself; with the
+   * last the request is. Goes alone: with decisions, a streamed answer, WANT_HEAD,
+   * CACHE_THEN_NETWORK, and a body of parts, of a file, or written as it goes. Not for downloads. */
   WHERRY_OPTION_COALESCE = 45,
   /* BLR 0; 1: no connection is made over a mobile network: E_NETWORK `metered`. What looks names up is
    * not held back */
