@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryImaging
-public import WherrySystem
+import WherrySystem
 
 extension Image {
     /// Pixels in memory, the top row first, upright.
