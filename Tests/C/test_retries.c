@@ -1,5 +1,7 @@
 /* Wherry: rows R29, R31 and R32 of features.md, from C: attempts after the first one
  * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
 #include "check.h"
 #include "fixture.h"
 #include "server.h"
