@@ -101,7 +101,7 @@ def test_D23_D27_a_model_comes_over_several_connections_and_from_a_mirror(
         command("fetch_model.py", *arguments), env=environment(), stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
-        server.wait(requests=4)
+        server.wait(requests=5)  # the digest, the 404, and three connections
         server.open_gate(gate)
         out, err = running.communicate(timeout=PATIENCE)
 
