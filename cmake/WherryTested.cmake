@@ -12,6 +12,9 @@ add_executable(wherry-agent IMPORTED GLOBAL)
 set_target_properties(wherry-agent PROPERTIES
   IMPORTED_LOCATION ${wherry_tested_folder}/wherry-agent)
 
+if(WHERRY_SANITIZE)
+  add_compile_options(-fsanitize=${WHERRY_SANITIZE} -fno-omit-frame-pointer)
+endif()
 enable_testing()
 add_subdirectory(Examples/c)
 add_subdirectory(Tests/C)

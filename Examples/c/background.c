@@ -1,5 +1,5 @@
 /* A download that goes on when this program is gone.
- * usage: background start URL PATH, background list, background wait JOB */
+ * usage: background start URL ABSOLUTE-PATH, background list, background wait JOB */
 #include <stdio.h>
 #include <string.h>
 #include <wherry.h>
@@ -23,7 +23,8 @@ static wherry_status list(wherry_session *session) {
   wherry_status status = wherry_session_list(session, &jobs);
   for (size_t i = 0; i < wherry_list_count(jobs); i++)
     if (wherry_list_job(jobs, i, &row) == WHERRY_OK)
-      printf("%s %lld %s\n", row.job_id, (long long)row.done_bytes, row.path);
+      printf("%s %lld %s\n", row.job_id, (long long)row.done_bytes,
+             row.path != NULL ? row.path : row.url);
   wherry_list_free(jobs);
   /* guide: end list */
   return status;
@@ -64,7 +65,7 @@ int main(int count, char **arguments) {
     else if (strcmp(verb, "wait") == 0 && count == 3)
       status = wait(session, arguments[2]);
     else {
-      fprintf(stderr, "usage: background start URL PATH | list | wait JOB\n");
+      fprintf(stderr, "usage: background start URL ABSOLUTE-PATH | list | wait JOB\n");
       wherry_session_free(session);
       return 2;
     }

@@ -21,8 +21,9 @@ static wherry_status post(wherry_client *client) {
     size_t count = 0;
     const uint8_t *bytes = wherry_response_body(response, &count);
     wherry_response_metrics(response, &metrics);
-    printf("%d, %s: %.*s\n", wherry_response_http_code(response),
-           wherry_response_header(response, "content-type"), (int)count, (const char *)bytes);
+    const char *type = wherry_response_header(response, "content-type");
+    printf("%d, %s: %.*s\n", wherry_response_http_code(response), type != NULL ? type : "no type",
+           (int)count, (const char *)bytes);
     fprintf(stderr, "in %lld us\n", (long long)metrics.total_us);
   }
   wherry_response_free(response);

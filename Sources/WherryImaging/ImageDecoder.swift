@@ -19,15 +19,26 @@ package enum ImageDecoder {
     ) throws(ImagingError) -> PixelBuffer {
         try compression.validate()
         let limits = Limits(compression)
-        var rows: any RowSource
         switch source {
         case .pixels(let pixels):
-            rows = BufferedRows(pixels)
+            return try pixels.reading { () throws(ImagingError) in
+                try limits.judge(pixels.width, pixels.height)
+                return try decode(BufferedRows(pixels), as: format, compression, limits)
+            }
         case .file(let path):
-            rows = try open(ImageInput(path: path), compression, limits)
+            let rows = try open(ImageInput(path: path), compression, limits)
+            return try decode(rows, as: format, compression, limits)
         case .bytes(let bytes):
-            rows = try open(ImageInput(bytes), compression, limits)
+            let rows = try open(ImageInput(bytes), compression, limits)
+            return try decode(rows, as: format, compression, limits)
         }
+    }
+
+    private static func decode(
+        _ source: any RowSource, as format: PixelFormat?, _ compression: Compression,
+        _ limits: Limits
+    ) throws(ImagingError) -> PixelBuffer {
+        var rows = source
         let natural = PixelFormat(rawValue: UInt8(truncatingIfNeeded: rows.pixels.rawValue))
         let wanted = format ?? natural ?? .rgb8
         if rows.hasAlpha, !wanted.hasAlpha {

@@ -9,6 +9,8 @@ import WherryTransport
 struct FlightKey: Hashable, Sendable {
     private let method: String
     private let url: String
+    /// Those that are tried after the first one.
+    private let bases: [String]
     /// Those of request, client and cookie jar, as they go out.
     private let fields: [String]
     private let credentials: Credentials?
@@ -50,6 +52,7 @@ struct FlightKey: Hashable, Sendable {
         fields = headers.fields.map { "\($0.name): \($0.value ?? "\0")" }
         method = state.method
         url = state.url.text
+        bases = request.bases
         credentials = transfer.settings.credentials(
             of: request, at: state.url.origin, isHome: true)
         options = transfer.options

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import urllib.request
 from typing import Any, Callable, Iterator, List, Tuple
 
 import pytest
-from conftest import PATIENT, Server, Way
+from conftest import PATIENCE, PATIENT, Server, Way
 
 import wherry
 
@@ -197,3 +198,37 @@ def test_R35_cancelling_the_task_cancels_the_function_too(server: Server) -> Non
 
     asyncio.run(main())
     assert server.log() == []
+
+
+def test_R35_an_exception_ends_its_chain_alone_where_all_settle(way: Way, server: Server) -> None:
+    def broken(chain: Any, previous: Any) -> None:
+        if previous is not None:
+            raise RuntimeError("no")
+        chain.get(server.url("/json"))
+
+    inner = chain_of(way, broken)
+    group = way.client.group(all_settled=True)
+    group.add(inner)
+    group.get(server.url("/echo"))
+    failed, answer = way.done(group.run())
+    assert isinstance(failed, RuntimeError) and answer.status_code == 200
+    with pytest.raises(wherry.StateError) as caught:
+        way.done(inner.run())
+    assert caught.value.reason == "already_started"
+
+    fast = way.client.group()
+    fast.add(chain_of(way, broken))
+    with pytest.raises(RuntimeError):
+        way.done(fast.run())
+
+
+def test_R35_a_function_that_takes_too_long_is_an_error(way: Way, server: Server) -> None:
+    def slow(chain: Any, previous: Any) -> None:
+        urllib.request.urlopen(server.url("/delay/300"), timeout=PATIENCE).close()
+        chain.get(server.url("/json"))
+
+    way.client.configure(decision_timeout=0.05)
+    with pytest.raises(wherry.WherryError) as caught:
+        way.done(chain_of(way, slow).run())
+    assert caught.value.reason == "decision_expired"
+    assert not any("json" in path for path in asked(server))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pathlib
+import pickle
 import urllib.parse
 from typing import Any, Iterator
 
@@ -134,3 +135,16 @@ with wherry.Client(app_name="Demo", send_languages=True) as client:
         fields = dict(client.get(server.url("/echo")).json()["headers"])
         assert "Accept-Language" not in fields
         assert fields["User-Agent"] == f"Wherry/{wherry.__version__}"
+
+
+def test_C19_C20_a_pickled_client_goes_the_same_way(
+    server: Server, socket_path: str, tmp_path: pathlib.Path
+) -> None:
+    with wherry.Client(unix_socket=socket_path, no_proxy=["a"], proxy_auth=("u", "p")) as client:
+        with pickle.loads(pickle.dumps(client)) as copy:
+            assert field(copy.get("http://container/echo").json(), "host") == ["container"]
+    path = configuration(tmp_path, base_url=server.base + "/", headers={"X-A": "1"})
+    with wherry.Client(config=path, timeout=None) as client:
+        assert client.timeout == wherry.Timeout.of(None)
+        with pickle.loads(pickle.dumps(client)) as copy:
+            assert field(copy.get(server.url("/echo")[len(server.base) + 1:]).json(), "x-a") == ["1"]

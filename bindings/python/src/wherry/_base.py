@@ -116,9 +116,10 @@ class BaseClient(Managed, Observed, Generic[Answer]):
         handle = made(lib.wherry_config_new)
         try:
             if config:
-                path = None if config is True else path_text(os.fspath(config))
-                check(lib.wherry_config_load(handle, path))
-            apply_route(handle, others)
+                place = None if config is True else os.path.abspath(os.fspath(config))
+                check(lib.wherry_config_load(handle, place and path_text(place)))
+                self._settings["config"] = place or True
+            self._settings.update(apply_route(handle, others))
             for name in list(others):
                 if name in FIXED:
                     value = others.pop(name)
@@ -141,7 +142,9 @@ class BaseClient(Managed, Observed, Generic[Answer]):
             said = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
             if self._is_loaded:
                 # What nobody said here is what the file says.
-                said = {name: value for name, value in said.items() if value and value is not USUAL}
+                said = {name: value for name, value in said.items() if value}
+                if timeout is not USUAL:
+                    said["timeout"] = timeout
             self._configure({**said, **others})
             for name, value in pairs(headers or {}, "headers"):
                 self.headers[name] = value

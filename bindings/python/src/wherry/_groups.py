@@ -128,6 +128,8 @@ class BaseGroup:
     def _begin(self, queue: int) -> Run:
         """Starts it, once."""
         BaseGroup._check(self)
+        if self._is_chain and cast("BaseChain", self)._steps:
+            raise StateError("a chain runs once: make another one", "already_started")
         run = Run(self)
         handle = self._native(run)
         try:
@@ -160,6 +162,7 @@ class Run:
         #: The numbers by place: (2, 0) is the first member of the group that is the third one.
         self.keys: Dict[Tuple[int, ...], int] = {}
         self.done = False
+        self._is_cancelled = False
         self.error: Optional[BaseException] = None
         self.failed: Optional[int] = None
         self.from_cache = False
@@ -169,8 +172,10 @@ class Run:
         self._chains: Dict[int, Tuple[BaseChain, Tuple[int, ...]]] = {}
         #: Called with the number of a member that comes on the way.
         self.on_entered: Callable[[int], object] = lambda key: None
-        #: Takes a coroutine of a chain's function, and what is done with its end.
-        self.start: Optional[Callable[[int, Any, Callable[[Any], None]], None]] = None
+        #: What functions of chains among the members have raised, by number.
+        self._thrown: Dict[int, BaseException] = {}
+        #: Takes the coroutine of a chain's function, and what is done with its end or its error.
+        self.start: Optional[Callable[..., None]] = None
         if group._is_chain:
             self._chains[self.key] = cast("BaseChain", group), ()
 
@@ -199,17 +204,24 @@ class Run:
         def answered(_: Any) -> None:
             self._answer(event, chain, path)
 
+        def failed(error: BaseException) -> None:
+            lib.wherry_event_answer_refuse(event, b"the function of a chain failed")
+            # It ends its chain, which is one of several members or all there is.
+            if key == self.key:
+                self.fail(error)
+            else:
+                self._thrown[key] = error
+
         try:
             previous = None if sent == 0 else self._brought(chain, path, sent - 1)
             following = chain._next(previous, self.start is not None)
             if following is None or self.start is None:
                 answered(None)
                 return False
-            self.start(event, following, answered)
+            self.start(event, following, answered, failed)
             return True
         except Exception as error:
-            lib.wherry_event_answer_refuse(event, b"the function of a chain failed")
-            self.fail(error)
+            failed(error)
             return False
 
     def _answer(self, event: int, chain: BaseChain, path: Tuple[int, ...]) -> None:
@@ -229,8 +241,11 @@ class Run:
                 lib.wherry_group_free(inner)
         if status:
             error = last_error(status)
-            if error.reason != "decision_expired":  # It has ended meanwhile.
+            if error.reason != "decision_expired":
                 raise error
+            # The function took too long, or all of it has ended meanwhile.
+            if index < len(chain._members) and not self._is_cancelled:
+                self.fail(error)
 
     def _brought(self, chain: BaseChain, path: Tuple[int, ...], index: int) -> Any:
         """What a step has brought."""
@@ -279,6 +294,8 @@ class Run:
     def _raised(self, error: WherryError) -> BaseException:
         """What a function of the caller's has raised, where that is behind it, else the library's
         error with its answer."""
+        if self._thrown:
+            return next(iter(self._thrown.values()))
         for exchange in self.exchanges.values():
             if exchange.error is not None and not isinstance(exchange.error, WherryError):
                 return exchange.error
@@ -296,6 +313,7 @@ class Run:
         self.cancel()
 
     def cancel(self) -> None:
+        self._is_cancelled = True
         if self.transfer and not self.done:
             lib.wherry_transfer_cancel(self.transfer)
 
@@ -312,7 +330,7 @@ class Run:
             if not key:
                 break  # A step that did not come.
             if not isinstance(member, Draft):
-                end = self._ends.get(key)
+                end = self._thrown.get(key, self._ends.get(key))
                 found.append(self._results(member, path + (index,)) if end is None else end)
                 continue
             exchange = self.exchanges[key]
@@ -407,7 +425,10 @@ class AsyncGroup(BaseGroup):
                 sink = pump.reading(exchange, exchange._draft, read)
                 pump.sinks[key] = _opening(exchange, sink), exchange
 
-        def start(event: int, following: Any, answered: Callable[[Any], None]) -> None:
+        def start(
+            event: int, following: Any, answered: Callable[[Any], None],
+            failed: Callable[[BaseException], None],
+        ) -> None:  # fmt: skip
             task = asyncio.ensure_future(following)
             running.add(task)
 
@@ -418,8 +439,7 @@ class AsyncGroup(BaseGroup):
                 except asyncio.CancelledError:
                     lib.wherry_event_answer_refuse(event, b"the function of a chain was cancelled")
                 except BaseException as error:
-                    lib.wherry_event_answer_refuse(event, b"the function of a chain failed")
-                    run.fail(error)
+                    failed(error)
                 finally:
                     lib.wherry_event_free(event)
 

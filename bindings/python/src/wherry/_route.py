@@ -50,10 +50,11 @@ ROUTES: Dict[str, Tuple[int, Callable[[Any], bytes]]] = {
 }
 
 
-def apply_route(config: int, settings: Dict[str, Any]) -> None:
+def apply_route(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
     """Takes those of `settings` that are about the way of connections out, and sets them."""
-    for name in [name for name in settings if name in ROUTES]:
-        value = settings.pop(name)
+    taken = {name: settings.pop(name) for name in list(settings) if name in ROUTES}
+    for name, value in taken.items():
         if value is not None:
             option, convert = ROUTES[name]
             check(lib.wherry_config_set_text(config, option, convert(value)))
+    return taken
