@@ -71,19 +71,21 @@ private final class GroupObserver: TransferObserver {
             guard case .next(let previous) = decision.kind,
                 let steps = (transfer as? CompoundTransfer)?.group.next as? ChainSteps
             else { return }
-            let task = Task {
-                let answer = await steps.answer(to: previous)
-                do {
-                    try decision.answer(answer)
-                } catch {
-                    // Too late: the time for it was over, or the chain has ended.
+            // Made under the lock, so that the one of a next question comes after it.
+            let (task, old) = tasks.withLock { tasks in
+                let old = tasks[transfer.id]
+                let task = Task {
+                    let answer = await steps.answer(to: previous)
+                    do {
+                        try decision.answer(answer)
+                    } catch {
+                        // Too late: the time for it was over, or the chain has ended.
+                    }
                 }
+                tasks[transfer.id] = task
+                return (task, old)
             }
             // The one before had its time.
-            let old = tasks.withLock { tasks in
-                defer { tasks[transfer.id] = task }
-                return tasks[transfer.id]
-            }
             old?.cancel()
             // Cancelled meanwhile, and told so before the task was there.
             if transfer.state.isFinal || transfer.isCancelled { task.cancel() }

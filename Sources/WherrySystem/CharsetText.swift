@@ -25,11 +25,17 @@ private final class Converter {
     /// U+FFFD.
     private static let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
 
+    /// Bytes of the smallest piece.
+    private let unit: Int
+
     init?(from charset: String) {
         // Servers also say "latin-1" and "utf_16", which iconv has without the mark.
         let plain = charset.filter { $0 != "-" && $0 != "_" }
         guard let opened = Self.open(charset) ?? Self.open(plain) else { return nil }
         handle = opened
+        unit =
+            ["utf16", "ucs2", "unicode", "csunicode", "iso10646ucs2"].contains { plain.hasPrefix($0) }
+            ? 2 : ["utf32", "ucs4", "csucs4", "iso10646"].contains { plain.hasPrefix($0) } ? 4 : 1
     }
 
     private static func open(_ charset: String) -> iconv_t? {
@@ -52,8 +58,8 @@ private final class Converter {
                     let failure = step(&next, &left, room, into: &text)
                     guard left > 0, failure != E2BIG else { continue }
                     text += Self.replacement
-                    // What the end cuts short is one character; else the next byte may begin one.
-                    let skipped = failure == EINVAL ? left : 1
+                    // What the end cuts short is one character; else the next piece may begin one.
+                    let skipped = failure == EINVAL ? left : min(left, unit)
                     next = next.map { $0 + skipped }
                     left -= skipped
                 }

@@ -147,6 +147,8 @@ final class CurlEasy {
         if let name = configuration.interface { ccurl_set_text(handle, CURLOPT_INTERFACE, name) }
         if let path = configuration.unixSocket {
             ccurl_set_text(handle, CURLOPT_UNIX_SOCKET_PATH, path)
+            // What came in between is found by ports, which these have not; and they are cheap.
+            ccurl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
         }
     }
 

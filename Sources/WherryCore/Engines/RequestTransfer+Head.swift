@@ -30,12 +30,6 @@ extension RequestTransfer {
     /// too, which the outcome does not have then.
     func tellHeld(_ outcome: inout TransferOutcome) {
         guard let response = outcome.response else { return }
-        // Once, though two threads may come to the end.
-        let isHeld = hops.withLock { state in
-            defer { if state.told == .held { state.told = .nothing } }
-            return state.told == .held
-        }
-        guard isHeld else { return }
         let isRefused = !ResponseRules.accepts(
             response.status, request: request, options: options)
         if request.collectsRefusals, isRefused { return }

@@ -409,15 +409,16 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         if wantsProgress, outcome.error == nil, let exchange = hops.withLock({ $0.exchange }) {
             exchangeDidProgress(exchange)
         }
-        let images = hops.withLock { state in
+        let (images, isHeld) = hops.withLock { state in
+            defer { if state.told == .held { state.told = .nothing } }
             if let exchange = state.exchange {
                 state.lastProgress = Self.progress(of: exchange, &state, isUpload: isUpload)
                 // It holds this transfer in turn.
                 state.exchange = nil
             }
-            return state.images
+            return (state.images, state.told == .held)
         }
-        tellHeld(&outcome)
+        if isHeld { tellHeld(&outcome) }
         if let error = outcome.error, kind == .upload {
             // What did not get through: all of them, if the request failed as a whole (U11).
             outcome.error = error.with { fields in

@@ -111,6 +111,8 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
             if isStopping { child.cancel() }
             if isPaused { align([child]) }
         } catch {
+            // Its own members hold it until they end, and they never begin.
+            (child as? CompoundTransfer)?.abandon()
             memberEnded(index, child, TransferOutcome(error: error))
         }
     }

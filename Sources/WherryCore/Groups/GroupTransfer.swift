@@ -11,8 +11,9 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         /// Those that were made and have not ended; their observers hold this transfer.
         var running: [Int: Child] = [:]
         var members: [GroupAnswer.Member?]
-        /// How far the members came that have ended, and whether they asked a server.
-        var last: [Progress] = []
+        /// How far the members came that have ended.
+        var last: Progress?
+        /// Whether none of them asked a server.
         var isFromCache = true
         /// Why it failed, and the answer that did it.
         var blame: TransferOutcome?
@@ -41,7 +42,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
 
     package override var progress: Progress {
         let (running, last, machine) = work.withLock { ($0.running.values, $0.last, $0.machine) }
-        var sum = Progress(sumOf: running.map(\.transfer.progress) + last)
+        var sum = Progress(sumOf: running.map(\.transfer.progress) + [last].compactMap { $0 })
         sum.endedCount = Int32(clamping: machine.ended)
         sum.memberCount = Int32(clamping: machine.count)
         return sum
@@ -104,6 +105,8 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
                 if isStopping { child.cancel() }
                 if isPaused { align([child]) }
             } catch {
+                // Its own members hold it until they end, and they never begin.
+                (child as? CompoundTransfer)?.abandon()
                 memberEnded(index, child, TransferOutcome(error: error))
             }
         }
@@ -117,7 +120,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         let member = keepsAnswers ? Self.member(child, outcome) : nil
         let (action, others) = work.withLock { work -> (GroupMachine.Action, [Transfer]) in
             work.running[index] = nil
-            work.last.append(last)
+            work.last = Progress(sumOf: [work.last, last].compactMap { $0 })
             work.isFromCache = work.isFromCache && hit
             if let member { work.members[index] = member }
             let action = work.machine.memberEnded(index, isFailure: outcome.error != nil)

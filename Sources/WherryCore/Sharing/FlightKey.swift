@@ -11,6 +11,8 @@ struct FlightKey: Hashable, Sendable {
     private let url: String
     /// Those that are tried after the first one.
     private let bases: [String]
+    /// The one field that the transport writes.
+    private let userAgent: String
     /// Those of request, client and cookie jar, as they go out.
     private let fields: [String]
     private let credentials: Credentials?
@@ -53,6 +55,7 @@ struct FlightKey: Hashable, Sendable {
         method = state.method
         url = state.url.text
         bases = request.bases
+        userAgent = transfer.settings.userAgent
         credentials = transfer.settings.credentials(
             of: request, at: state.url.origin, isHome: true)
         options = transfer.options

@@ -70,7 +70,7 @@ extension DownloadMachine {
     private mutating func open(_ share: Range<Int64>) -> [DownloadAction] {
         var asked = AskedRange(
             first: share.lowerBound, end: share.upperBound, validator: validator)
-        asked.condition = condition
+        asked.condition = askedCondition
         let segment = Segment(attempt: nextAttempt(), asked: asked)
         segments.append(segment)
         return [

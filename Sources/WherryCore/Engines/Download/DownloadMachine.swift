@@ -202,10 +202,15 @@ package struct DownloadMachine: Sendable {
                 end: gap.flatMap { $0.upperBound < total ? $0.upperBound : nil },
                 validator: validator)
             if isWholeOnly { asksByMatch() }
-            asked?.condition = condition
+            asked?.condition = askedCondition
         }
         state = .requesting
         return [.send(DownloadRequest(attempt: attempt, range: asked, source: source))]
+    }
+
+    /// If-Match takes entity tags only, and what was learnt of another one does not count.
+    var askedCondition: AskedRange.Condition {
+        if case .entityTag? = validator { condition } else { .ifRange }
     }
 
     mutating func nextAttempt() -> Int {
