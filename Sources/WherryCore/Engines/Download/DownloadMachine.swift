@@ -202,7 +202,8 @@ package struct DownloadMachine: Sendable {
                 end: gap.flatMap { $0.upperBound < total ? $0.upperBound : nil },
                 validator: validator)
             if isWholeOnly { asksByMatch() }
-            asked?.condition = askedCondition
+            let condition = askedCondition
+            asked?.condition = condition
         }
         state = .requesting
         return [.send(DownloadRequest(attempt: attempt, range: asked, source: source))]
