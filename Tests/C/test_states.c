@@ -30,8 +30,8 @@ static const unsigned after_of_downloads[] = {
     [WHERRY_STATE_PAUSED] = BIT(QUEUED) | BIT(RUNNING) | BIT(WAITING) | BIT(VERIFYING) |
                             BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_RESTARTED] = BIT(RUNNING),
-    /* Then it gets its name, or is fetched again. */
-    [WHERRY_STATE_VERIFYING] = BIT(RUNNING) | BIT(FAILED) | BIT(CANCELLED),
+    /* Then it gets its name, or is fetched again; a pause holds, and it is read again afterwards. */
+    [WHERRY_STATE_VERIFYING] = BIT(RUNNING) | BIT(PAUSED) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_CANCELLED] = 0};
 
 /* What one transfer went through; its address is the transfer's user data. */
