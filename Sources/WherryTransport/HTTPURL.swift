@@ -230,6 +230,10 @@ package struct HTTPURL: Hashable, Sendable {
         guard let host = part(CURLUPART_HOST)?.asciiLowercased, !host.isEmpty else {
             throw Invalid(message: "The URL \"\(redacted(text))\" has no host")
         }
+        // libcurl undoes the escapes of a host, and lets this one through.
+        guard !host.utf8.contains(0x7F) else {
+            throw Invalid(message: "The host of a URL contains the control byte 127")
+        }
         _ = curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
         guard let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap({ Int($0) }),
             (1...65_535).contains(port)
