@@ -162,6 +162,18 @@ import WherrySystem
         #expect(client.counters().failed == 5)
     }
 
+    @Test("R33 who shares a request sees it go on after a wait")
+    func goingOn() async throws {
+        try scope.script("again", #"[{"status": 503}, {"status": 200, "gate": "g"}]"#)
+        let handles = try (0..<2).map { _ in
+            try client.start(request("s/again") { $0.maxRetries = 1 })
+        }
+        try await scope.wait("requests=2")
+        for handle in handles { #expect(handle.state == .running) }
+        try scope.open(gate: "g")
+        for handle in handles { #expect(try await handle.value.status == 200) }
+    }
+
     @Test("R33 each has time of its own, and it pauses when all have paused")
     func timesAndPauses() async throws {
         let clock = ManualClock()

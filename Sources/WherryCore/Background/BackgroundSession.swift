@@ -116,28 +116,7 @@ public final class BackgroundSession: Sendable {
     ///   downloaded to that path; `no_agent` if the agent cannot be started.
     @discardableResult
     public func download(_ request: Request, to path: String) throws(WherryError) -> String {
-        for value in request.overrides { try value.option.check(value.value, in: .request) }
-        try request.checkFields()
-        var options = settings.options.overridden(by: request.overrides)
-        options[.defaultParameters] = 0
-        guard (request.method ?? "GET") == "GET" else {
-            throw WherryError(.badMethod, "A download is a GET request")
-        }
-        guard case .none = request.body else {
-            throw WherryError(
-                .badParameters, "A download has no body; query parameters it may have")
-        }
-        guard request.mirrors.isEmpty || request.expectedDigest != nil else {
-            throw WherryError(
-                .badDigest, "Mirrors need a digest, which proves that they have the same bytes")
-        }
-        let url = try RequestPlanner.url(
-            of: request, method: "GET", settings: settings, options: options)
-        let base = try settings.base(named: request.base)
-        var mirrors: [HTTPURL] = []
-        for text in request.mirrors {
-            mirrors.append(try RequestPlanner.target(text, base: base, options: options))
-        }
+        let (options, url, mirrors) = try RequestPlanner.download(request, settings: settings)
         let wanted = try JobRequest(
             request, method: "GET", url: url, mirrors: mirrors, settings: settings, options: options
         )

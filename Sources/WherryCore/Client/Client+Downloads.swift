@@ -34,28 +34,7 @@ extension Client {
         willBegin: (Transfer) -> Void
     ) throws(WherryError) -> Transfer {
         let settings = settings
-        for value in request.overrides { try value.option.check(value.value, in: .request) }
-        try request.checkFields()
-        var options = settings.options.overridden(by: request.overrides)
-        options[.defaultParameters] = 0
-        guard (request.method ?? "GET") == "GET" else {
-            throw WherryError(.badMethod, "A download is a GET request")
-        }
-        guard case .none = request.body else {
-            throw WherryError(
-                .badParameters, "A download has no body; query parameters it may have")
-        }
-        let url = try RequestPlanner.url(
-            of: request, method: "GET", settings: settings, options: options)
-        guard request.mirrors.isEmpty || request.expectedDigest != nil else {
-            throw WherryError(
-                .badDigest, "Mirrors need a digest, which proves that they have the same bytes")
-        }
-        let base = try settings.base(named: request.base)
-        var mirrors: [HTTPURL] = []
-        for text in request.mirrors {
-            mirrors.append(try RequestPlanner.target(text, base: base, options: options))
-        }
+        let (options, url, mirrors) = try RequestPlanner.download(request, settings: settings)
         let policy = DownloadPolicy(request, options)
         let target = try Self.target(path, url: url, options: options, policy: policy)
         let key = DownloadRegistry.Key(

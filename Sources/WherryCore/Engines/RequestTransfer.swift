@@ -323,6 +323,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     package func exchangeDidStart(_ exchange: Exchange) {
         if caching?.hasHTTP == true { hops.withLock { $0.http }?.noteSending() }
         become(.running, quiet: true)
+        // Who shares it shows what it shows.
+        if options[.coalesce] == 1 { (observer as? Flight)?.goesOn() }
         if client.log.isOn(.debug) { noteSent(exchange, attempt: hops.withLock { $0.launches }) }
     }
 

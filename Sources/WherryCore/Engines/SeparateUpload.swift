@@ -254,19 +254,6 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         }
         align(running)
     }
-
-    /// Brings requests in line with the upload. Of two verbs at once the later one counts: so it is
-    /// looked at again when they have been told.
-    private func align(_ children: [RequestTransfer]) {
-        var isDone = false
-        while !isDone {
-            let isPaused = isPaused
-            for child in children {
-                if isPaused { child.pause() } else { child.resume() }
-            }
-            isDone = isPaused == self.isPaused
-        }
-    }
 }
 
 /// Hears of the request of one picture.

@@ -93,19 +93,6 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
                 fields.underlying = [error]
             })
     }
-
-    /// Brings members in line with the whole. Of two verbs at once the later one counts: so it is
-    /// looked at again when they have been told.
-    final func align(_ children: [Transfer]) {
-        var isDone = false
-        while !isDone {
-            let isPaused = isPaused
-            for child in children {
-                if isPaused { child.pause() } else { child.resume() }
-            }
-            isDone = isPaused == self.isPaused
-        }
-    }
 }
 
 /// Hands on what is told of a member, and hears of its end.

@@ -26,6 +26,11 @@ final class Flight: TransferObserver {
         }
     }
 
+    /// The request is being sent, also after a wait.
+    func goesOn() {
+        for member in table.members(of: self) { member.become(.running, quiet: true) }
+    }
+
     /// Has the request stand still while all who share it are paused. Of two verbs at once the later
     /// one counts: so it is looked at again.
     func align(_ leader: RequestTransfer) {

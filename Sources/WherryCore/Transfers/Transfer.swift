@@ -142,6 +142,19 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     package final var isPaused: Bool { life.withLock { $0.cycle.state == .paused } }
     package final var isFinal: Bool { life.withLock { $0.cycle.isFinal } }
 
+    /// Brings what is part of this transfer in line with it. Of two verbs at once the later one
+    /// counts: so it is looked at again when they have been told.
+    final func align(_ parts: [Transfer]) {
+        var isDone = false
+        while !isDone {
+            let isPaused = isPaused
+            for part in parts {
+                if isPaused { part.pause() } else { part.resume() }
+            }
+            isDone = isPaused == self.isPaused
+        }
+    }
+
     /// Another activity begins. Says so where the caller can see it.
     package final func become(_ state: TransferState, reason: ErrorReason? = nil, quiet: Bool = false)
     {

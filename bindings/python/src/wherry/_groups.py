@@ -1,18 +1,17 @@
 # Wherry: requests that belong together
 # SPDX-License-Identifier: Apache-2.0
-"""`Group` and `AsyncGroup`: several requests that end as one; `Run` reads what they tell."""
+"""`Group` and `AsyncGroup`: several requests that end as one."""
 
 from __future__ import annotations
 
-import itertools
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Set, Tuple, Union, cast
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Set, Tuple, Union, cast
 
 from . import _codes as codes
-from ._bridge import check, error_at, last_error, lib, made, progress_of
+from ._bridge import check, lib, made
 from ._errors import CancelledError, StateError, WherryError
 from ._exchange import Channel, Exchange
-from ._progress import Progress
+from ._group_run import Run, open_member
 from ._request import Draft
 from ._response import Response
 
@@ -22,12 +21,10 @@ if TYPE_CHECKING:
     from ._bridge import Record
     from ._chains import BaseChain
     from ._keywords import RequestOptions
+    from ._progress import Progress
 
     #: What a member brought: an answer, an error, or the list of a group.
     Result = Union[Response, WherryError, List[Any]]
-
-#: What the library tells members and groups apart by; asyncio's own numbers never come so far.
-_keys = itertools.count(1 << 48)
 
 
 class BaseGroup:
@@ -148,208 +145,6 @@ class BaseGroup:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self._members)}>"
-
-
-class Run:
-    """One group on its way: reads the events of all its members."""
-
-    def __init__(self, group: BaseGroup) -> None:
-        self.group = group
-        self.key = next(_keys)
-        self.transfer = 0
-        #: The members by the number that their events have.
-        self.exchanges: Dict[int, Exchange] = {}
-        #: The numbers by place: (2, 0) is the first member of the group that is the third one.
-        self.keys: Dict[Tuple[int, ...], int] = {}
-        self.done = False
-        self._is_cancelled = False
-        self.error: Optional[BaseException] = None
-        self.failed: Optional[int] = None
-        self.from_cache = False
-        #: How groups among the members ended, by number.
-        self._ends: Dict[int, Optional[WherryError]] = {}
-        #: Chains by number, and their places.
-        self._chains: Dict[int, Tuple[BaseChain, Tuple[int, ...]]] = {}
-        #: Called with the number of a member that comes on the way.
-        self.on_entered: Callable[[int], object] = lambda key: None
-        #: What functions of chains among the members have raised, by number.
-        self._thrown: Dict[int, BaseException] = {}
-        #: Takes the coroutine of a chain's function, and what is done with its end or its error.
-        self.start: Optional[Callable[..., None]] = None
-        if group._is_chain:
-            self._chains[self.key] = cast("BaseChain", group), ()
-
-    def entered(self, member: Union[Draft, BaseGroup], path: Tuple[int, ...]) -> int:
-        """Gives a member the number that its events have."""
-        key = self.keys[path] = next(_keys)
-        if isinstance(member, Draft):
-            self.exchanges[key] = Exchange(member)
-        elif member._is_chain:
-            chain = cast("BaseChain", member)
-            if chain._steps or any(chain is known for known, _ in self._chains.values()):
-                raise StateError("a chain runs once: make another one", "already_started")
-            self._chains[key] = chain, path
-        self.on_entered(key)
-        return key
-
-    def decide(self, record: Record) -> bool:
-        """Answers what follows in a chain. True where that comes later, and the event is kept."""
-        key, event = record[2], record[1]
-        found = self._chains.get(key)
-        if found is None or self.error is not None:
-            return False
-        chain, path = found
-        sent = chain._steps
-
-        def answered(_: Any) -> None:
-            self._answer(event, chain, path)
-
-        def failed(error: BaseException) -> None:
-            lib.wherry_event_answer_refuse(event, b"the function of a chain failed")
-            # It ends its chain, which is one of several members or all there is.
-            if key == self.key:
-                self.fail(error)
-            else:
-                self._thrown[key] = error
-
-        try:
-            previous = None if sent == 0 else self._brought(chain, path, sent - 1)
-            following = chain._next(previous, self.start is not None)
-            if following is None or self.start is None:
-                answered(None)
-                return False
-            self.start(event, following, answered, failed)
-            return True
-        except Exception as error:
-            failed(error)
-            return False
-
-    def _answer(self, event: int, chain: BaseChain, path: Tuple[int, ...]) -> None:
-        """Sends the next step that the function has added, or ends the chain."""
-        index = chain._steps
-        if index >= len(chain._members):
-            status = lib.wherry_event_answer_stop(event)
-        else:
-            chain._steps = index + 1
-            member = chain._members[index]
-            number = self.entered(member, path + (index,))
-            if isinstance(member, Draft):
-                status = lib.wherry_event_answer_next(event, member.handle, number)
-            else:
-                inner = member._native(self, path + (index,))
-                status = lib.wherry_event_answer_next_group(event, inner, number)
-                lib.wherry_group_free(inner)
-        if status:
-            error = last_error(status)
-            if error.reason != "decision_expired":
-                raise error
-            # The function took too long, or all of it has ended meanwhile.
-            if index < len(chain._members) and not self._is_cancelled:
-                self.fail(error)
-
-    def _brought(self, chain: BaseChain, path: Tuple[int, ...], index: int) -> Any:
-        """What a step has brought."""
-        member, place = chain._members[index], path + (index,)
-        if isinstance(member, Draft):
-            return self.exchanges[self.keys[place]].result()
-        return self._results(member, place)
-
-    def read(self, record: Record) -> None:
-        """Takes in one event, which stays the caller's."""
-        key, kind = record[2], record[4]
-        exchange = self.exchanges.get(key)
-        if exchange is not None:
-            _open(exchange, record)
-            exchange.read(record)
-            if exchange.done:
-                exchange.free()
-            return
-        if kind == codes.EVENT_DECISION:
-            self.decide(record)
-        elif kind == codes.EVENT_PROGRESS and key == self.key:
-            self._tell(record)
-        elif kind == codes.EVENT_DONE:
-            error = error_at(lib.wherry_event_error(record[1])) if record[5] else None
-            self._ends[key] = error
-            if key == self.key:
-                self._finish(record, error)
-
-    def _tell(self, record: Record) -> None:
-        function = self.group._progress
-        if function is None or self.error is not None:
-            return
-        try:
-            function(Progress(progress_of(lib.wherry_event_progress, record[1])))
-        except Exception as error:
-            self.fail(error)
-
-    def _finish(self, record: Record, error: Optional[WherryError]) -> None:
-        self.done = True
-        self.failed = None if record[6] < 0 else record[6]
-        self.from_cache = bool(record[8] & codes.RECORD_FROM_CACHE)
-        if error is not None and self.error is None:
-            self.error = self._raised(error)
-        self.free()
-
-    def _raised(self, error: WherryError) -> BaseException:
-        """What a function of the caller's has raised, where that is behind it, else the library's
-        error with its answer."""
-        if self._thrown:
-            return next(iter(self._thrown.values()))
-        for exchange in self.exchanges.values():
-            if exchange.error is not None and not isinstance(exchange.error, WherryError):
-                return exchange.error
-        if self.failed is not None:
-            member = self.exchanges.get(self.keys.get((self.failed,), 0))
-            if member is not None and member.response.status_code:
-                error.response = member.response
-                error.http_status = error.http_status or member.response.status_code
-        return error
-
-    def fail(self, error: BaseException) -> None:
-        """Cancels all of it; `result` raises this error."""
-        if self.error is None:
-            self.error = error
-        self.cancel()
-
-    def cancel(self) -> None:
-        self._is_cancelled = True
-        if self.transfer and not self.done:
-            lib.wherry_transfer_cancel(self.transfer)
-
-    def result(self) -> List[Any]:
-        """What the members brought."""
-        if self.error is not None:
-            raise self.error
-        return self._results(self.group, ())
-
-    def _results(self, group: BaseGroup, path: Tuple[int, ...]) -> List[Any]:
-        found: List[Any] = []
-        for index, member in enumerate(group._members):
-            key = self.keys.get(path + (index,), 0)
-            if not key:
-                break  # A step that did not come.
-            if not isinstance(member, Draft):
-                end = self._thrown.get(key, self._ends.get(key))
-                found.append(self._results(member, path + (index,)) if end is None else end)
-                continue
-            exchange = self.exchanges[key]
-            if not exchange.done:
-                found.append(CancelledError("the request was not sent", "cancelled"))
-                continue
-            try:
-                found.append(exchange.result())
-            except Exception as error:
-                found.append(error)
-        return found
-
-    def free(self) -> None:
-        """Lets go of the transfers."""
-        transfer, self.transfer = self.transfer, 0
-        if transfer:
-            lib.wherry_transfer_free(transfer)
-        for exchange in self.exchanges.values():
-            exchange.free()
 
 
 class Group(BaseGroup):
@@ -476,18 +271,12 @@ class _Keeper(Exchange):
         self._run.fail(error)
 
 
-def _open(exchange: Exchange, record: Record) -> None:
-    """Gives a member the handle that it is steered by, with its first event."""
-    if record[4] != codes.EVENT_DONE and not exchange.transfer:
-        exchange.transfer = made(lib.wherry_event_open_transfer, record[1])
-
-
 def _opening(exchange: Exchange, sink: Callable[[Record], bool]) -> Callable[[Record], bool]:
     def read(record: Record) -> bool:
         if not record[1]:  # The queue has gone before its end.
             exchange.done = True
             return False
-        _open(exchange, record)
+        open_member(exchange, record)
         return sink(record)
 
     return read

@@ -76,7 +76,11 @@ def _mark(came: asyncio.Future[None]) -> None:
 
 
 class _Listener:
-    """A queue of news, read by whoever wants them."""
+    """A queue of news, read by whoever wants them, and what they come from."""
+
+    #: What the news come from; 0 for none that has to be freed.
+    _handle = 0
+    callback: Optional[Callable[[ReachabilityChange], Any]] = None
 
     def __init__(self) -> None:
         self._queue = made(lib.wherry_queue_new)
@@ -121,9 +125,6 @@ class _Listener:
             if news or (end is not None and monotonic() >= end):
                 return news
 
-    def _tell(self, change: ReachabilityChange) -> None:
-        """Calls whoever is to be called."""
-
     def _begin(self) -> None:
         """Sees to it that there will be news."""
 
@@ -160,7 +161,15 @@ class _Listener:
         self._tell(change)
         return change
 
-    def _close(self) -> None:
+    def _tell(self, change: ReachabilityChange) -> None:
+        if self.callback is not None:
+            self.callback(change)
+
+    def close(self) -> None:
+        """Ends it for good. Any number of times."""
+        handle, self._handle = self._handle, 0
+        if handle and lib is not None:
+            freed(lib.wherry_reachability_free(handle))
         queue, self._queue = self._queue, 0
         if queue and lib is not None:
             freed(lib.wherry_queue_free(queue))
@@ -178,8 +187,6 @@ class Reachability(_Listener):
     there is a ``probe``. The callback is called by `poll`, `changes` and ``async for`` only, on
     the thread or in the event loop that uses them.
     """
-
-    _handle = 0
 
     def __init__(
         self,
@@ -318,24 +325,11 @@ class Reachability(_Listener):
             change = await listener.__anext__()
             return change.is_reachable
         finally:
-            listener._close()
+            listener.close()
 
     def _begin(self) -> None:
         if not self._is_started:
             self.start()
-
-    def _tell(self, change: ReachabilityChange) -> None:
-        if self.callback is not None:
-            self.callback(change)
-
-    # The end
-
-    def close(self) -> None:
-        """Stops it for good. Any number of times."""
-        handle, self._handle = self._handle, 0
-        if handle and lib is not None:
-            freed(lib.wherry_reachability_free(handle))
-        self._close()
 
     def __enter__(self) -> Reachability:
         self._begin()
@@ -366,23 +360,10 @@ class ReachabilityObserver(_Listener):
     ``callback`` is called by `poll`, `changes` and ``async for``, as with `Reachability`.
     """
 
-    _handle = 0
-
     def __init__(self, callback: Optional[Callable[[ReachabilityChange], Any]] = None) -> None:
         super().__init__()
         self.callback = callback
         self._handle = made(lib.wherry_reachability_observe, self._queue, 0)
-
-    def _tell(self, change: ReachabilityChange) -> None:
-        if self.callback is not None:
-            self.callback(change)
-
-    def close(self) -> None:
-        """Hears no more. Any number of times."""
-        handle, self._handle = self._handle, 0
-        if handle and lib is not None:
-            freed(lib.wherry_reachability_free(handle))
-        self._close()
 
     def __enter__(self) -> ReachabilityObserver:
         return self
