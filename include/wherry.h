@@ -101,8 +101,8 @@ const wherry_error *wherry_error_underlying(const wherry_error *error); /* or NU
 /* An upload's pictures that did not get through, in rows of wherry_list_image: all of them if the
  * request failed as a whole. Also for wherry_last_error after perform. */
 wherry_status wherry_error_list_failed_images(const wherry_error *error, wherry_list **out_list);
-/* In a forked child: makes the library usable again; every older handle stays dead. Without effect
- * in a process that did not fork. */
+/* In a forked child: makes the library usable again; every older handle stays dead: using it, and freeing
+ * it, is E_FORKED and changes nothing. Without effect in a process that did not fork. */
 wherry_status wherry_library_restart(void);
 
 /* ---- 3. Options: one list for client and request --------------------------------------------- */
@@ -135,7 +135,9 @@ typedef enum wherry_option {
   /* BL 0; 1: Accept-Language names the user's languages, as LANGUAGE, LC_ALL, LC_MESSAGES and LANG have
    * them. A field of one's own goes before it. */
   WHERRY_OPTION_SEND_LANGUAGES = 14,
-  WHERRY_OPTION_HTTP_VERSION = 16,          /* BLR 0 by itself, else 11 or 20 */
+  /* BLR 0: by itself, that is 2 over TLS where the server offers it, else 1.1; downloads speak 1.1, since
+   * HTTP/2's frames cost processor time. 11 or 20: that one, of downloads too */
+  WHERRY_OPTION_HTTP_VERSION = 16,
   WHERRY_OPTION_ACCEPT_STATUS_MIN = 17,     /* BLR 200; wherry_request_accept_status adds more */
   WHERRY_OPTION_ACCEPT_STATUS_MAX = 18,     /* BLR 299 */
   WHERRY_OPTION_COMPRESSED = 19,            /* BLR 1: ask for gzip and deflate; 2: br, zstd too */
@@ -192,13 +194,32 @@ typedef enum wherry_option {
    * last the request is. Goes alone: with decisions, a streamed answer, WANT_HEAD,
    * CACHE_THEN_NETWORK, and a body of parts, of a file, or written as it goes. Not for downloads. */
   WHERRY_OPTION_COALESCE = 45,
+  /* BLR 0; the content coding that a body gets before it is sent: 1 gzip, 2 deflate (the zlib format). The
+   * server must know it. Bytes, JSON and URL-encoded forms of at most 1 MiB are coded as one, and go out
+   * as they are where that makes them no smaller. What is longer, files and what is written as it goes are
+   * coded on the way, without a Content-Length. Forms of parts are not coded. PROGRESS counts the bytes
+   * before the coding, its wire_bytes those after it. */
+  WHERRY_OPTION_BODY_CODING = 46,
   /* BLR 0; 1: no connection is made over a mobile network: E_NETWORK `metered`. What looks names up is
    * not held back */
   WHERRY_OPTION_DENY_METERED = 47,
+  WHERRY_OPTION_BODY_CODING_MIN_BYTES = 48, /* BLR 1024; what is known to be shorter is not coded */
+  /* BLR 0; with BODY_CODING, of a request with a field Content-Encoding of its own or its client's: 0, it
+   * goes out as it is; 1, it is coded and the field names that coding alone; 2, `bad_header` */
+  WHERRY_OPTION_CODED_BODY = 49,
   WHERRY_OPTION_HTTP_CACHE = 50,            /* BL 0; 1: requests use the HTTP cache unasked */
   WHERRY_OPTION_CACHE_MAX_BYTES = 51,       /* BL 268435456 on disk, for each of the two caches;
                                              * longest unused goes first */
   WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,    /* BL 16777216, the same; 0 holds nothing in memory */
+  /* BL 0: no limit; how many requests, 1000000 at most, may start in RATE_INTERVAL_MS. The others are
+   * QUEUED, by their PRIORITY and their start; TOTAL_TIMEOUT_MS covers the wait. Tokens come at even distances, and
+   * RATE_BURST of them are kept. What goes out counts, so redirects, attempts again and the parts of a
+   * download do, and what a cache answers does not; further connections by SEGMENTS count and do not
+   * wait. Counts at once. */
+  WHERRY_OPTION_RATE_LIMIT = 53,
+  WHERRY_OPTION_HOST_RATE_LIMIT = 54,       /* BL 0: no limit; the same for each origin, beside it */
+  WHERRY_OPTION_RATE_BURST = 55,            /* BL 0: as many as in the interval; 10000 at most */
+  WHERRY_OPTION_RATE_INTERVAL_MS = 56,      /* BL 1000; 86400000 at most */
   /* B 0; a sum of addresses that are not connected to, wherever a name or a redirect leads: 1 loopback,
    * 2 private, 4 link-local, 8 where clouds tell secrets, 16 multicast. No proxy is used then. */
   WHERRY_OPTION_DENY_ADDRESSES = 59,
@@ -252,7 +273,9 @@ typedef enum wherry_text_option {
   /* BL: what the application is called, for USER_AGENT, with APP_VERSION. Accents are left out, and what
    * is not ASCII then is escaped as in URLs. */
   WHERRY_TEXT_APP_NAME = 6,
-  WHERRY_TEXT_PROXY = 7,          /* B: URL; "" is no proxy; NULL is the environment */
+  /* B: URL of scheme http, https, socks4, socks4a, socks5 or socks5h, or "host:port" for http; "" is no
+   * proxy; NULL is the environment. What can be none is E_ARGUMENT `bad_value`. */
+  WHERRY_TEXT_PROXY = 7,
   /* B: "name:password" for the proxy, sent as Basic to it alone; before those in its URL */
   WHERRY_TEXT_PROXY_CREDENTIALS = 8,
   /* B: hosts without a proxy, with ',' between: a name is meant with all below it, "*" is every host,
@@ -427,6 +450,8 @@ wherry_status wherry_request_set_text(wherry_request *request, wherry_text_optio
 /* In place of the client's; a NULL user sends the client's. */
 wherry_status wherry_request_set_credentials(wherry_request *request, wherry_auth auth,
     const char *user, const char *password);
+/* As with wherry_request_new. */
+wherry_status wherry_request_set_method(wherry_request *request, const char *method);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
 /* Names of the client's further base URLs: "api", or "api,api2", where the next one is tried when no
  * connection can be made to the one before (a download keeps to the first). NULL: the base without
@@ -483,6 +508,14 @@ wherry_status wherry_request_add_image(wherry_request *request, const char *name
 wherry_status wherry_request_set_streamed(wherry_request *request, bool streamed);
 /* One more code that counts as success. */
 wherry_status wherry_request_accept_status(wherry_request *request, int32_t http_code);
+/* The shape that the JSON of the answer has to have, as JSON text: {"name": "string", "friends":
+ * [{"id": "number"}]}. Words are "any", "string", "number", "bool", "array" and "object"; an array has
+ * the shape of its elements, an object those of its members, which must be there, though as null if
+ * they like; others may be there too. What has another shape, or is no JSON, is E_HTTP
+ * `bad_json_body`, whose message names the place, as in "data/list/3/id is a string, not a number".
+ * Of successes only; not of HEAD. NULL: none. E_ARGUMENT `bad_json`, `bad_value` for what is no
+ * shape; a stream, a download and a job in the background with a shape are `bad_option`. */
+wherry_status wherry_request_set_json_shape(wherry_request *request, const char *shape);
 wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t decisions);
 /* Downloads: the finished file must have it. Hexadecimal or base64. With a NULL value nothing is
  * expected, but the digest is computed and told; with NONE and NULL not that either. */
@@ -532,6 +565,19 @@ const char *wherry_request_url(const wherry_request *request);
  * client's base (NULL client: no base). It keeps the form of SJNetwork, the iOS library whose cache
  * identifiers are kept, and is what wherry_client_cancel and its kind take. */
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
+/* What the request itself has, for who edits or signs it (WHERRY_DECISION_ADAPT); the client's default
+ * fields and parameters come to it as it is sent. Lent until the next call of the same function for
+ * this request. In order, repeats included; false beyond the last. A NULL value leaves the client's field
+ * of that name out. */
+bool wherry_request_header_at(const wherry_request *request, size_t index, const char **out_name,
+    const char **out_value);
+/* What wherry_request_add_query has added, unescaped; what the URL has is in wherry_request_url. */
+bool wherry_request_query_at(const wherry_request *request, size_t index, const char **out_name,
+    const char **out_value);
+/* The parameters as JSON text of one object, "{}" for none. */
+const char *wherry_request_parameters(const wherry_request *request, size_t *out_count);
+/* The body that was given as bytes or as JSON; NULL and 0 for every other one, and for none. */
+const uint8_t *wherry_request_body(const wherry_request *request, size_t *out_count);
 
 /* ---- 7. Transfers: started by a client, known by handle and by number ------------------------ */
 
@@ -556,7 +602,8 @@ typedef enum wherry_state {
 typedef struct wherry_progress {
   size_t size;
   int64_t done_bytes;       /* sent or received, from the start of the file or body; of an answer
-                               in a coding those on the wire, of which the whole is known */
+                               in a coding those on the wire, of which the whole is known, and of a
+                               body that is coded (BODY_CODING) those before that */
   int64_t expected_bytes;   /* -1 while unknown */
   int64_t resumed_at_bytes; /* already there when this run began */
   int64_t wire_bytes;       /* moved by this run, before decoding */
@@ -623,11 +670,15 @@ wherry_status wherry_transfer_discard(wherry_transfer *transfer);
  * E_STATE for a transfer of another kind; after the end OK. */
 wherry_status wherry_transfer_set_max_bytes_per_second(wherry_transfer *transfer,
     int64_t bytes_per_second);
-/* Downloads of a client with MAX_DOWNLOADS; E_STATE for a transfer of another kind, OK and without
- * effect for one that runs or has ended. A new priority, -100...100, puts it behind those that have
- * it. A place is its number among those that have no turn, paused ones too: 0 is the next, and beyond
- * the last is the last; the priority becomes one that the place may have. */
+/* Of what waits, a request for a connection and a download of a client with MAX_DOWNLOADS for its turn: a
+ * new priority, -100...100, puts it behind those that have it. OK and without effect for what runs or has
+ * ended. Of a group it is that of its members under way, of a chain that of the present step, and requests
+ * that share one answer share it too. */
 wherry_status wherry_transfer_set_priority(wherry_transfer *transfer, int32_t priority);
+/* Downloads of a client with MAX_DOWNLOADS; E_STATE for a transfer of another kind, OK and without
+ * effect for one that runs or has ended. A place is its number among those that have no turn, paused
+ * ones too: 0 is the next, and beyond the last is the last; the priority becomes one that the place may
+ * have. */
 wherry_status wherry_transfer_move(wherry_transfer *transfer, size_t place);
 /* -1 while it runs, after its end, and for what is no download. */
 int64_t wherry_transfer_place(const wherry_transfer *transfer);
@@ -666,7 +717,9 @@ typedef enum wherry_event_kind {
   WHERRY_EVENT_DECISION = 8,     /* detail is a wherry_decision; section 9 */
   WHERRY_EVENT_DONE = 9,         /* exactly one per transfer, and the last one */
   WHERRY_EVENT_REACHABILITY = 10, /* detail is a wherry_reach; of no transfer; section 19 */
-  WHERRY_EVENT_LOG = 11          /* detail is a wherry_log_level, the text what happened; section 20 */
+  WHERRY_EVENT_LOG = 11,         /* detail is a wherry_log_level, the text what happened; section 20 */
+  WHERRY_EVENT_PAGE = 12,        /* detail is a wherry_page_event; of no transfer; section 21 */
+  WHERRY_EVENT_ACTIVITY = 13     /* detail transfers are under way, 0: none; of no transfer; section 20 */
 } wherry_event_kind;
 
 typedef enum wherry_record_flag {
@@ -683,9 +736,9 @@ struct wherry_record {
   size_t size;          /* the stride: set records[0].size; the library writes it to each */
   wherry_event *event;  /* yours; NULL it to keep it from wherry_queue_release */
   void *user_data;
-  uint64_t transfer_id; /* 0 for NONE and REACHABILITY */
+  uint64_t transfer_id; /* 0 for NONE, REACHABILITY, PAGE and ACTIVITY */
   int32_t kind;         /* wherry_event_kind */
-  int32_t status;       /* DONE, IMAGE, STATE: wherry_status */
+  int32_t status;       /* DONE, IMAGE, STATE, PAGE: wherry_status */
   int64_t detail;       /* see the kinds; DONE of a group: the member that failed first, or -1 */
   int32_t http_code;    /* or 0 */
   uint32_t flags;       /* DONE, HEAD, CACHED: wherry_record_flag, or'ed together */
@@ -693,7 +746,8 @@ struct wherry_record {
   size_t body_count;
   const char *head;     /* HEAD, DONE, CACHED: "name: value\n" lines of the answer, as they came */
   size_t head_count;
-  int64_t done_bytes;   /* PROGRESS, WANT_BODY, BODY: the offset; IMAGE: the encoded size */
+  int64_t done_bytes;   /* PROGRESS, WANT_BODY, BODY: the offset; IMAGE: the encoded size; PAGE: its
+                           * number, or -1 */
   int64_t expected_bytes; /* PROGRESS; or -1. IMAGE: the original size. REACHABILITY: the
                            * wherry_reach before */
   const char *reason;   /* static word where status or state has one, else NULL. REACHABILITY: what
@@ -733,14 +787,14 @@ uint64_t wherry_event_transfer_id(const wherry_event *event);
 /* A handle of your own to the transfer, also after its end. E_STATE where there is none. */
 wherry_status wherry_event_open_transfer(const wherry_event *event, wherry_transfer **out_transfer);
 int64_t wherry_event_detail(const wherry_event *event);
-/* OK, or why it ended so: DONE, IMAGE, RETRY, and STATE where a reason stands behind it. */
+/* OK, or why it ended so: DONE, IMAGE, RETRY, PAGE, and STATE where a reason stands behind it. */
 wherry_status wherry_event_status(const wherry_event *event);
 const wherry_error *wherry_event_error(const wherry_event *event); /* NULL on success */
 /* HEAD, CACHED, DECISION, DONE; NULL if no answer came. Lent: dies with the event. */
 const wherry_response *wherry_event_response(const wherry_event *event);
 const uint8_t *wherry_event_body(const wherry_event *event, size_t *out_count);
-/* IMAGE: the picture's file name. DONE of a download: the final path. LOG: the text. REACHABILITY: the
- * target, NULL for any network. DECISION: see there. Else NULL. */
+/* IMAGE: the picture's file name. DONE of a download, or of a body saved by a DECISION: the final path.
+ * LOG: the text. REACHABILITY: the target, NULL for any network. DECISION: see there. Else NULL. */
 const char *wherry_event_text(const wherry_event *event);
 /* The job's id for events of a background session, else NULL. */
 const char *wherry_event_job_id(const wherry_event *event);
@@ -757,12 +811,17 @@ wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *
 typedef enum wherry_decision {
   WHERRY_DECISION_NONE = 0,
   WHERRY_DECISION_ADAPT = 1,        /* before every attempt; default: send as it is */
-  WHERRY_DECISION_REDIRECT = 2,     /* text: the target; default: the rules */
+  WHERRY_DECISION_REDIRECT = 2,     /* text: the absolute target; default: the rules */
   WHERRY_DECISION_CREDENTIALS = 4,  /* a 401; text: the realm; default: the 401 is the answer */
   /* error: the failure, response: its answer; default: MAX_RETRIES. Not asked of what could not be sent
    * again, a body that is written as it goes, nor of an answer whose HEAD or first piece has been told.
    * Those of refused answers wait: HEAD and BODY come only of the one that stands. */
   WHERRY_DECISION_RETRY = 8,
+  /* The head of the answer has come; response: status and fields, while the body waits. Once: not of
+   * redirects that are followed, of a 401 that is answered, of a failure that another attempt follows.
+   * What could be one of these, and what a cache gives, is asked about at the end, with its body in
+   * memory. No attempt follows it, and HEAD and BODY come after it. Default: go on. */
+  WHERRY_DECISION_HEAD = 16,
   WHERRY_DECISION_STORE = 32,       /* an answer may go into a cache, once for each; default: store */
   /* response: a 401 to the client's bearer token, or to none. Asked once for all requests that met it,
    * of the first one; the others wait. At most two tokens for one request, and five questions in half
@@ -772,17 +831,29 @@ typedef enum wherry_decision {
   WHERRY_DECISION_NEXT = 128
 } wherry_decision;
 
-/* ADAPT: the request about to go out. Edit it with wherry_request_set_*, then
- * answer with `true`; edits count only then. Lent. NULL otherwise. */
+/* ADAPT: the request about to go out; REDIRECT: the one that the rules would send to the target. Read it with
+ * wherry_request_header_at and its kind, edit it with wherry_request_set_*, then answer with `true`; edits
+ * count only then. Lent. NULL otherwise. */
 wherry_request *wherry_event_request(const wherry_event *event);
 /* false ends the transfer with E_CANCELLED `refused`. */
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
-/* false makes the redirect itself the answer. */
+/* false makes the redirect itself the answer; true sends the request of the event, as it is or edited. An
+ * edited one is held to the rules of every redirect: it counts, credentials stay with their origin, and
+ * `redirect_refused` is https to http, and the body from before at another origin. */
 wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
 /* For this transfer and its origin, as the server asks (WHERRY_AUTH_ANY); asked again where they are
  * refused, eight times at most. A NULL user: the 401 is the answer. */
 wherry_status wherry_event_answer_credentials(wherry_event *event, const char *user,
     const char *password);
+/* HEAD: false ends with E_CANCELLED `refused`, the head in the error's response, and the connection. */
+wherry_status wherry_event_answer_head(wherry_event *event, bool proceed);
+/* HEAD: the body goes to this file, its content coding undone, in place of memory or BODY events; DONE
+ * has its path as text. It appears when it is whole, as that of a download does; TARGET_EXISTS,
+ * TARGET_IS_DIRECTORY, MAKE_DIRECTORIES, DURABILITY and KEEP_SERVER_TIME of the request count,
+ * MAX_BODY_BYTES and a shape of JSON do not, and no cache stores it as it comes. What is known of the
+ * target is answered here: E_FILE `exists`, `is_directory` and the like; the question stands then. A refused status goes on,
+ * and makes no file. */
+wherry_status wherry_event_answer_save(wherry_event *event, const char *path);
 /* delay_ms: how long to wait before; -1: as MAX_RETRIES would. Any method, and as often as you say. */
 wherry_status wherry_event_answer_retry(wherry_event *event, bool again, int64_t delay_ms);
 /* Becomes the client's bearer token, and all that wait for it go again; NULL: their 401 stands. */
@@ -1443,6 +1514,13 @@ typedef struct wherry_counters {
  * counted, and LOST says how many. */
 wherry_status wherry_client_set_log(wherry_client *client, wherry_log_level level,
     wherry_queue *queue, void *user_data);
+/* ACTIVITY events of this client go to this queue, from now on; a NULL queue ends it. For an indicator
+ * that shows while detail is not 0: how many transfers are under way is told show_after_ms after the
+ * first of them began, and if there are some then; 0 is told hide_after_ms after the last of them ended
+ * or was paused, or when the client is freed. 1000 and 170 are good delays. E_ARGUMENT `bad_value` for
+ * negative ones. */
+wherry_status wherry_client_set_activity(wherry_client *client, wherry_queue *queue,
+    int64_t show_after_ms, int64_t hide_after_ms, void *user_data);
 /* Lines are appended, as JSON objects if asked; the file is made 0600 and at max_bytes (0: never)
  * gets the name PATH.1 and begins anew. A worker writes. OFF or a NULL path ends it: then all is
  * written on return, as it is after wherry_client_free. */
@@ -1493,6 +1571,10 @@ wherry_status wherry_mapping_free(wherry_mapping *mapping);
  * FIELD_ITEM, copied as it is now, at most 16 deep in each other; else NULL. */
 wherry_status wherry_mapping_add(wherry_mapping *mapping, const char *name, const char *path,
     wherry_field_type type, int32_t arrays, const wherry_mapping *item);
+/* The fields of what most lists show: "identifier", "title", "subtitle", "image" and "accessoryImage",
+ * texts at these names; pictures are references, which the program loads. A field that is added under
+ * one of the names goes before it where it is found. */
+wherry_status wherry_mapping_new_base_item(wherry_mapping **out_mapping);
 /* Sets the fields that are found in the value at `path` of `json` as members of `record`; what is
  * missing, null or does not fit leaves the member as it was. A record of null becomes an object. */
 wherry_status wherry_mapping_apply(const wherry_mapping *mapping, const wherry_json *json,
@@ -1564,10 +1646,27 @@ wherry_status wherry_pager_set_end(wherry_pager *pager, wherry_pager_end end, co
 wherry_status wherry_pager_set_key(wherry_pager *pager, const char *key_path, bool newest_wins);
 /* So many pages are kept in memory to be shown again without a request; 0, the default, keeps none. */
 wherry_status wherry_pager_set_kept_pages(wherry_pager *pager, int32_t count);
+/* What happens to a list, in the order of happening. A load is WILL_LOAD; REFRESHED or LOADED on success
+ * alone, FAILED else; FINISHED. All of it comes before the DONE of the load's transfer, and comes too
+ * where a kept page needs none. */
+typedef enum wherry_page_event {
+  WHERRY_PAGE_WILL_LOAD = 1,
+  WHERRY_PAGE_REFRESHED = 2, /* the list is made of the first page alone */
+  WHERRY_PAGE_LOADED = 3,    /* the page is part of the list */
+  WHERRY_PAGE_FAILED = 4,    /* with status and error; the list stays as it was */
+  WHERRY_PAGE_FINISHED = 5,  /* of no page, as those below */
+  WHERRY_PAGE_FIRST = 6,     /* load_previous on the first page; its refresh follows */
+  WHERRY_PAGE_LAST = 7       /* load_next on the last page; nothing follows */
+} wherry_page_event;
+
+/* true: the queue hears of these from now on, as PAGE events with the pager's user data. */
+wherry_status wherry_pager_set_events(wherry_pager *pager, bool told);
+/* The number of the page that a PAGE event is about; -1 for none, and for every other event. */
+int64_t wherry_event_page(const wherry_event *event);
 /* One load at a time: E_BUSY. The page moves on success only, before the DONE can be read; an answer
  * without the items is DONE E_HTTP `bad_json_body`. *out_transfer is NULL where a kept page is there
- * at once and no event follows. load_next is E_STATE `last_page` at the end; load_previous on the
- * first page is a refresh; refresh starts over, past the cache, and replaces the items when it
+ * at once: no event of a transfer follows, only PAGE events where they are asked for. load_next is
+ * E_STATE `last_page` at the end; load_previous on the first page is a refresh; refresh starts over, past the cache, and replaces the items when it
  * succeeds. */
 wherry_status wherry_pager_load_next(wherry_pager *pager, wherry_transfer **out_transfer);
 wherry_status wherry_pager_load_previous(wherry_pager *pager, wherry_transfer **out_transfer);
@@ -1585,6 +1684,67 @@ size_t wherry_pager_count(const wherry_pager *pager);
 /* An array of your own with the items from `first` on, at most `count`, of all pages in the list. */
 wherry_status wherry_pager_copy_items(const wherry_pager *pager, size_t first, size_t count,
     wherry_json **out_items);
+
+/* Items in sections, each with a title above and below, for whatever shows them. Items are JSON values,
+ * which are copied. What changes it tells the changes in order, from which a view of any kind keeps up:
+ * *out_changes is a list of wherry_list_change, or NULL where nobody asks. A place out of range is NULL,
+ * 0 or no change, and no error. Items that are no array are E_ARGUMENT `bad_argument`; NULL for them is an
+ * empty one; a NULL item is E_ARGUMENT. Any thread. */
+typedef struct wherry_sectioned_list wherry_sectioned_list;
+
+typedef enum wherry_change {
+  WHERRY_CHANGE_INSERT_ROWS = 1,
+  WHERRY_CHANGE_REMOVE_ROWS = 2,
+  WHERRY_CHANGE_RELOAD_ROWS = 3, /* they have other items */
+  WHERRY_CHANGE_INSERT_SECTIONS = 4,
+  WHERRY_CHANGE_REMOVE_SECTIONS = 5,
+  WHERRY_CHANGE_RELOAD_SECTIONS = 6, /* they have other items or titles */
+  WHERRY_CHANGE_RELOAD_ALL = 7
+} wherry_change;
+
+typedef struct wherry_change_row {
+  size_t size;
+  size_t section;      /* of rows; else 0 */
+  size_t first, count; /* the rows or sections, numbered as after the changes before; else 0 */
+  int32_t kind;        /* wherry_change */
+  int32_t reserved;    /* 0 */
+} wherry_change_row;
+
+/* Set out_row->size first. An index beyond the count: E_ARGUMENT. */
+wherry_status wherry_list_change(const wherry_list *list, size_t index, wherry_change_row *out_row);
+
+/* Without sections: the first item makes one. */
+wherry_status wherry_sectioned_list_new(wherry_sectioned_list **out_sections);
+wherry_status wherry_sectioned_list_free(wherry_sectioned_list *sections);
+size_t wherry_sectioned_list_count(const wherry_sectioned_list *sections); /* of sections */
+size_t wherry_sectioned_list_row_count(const wherry_sectioned_list *sections, size_t section);
+/* An item of your own; out of range *out_item is NULL. */
+wherry_status wherry_sectioned_list_copy_item(const wherry_sectioned_list *sections, size_t section,
+    size_t row, wherry_json **out_item);
+/* NULL where it is empty. Lent until the next call of the same function for this list. */
+const char *wherry_sectioned_list_header(const wherry_sectioned_list *sections, size_t section);
+const char *wherry_sectioned_list_footer(const wherry_sectioned_list *sections, size_t section);
+/* items: an array. At the end of a section; the first one is made if there is none. */
+wherry_status wherry_sectioned_list_append(wherry_sectioned_list *sections, size_t section,
+    const wherry_json *items, wherry_list **out_changes);
+/* Before a row, or with the count of rows at the end. */
+wherry_status wherry_sectioned_list_insert(wherry_sectioned_list *sections, size_t section,
+    size_t row, const wherry_json *items, wherry_list **out_changes);
+/* As many of these rows as there are. */
+wherry_status wherry_sectioned_list_remove(wherry_sectioned_list *sections, size_t section,
+    size_t row, size_t count, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_replace(wherry_sectioned_list *sections, size_t section,
+    size_t row, const wherry_json *item, wherry_list **out_changes);
+/* Before a section, or with the count of sections at the end. Titles may be NULL, and so may items. */
+wherry_status wherry_sectioned_list_insert_section(wherry_sectioned_list *sections, size_t section,
+    const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_replace_section(wherry_sectioned_list *sections, size_t section,
+    const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_remove_section(wherry_sectioned_list *sections, size_t section,
+    wherry_list **out_changes);
+/* Leaves one empty section. */
+wherry_status wherry_sectioned_list_remove_all(wherry_sectioned_list *sections,
+    wherry_list **out_changes);
 
 /* ---- 22. Server-sent events ------------------------------------------------------------------ */
 

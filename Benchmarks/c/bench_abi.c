@@ -3,7 +3,7 @@
  *
  * usage: bench_abi get URL REQUESTS IN_FLIGHT
  *        bench_abi sync URL REQUESTS
- *        bench_abi download URL PATH COUNT
+ *        bench_abi download URL PATH COUNT [SEGMENTS [DURABILITY [RESUME [CA]]]]
  *        bench_abi upload URL FILE COUNT */
 #include <unistd.h>
 #include <wherry.h>
@@ -22,13 +22,14 @@ static void check(wherry_status status) {
   bench_fail(wherry_error_reason(error), wherry_error_message(error));
 }
 
-static void open_client(long in_flight) {
+static void open_client(long in_flight, const char *ca) {
   wherry_config *config = NULL;
   check(wherry_config_new(&config));
   check(wherry_config_set_option(config, WHERRY_OPTION_IGNORE_PROXY_ENVIRONMENT, 1));
   check(wherry_config_set_option(config, WHERRY_OPTION_COMPRESSED, 0));
   check(wherry_config_set_option(config, WHERRY_OPTION_MAX_PER_HOST, in_flight));
   check(wherry_config_set_option(config, WHERRY_OPTION_MAX_CONNECTIONS, in_flight));
+  if (ca != NULL) check(wherry_config_set_text(config, WHERRY_TEXT_CA_FILE, ca));
   check(wherry_client_new(config, &client));
   check(wherry_config_free(config));
   check(wherry_queue_new(&queue));
@@ -121,7 +122,7 @@ int main(int count, char **arguments) {
   if (strcmp(verb, "get") == 0 && count == 5) {
     long in_flight = atol(arguments[4]);
     total = atol(arguments[3]);
-    open_client(in_flight);
+    open_client(in_flight, NULL);
     check(wherry_request_new("GET", arguments[2], &request));
     run_get(request, in_flight > WARM_UP ? in_flight : WARM_UP, in_flight);
     received = 0;
@@ -129,23 +130,27 @@ int main(int count, char **arguments) {
     failed = run_get(request, total, in_flight);
   } else if (strcmp(verb, "sync") == 0 && count == 4) {
     total = atol(arguments[3]);
-    open_client(1);
+    open_client(1, NULL);
     check(wherry_request_new("GET", arguments[2], &request));
     run_sync(request, WARM_UP);
     received = 0;
     begun = bench_begin();
     failed = run_sync(request, total);
-  } else if (strcmp(verb, "download") == 0 && (count == 5 || count == 6)) {
+  } else if (strcmp(verb, "download") == 0 && count >= 5 && count <= 9) {
     total = atol(arguments[4]);
-    open_client(6);
+    open_client(6, count > 8 ? arguments[8] : NULL);
     check(wherry_request_new("GET", arguments[2], &request));
-    if (count == 6)
+    if (count > 5)
       check(wherry_request_set_option(request, WHERRY_OPTION_SEGMENTS, atol(arguments[5])));
+    if (count > 6)
+      check(wherry_request_set_option(request, WHERRY_OPTION_DURABILITY, atol(arguments[6])));
+    if (count > 7)
+      check(wherry_request_set_option(request, WHERRY_OPTION_RESUME, atol(arguments[7])));
     begun = bench_begin();
     failed = run_download(request, arguments[3], total);
   } else if (strcmp(verb, "upload") == 0 && count == 5) {
     total = atol(arguments[4]);
-    open_client(1);
+    open_client(1, NULL);
     check(wherry_request_new("POST", arguments[2], &request));
     check(wherry_request_add_part_file(request, "file", arguments[3], NULL,
                                        "application/octet-stream"));

@@ -1,7 +1,9 @@
 /* Wherry: a download into a file with a receive buffer of 256 KiB, as a C programmer writes it
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: bench_download URL PATH COUNT */
+ * usage: bench_download URL PATH COUNT [CA [1.1]]
+ *
+ * CA is a file of certificates for https, 1.1 the version of HTTP instead of libcurl's choice. */
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -23,7 +25,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user) {
 }
 
 int main(int count, char **arguments) {
-  if (count != 4) bench_fail("usage", "bench_download URL PATH COUNT");
+  if (count < 4 || count > 6) bench_fail("usage", "bench_download URL PATH COUNT [CA [1.1]]");
   long total = atol(arguments[3]), failed = 0;
   int file;
   curl_global_init(CURL_GLOBAL_ALL);
@@ -33,6 +35,8 @@ int main(int count, char **arguments) {
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER);
   curl_easy_setopt(easy, CURLOPT_FAILONERROR, 1L);
+  if (count > 4) curl_easy_setopt(easy, CURLOPT_CAINFO, arguments[4]);
+  if (count > 5) curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &file);
   bench begun = bench_begin();

@@ -49,6 +49,10 @@ int clinux_reserve(int descriptor, int64_t offset, int64_t length) {
   return errno == ENOSYS ? EOPNOTSUPP : errno;
 }
 
+int clinux_begin_write_back(int descriptor) {
+  return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
 int clinux_set_modified(int descriptor, int64_t seconds) {
   struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)seconds}};
   return futimens(descriptor, times) == 0 ? 0 : errno;

@@ -36,13 +36,6 @@ extension TransferHandle<DownloadedFile> {
     /// What its client's downloads get their turn by, the highest first; `nil` after its end.
     public var priority: Int? { (transfer as? DownloadTransfer)?.priority }
 
-    /// Another priority, from now on: it goes behind those that have it. One that runs goes on.
-    ///
-    /// - Throws: `bad_value` unless it is -100...100.
-    public func setPriority(_ priority: Int) throws(WherryError) {
-        try (transfer as? DownloadTransfer)?.setPriority(Int64(priority))
-    }
-
     /// Moves it to another place among the downloads that have no turn: 0 is the next, and what lies
     /// beyond the last is the last. It takes on a priority that the place may have, where its own is
     /// too high or too low for it. One that runs stays.

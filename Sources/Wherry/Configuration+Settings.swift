@@ -28,7 +28,8 @@ extension Client.Configuration {
         get { ContentCodings(rawValue: values.options[.compressed]) ?? .gzip }
         set { values.options[.compressed] = newValue.rawValue }
     }
-    /// Which version of HTTP is spoken: 2 over TLS where it is offered, else 1.1.
+    /// Which version of HTTP is spoken: by itself 2 over TLS where it is offered, else 1.1, and 1.1 by
+    /// downloads.
     public var httpVersion: HTTPVersion {
         get { HTTPVersion(rawValue: values.options[.httpVersion]) ?? .automatic }
         set { values.options[.httpVersion] = newValue.rawValue }
@@ -172,6 +173,21 @@ extension Client.Configuration {
     public var partDigests: ContentDigest {
         get { ContentDigest(rawValue: values.options[.partDigests]) ?? .none }
         set { values.options[.partDigests] = newValue.rawValue }
+    }
+    /// The content coding that bodies get before they are sent. None. See ``Request/bodyCoding``.
+    public var bodyCoding: ContentCoding {
+        get { ContentCoding(rawValue: values.options[.bodyCoding]) ?? .identity }
+        set { values.options[.bodyCoding] = newValue.rawValue }
+    }
+    /// Bodies that are known to be shorter are not coded: 1,024.
+    public var bodyCodingMinBytes: Int64 {
+        get { values.options[.bodyCodingMinBytes] }
+        set { values.options[.bodyCodingMinBytes] = newValue }
+    }
+    /// What becomes of ``bodyCoding`` where a request has a field Content-Encoding: it stays as it is.
+    public var codedBody: Request.CodedBody {
+        get { Request.CodedBody(rawValue: values.options[.codedBody]) ?? .skip }
+        set { values.options[.codedBody] = newValue.rawValue }
     }
 
     // MARK: Pictures

@@ -14,9 +14,16 @@ public struct Decisions: Sendable {
     /// that takes the body along another one may be given; a form of parts stays as it was made.
     public var adapt: (@Sendable (Request) async throws -> Request)?
 
-    /// Asked before a redirect is followed, with the answer that redirects and the absolute
-    /// target. `false` makes that answer the result; throwing ends the transfer with `refused`.
-    public var redirect: (@Sendable (Response, String) async throws -> Bool)?
+    /// Asked before a redirect is followed, with the answer that redirects and the request that the
+    /// rules would send: its URL is the absolute target. What is returned is sent, as it is or with
+    /// another URL, method, header or body; `nil` makes that answer the result, and throwing ends the
+    /// transfer with `refused` (R19).
+    ///
+    /// A rewritten request is held to the rules of every redirect: it counts as one, credentials stay
+    /// with their origin, from https to http it is `redirect_refused`, and so is the body of the request
+    /// before at another origin. It can be given a body of JSON, a form, bytes or a file. Not asked
+    /// where the rules follow nothing.
+    public var redirect: (@Sendable (Response, Request) async throws -> Request?)?
 
     /// Asked where a server answers 401 and no credentials are known, or those that are were refused:
     /// returns others, for this request and this origin alone. `nil` makes the 401 the result; throwing
@@ -34,6 +41,15 @@ public struct Decisions: Sendable {
         /// How often this request has asked before, its answers having been refused.
         public let previousFailures: Int
     }
+
+    /// Asked once, when the head of the answer has come: with status and fields, and without the body,
+    /// which waits. What is returned becomes of it; throwing ends the transfer with `refused` (R21).
+    ///
+    /// Redirects that are followed are not asked about, nor a 401 that credentials or another token
+    /// answer, nor a failure that another attempt follows: of an answer that could be one of these, and
+    /// of one out of a cache, the question comes at the end, when its body is in memory. Once it was
+    /// asked no other attempt follows. `responses`, `bodies` and the heads of streams are told after it.
+    public var head: (@Sendable (Response) async throws -> Disposition)?
 
     /// Asked before an answer of the network goes into a cache, of each that would have it: whether
     /// it does, and with which header fields left out (K13). Throwing ends the transfer with
@@ -54,6 +70,24 @@ public struct Decisions: Sendable {
     /// again. At most two tokens for one request, and five questions in half a minute. Requests with
     /// an Authorization of their own do not take part.
     public var token: (@Sendable (Response) async throws -> String?)?
+
+    /// What becomes of an answer whose head has come.
+    public enum Disposition: Sendable, Hashable {
+        /// It goes on, as if nobody had asked.
+        case proceed
+        /// The transfer ends with `refused`, and the connection with it; `error.response` has the head.
+        case end
+        /// The body goes to the file of that path, relative to the working directory, in place of
+        /// memory or the stream: `Response.savedPath` tells where, and the body is empty.
+        ///
+        /// The file appears when it is whole, its content coding undone, as downloads do it and by
+        /// the request's settings for them: `existingFile`, `savesIntoDirectory`,
+        /// `makesDirectories`, `durability` and `keepsServerTime`. What cannot be written, or is there
+        /// already, ends the transfer, and an answer that is cut leaves no file. `maxBodyBytes`, a
+        /// limit of memory, does not count. What goes to a file as it comes is stored in no cache. An
+        /// answer whose status is refused goes on, and makes no file.
+        case save(to: String)
+    }
 
     /// What follows a failure.
     public enum Retrying: Sendable, Hashable {
@@ -96,7 +130,7 @@ public struct Decisions: Sendable {
 
     /// Decides about every redirect.
     public static func redirecting(
-        _ redirect: @escaping @Sendable (Response, String) async throws -> Bool
+        _ redirect: @escaping @Sendable (Response, Request) async throws -> Request?
     ) -> Decisions {
         var decisions = Decisions()
         decisions.redirect = redirect
@@ -109,6 +143,15 @@ public struct Decisions: Sendable {
     ) -> Decisions {
         var decisions = Decisions()
         decisions.credentials = credentials
+        return decisions
+    }
+
+    /// Decides about every answer when its head has come.
+    public static func judgingHeads(
+        _ head: @escaping @Sendable (Response) async throws -> Disposition
+    ) -> Decisions {
+        var decisions = Decisions()
+        decisions.head = head
         return decisions
     }
 
@@ -146,6 +189,7 @@ public struct Decisions: Sendable {
         if redirect != nil { set.insert(.redirect) }
         if retry != nil { set.insert(.retry) }
         if credentials != nil { set.insert(.credentials) }
+        if head != nil { set.insert(.head) }
         if store != nil { set.insert(.store) }
         if token != nil { set.insert(.token) }
         return set
@@ -206,9 +250,9 @@ final class DecisionResponder: Sendable {
             case .adapt(let request):
                 guard let adapt = decisions.adapt else { return .standard }
                 return .adapted(try await adapt(request))
-            case .redirect(let response, let target):
+            case .redirect(let response, let next):
                 guard let redirect = decisions.redirect else { return .standard }
-                return .follow(try await redirect(response, target))
+                return try await redirect(response, next).map { .adapted($0) } ?? .follow(false)
             case .credentials(let response, let realm, let scheme, let before):
                 guard let credentials = decisions.credentials else { return .standard }
                 let question = Decisions.CredentialsQuestion(
@@ -220,6 +264,18 @@ final class DecisionResponder: Sendable {
                 case .store: return .store(true, without: [])
                 case .without(let names): return .store(true, without: names)
                 case .skip: return .store(false, without: [])
+                }
+            case .head(let response, let place):
+                guard let head = decisions.head else { return .standard }
+                switch try await head(response) {
+                case .proceed: return .standard
+                case .end: return .refuse("The answer was refused when its head had come")
+                case .save(let path):
+                    do throws(WherryError) {
+                        return .save(try place.target(path))
+                    } catch {
+                        return .fail(error)
+                    }
                 }
             case .retry(let error, let retries):
                 guard let retry = decisions.retry else { return .standard }

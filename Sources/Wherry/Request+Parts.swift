@@ -92,6 +92,40 @@ extension Request {
         get { value(of: .partDigests).flatMap { ContentDigest(rawValue: $0) } }
         set { set(.partDigests, newValue?.rawValue) }
     }
+
+    /// The content coding that the body gets before it is sent; `nil` takes the client's, which is
+    /// none. The server must know it: few say beforehand that they do.
+    ///
+    /// Bytes, JSON and URL-encoded forms of at most 1 MiB are coded as one, and go out as they are
+    /// where that does not make them smaller. What is longer, files and what is written while it is
+    /// sent are coded on the way and have no Content-Length then. Forms of parts are not coded.
+    public var bodyCoding: ContentCoding? {
+        get { value(of: .bodyCoding).flatMap { ContentCoding(rawValue: $0) } }
+        set { set(.bodyCoding, newValue?.rawValue) }
+    }
+
+    /// Bodies that are known to be shorter go out as they are; `nil` takes the client's, 1,024.
+    public var bodyCodingMinBytes: Int64? {
+        get { value(of: .bodyCodingMinBytes) }
+        set { set(.bodyCodingMinBytes, newValue) }
+    }
+
+    /// What becomes of ``bodyCoding`` where the request, or its client, has a field Content-Encoding;
+    /// `nil` takes the client's, which is ``CodedBody/skip``.
+    public var codedBody: CodedBody? {
+        get { value(of: .codedBody).flatMap { CodedBody(rawValue: $0) } }
+        set { set(.codedBody, newValue?.rawValue) }
+    }
+
+    /// What becomes of a body that is said to be coded already.
+    public enum CodedBody: Int64, Sendable, Hashable, CaseIterable {
+        /// It goes out as it is, with the field.
+        case skip = 0
+        /// It is coded all the same, and the field names that coding alone.
+        case replace = 1
+        /// The request fails as `bad_header` before anything is sent.
+        case error = 2
+    }
 }
 
 /// Ways to compute a digest.

@@ -13,11 +13,13 @@ public enum ContentCodings: Int64, Sendable, Hashable, CaseIterable {
 
 /// Which version of HTTP is spoken.
 public enum HTTPVersion: Int64, Sendable, Hashable, CaseIterable {
-    /// 2 over TLS where the server offers it, else 1.1: the default.
+    /// 2 over TLS where the server offers it, else 1.1: the default. Downloads speak 1.1, since the
+    /// frames of HTTP/2 cost processor time.
     case automatic = 0
     /// 1.1 only.
     case http1 = 11
-    /// 2 over TLS where the server offers it; a kept connection that speaks 1.1 is used as it is.
+    /// 2 over TLS where the server offers it, for downloads too; a kept connection that speaks 1.1 is
+    /// used as it is.
     case http2 = 20
 }
 
@@ -57,6 +59,16 @@ public enum ContentDigest: Int64, Sendable, Hashable, CaseIterable {
     case sha256 = 3
     /// Content-Digest (RFC 9530) with SHA-512.
     case sha512 = 4
+}
+
+/// A coding of a request's body (RFC 9110 section 8.4.1).
+public enum ContentCoding: Int64, Sendable, Hashable, CaseIterable {
+    /// None: the default.
+    case identity = 0
+    /// gzip (RFC 1952), which most servers know.
+    case gzip = 1
+    /// The zlib format (RFC 1950).
+    case deflate = 2
 }
 
 /// Which partials a download may go on with. The server's validator decides about each.

@@ -58,6 +58,17 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     public func cancel() { transfer.cancel() }
     /// Cancels it and deletes its partial file, also one that was kept before.
     public func discard() { transfer.discard() }
+
+    /// Another priority, from now on: of what waits, a request for a connection and a download for its
+    /// turn, it goes behind those that have it. What runs goes on as it is.
+    ///
+    /// Of a group it is that of its members under way, of a chain that of the present step; requests
+    /// that share one answer share it too.
+    ///
+    /// - Throws: `bad_value` unless it is -100...100.
+    public func setPriority(_ priority: Int) throws(WherryError) {
+        try transfer.setPriority(Int64(priority))
+    }
 }
 
 /// How far a transfer has come, step by step; ends with the transfer, or with its reader's task.

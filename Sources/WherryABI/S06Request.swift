@@ -13,6 +13,8 @@ struct RequestValue: BoxedValue {
     var method: LentText?
     var url: LentText?
     var identifier: LentText?
+    /// Few requests are read part by part.
+    var parts: LentParts?
 
     init(_ request: Request) { self.request = request }
 }
@@ -122,6 +124,19 @@ public func wherry_request_set_credentials(
 ) -> wherry_status {
     edit(request) { request throws(WherryError) in
         request.credentials = try credentials(auth, user, password)
+    }
+}
+
+@_cdecl("wherry_request_set_method") @implementation
+public func wherry_request_set_method(
+    _ request: OpaquePointer?, _ method: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let method = try optionalText(method, "method")
+        if let method, let violation = FieldRules.violation(method: method) {
+            throw WherryError(.badMethod, violation.message)
+        }
+        request.method = method
     }
 }
 
@@ -334,6 +349,17 @@ public func wherry_request_set_streamed(
     edit(request) { request throws(WherryError) in request.isStreamed = streamed }
 }
 
+@_cdecl("wherry_request_set_json_shape") @implementation
+public func wherry_request_set_json_shape(
+    _ request: OpaquePointer?, _ shape: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        request.jsonShape = try optionalText(shape, "shape").map { text throws(WherryError) in
+            try JSONShape(parsing: text)
+        }
+    }
+}
+
 @_cdecl("wherry_request_accept_status") @implementation
 public func wherry_request_accept_status(
     _ request: OpaquePointer?, _ http_code: Int32
@@ -397,44 +423,6 @@ extension DigestAlgorithm {
         case WHERRY_DIGEST_SHA512: self = .sha512
         default: throw WherryError(.badValue, "There is no digest \(digest.rawValue)")
         }
-    }
-}
-
-@_cdecl("wherry_request_method") @implementation
-public func wherry_request_method(_ request: OpaquePointer?) -> UnsafePointer<CChar>? {
-    lend(request, \.method) { $0.effectiveMethod }
-}
-
-@_cdecl("wherry_request_url") @implementation
-public func wherry_request_url(_ request: OpaquePointer?) -> UnsafePointer<CChar>? {
-    lend(request, \.url) { $0.url }
-}
-
-@_cdecl("wherry_request_identifier") @implementation
-public func wherry_request_identifier(
-    _ request: OpaquePointer?, _ client: OpaquePointer?
-) -> UnsafePointer<CChar>? {
-    lend(request, \.identifier) { request throws(WherryError) in
-        guard client != nil else { return try request.identifier(base: nil) }
-        return try Handles.get(client, Client.self).identifier(of: request)
-    }
-}
-
-/// Text made of a request, lent until the getter is asked again.
-private func lend(
-    _ request: OpaquePointer?, _ place: WritableKeyPath<RequestValue, LentText?>,
-    _ make: (Request) throws(WherryError) -> String
-) -> UnsafePointer<CChar>? {
-    value(nil) { () throws(WherryError) in
-        let box = try Handles.get(request, Box<RequestValue>.self)
-        guard let text = LentText(try make(box.with { $0.request })) else { return nil }
-        // The text before it goes when the lock is open again.
-        let before = box.with { value in
-            let before = value[keyPath: place]
-            value[keyPath: place] = text
-            return before
-        }
-        return withExtendedLifetime(before) { text.pointer }
     }
 }
 

@@ -256,7 +256,7 @@ public func wherry_transfer_set_max_bytes_per_second(
 public func wherry_transfer_set_priority(_ transfer: OpaquePointer?, _ priority: Int32)
     -> wherry_status
 {
-    status { () throws(WherryError) in try download(transfer).setPriority(Int64(priority)) }
+    status { () throws(WherryError) in try get(transfer).setPriority(Int64(priority)) }
 }
 
 @_cdecl("wherry_transfer_move") @implementation

@@ -112,7 +112,7 @@ public func wherry_event_detail(_ event: OpaquePointer?) -> Int64 {
 public func wherry_event_status(_ event: OpaquePointer?) -> wherry_status {
     if ForkGate.isForked { return WHERRY_E_FORKED }
     return value(WHERRY_E_ARGUMENT) { () throws(WherryError) in
-        try getEvent(event).event?.error.map { wherry_status($0.code.rawValue) } ?? WHERRY_OK
+        try getEvent(event).error.map { wherry_status($0.code.rawValue) } ?? WHERRY_OK
     }
 }
 
@@ -120,7 +120,7 @@ public func wherry_event_status(_ event: OpaquePointer?) -> wherry_status {
 public func wherry_event_error(_ event: OpaquePointer?) -> OpaquePointer? {
     value(nil) { () throws(WherryError) in
         let event = try getEvent(event)
-        guard let error = event.event?.error else { return nil }
+        guard let error = event.error else { return nil }
         return event.lendings.error.pointer { ErrorBox(error) }
     }
 }

@@ -18,9 +18,12 @@ private func question(
 @_cdecl("wherry_event_request") @implementation
 public func wherry_event_request(_ event: OpaquePointer?) -> OpaquePointer? {
     value(nil) { () throws(WherryError) in
-        let (event, decision) = try question(event, .adapt)
-        guard case .adapt(let request) = decision.kind else { return nil }
-        return event.lendings.request(request)
+        let (event, decision) = try question(event, [.adapt, .redirect])
+        switch decision.kind {
+        case .adapt(let request), .redirect(_, let request):
+            return event.lendings.request(request)
+        default: return nil
+        }
     }
 }
 
@@ -43,7 +46,32 @@ public func wherry_event_answer_redirect(
     _ event: OpaquePointer?, _ follow: Bool
 ) -> wherry_status {
     status { () throws(WherryError) in
-        try question(event, .redirect).decision.answer(.follow(follow))
+        let (event, decision) = try question(event, .redirect)
+        guard follow else { return try decision.answer(.follow(false)) }
+        let edited = event.lendings.edited?.with { $0.request }
+        try decision.answer(edited.map { .adapted($0) } ?? .standard)
+    }
+}
+
+@_cdecl("wherry_event_answer_head") @implementation
+public func wherry_event_answer_head(
+    _ event: OpaquePointer?, _ proceed: Bool
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let decision = try question(event, .head).decision
+        try decision.answer(
+            proceed ? .standard : .refuse("The answer was refused when its head had come"))
+    }
+}
+
+@_cdecl("wherry_event_answer_save") @implementation
+public func wherry_event_answer_save(
+    _ event: OpaquePointer?, _ path: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let decision = try question(event, .head).decision
+        guard case .head(_, let place) = decision.kind else { return }
+        try decision.answer(.save(place.target(text(path, "path"))))
     }
 }
 

@@ -91,6 +91,18 @@ public func wherry_list_cookie(
     }
 }
 
+@_cdecl("wherry_list_change") @implementation
+public func wherry_list_change(
+    _ list: OpaquePointer?, _ index: Int, _ out_row: UnsafeMutablePointer<wherry_change_row>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        guard case .changes(let rows) = try Handles.get(list, ListBox.self).rows else {
+            throw .otherList
+        }
+        try copy(rows, index, out_row)
+    }
+}
+
 extension WherryError {
     fileprivate static let otherList = WherryError(
         .badArgument, "The list has rows of another kind")

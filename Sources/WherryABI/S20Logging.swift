@@ -27,6 +27,22 @@ public func wherry_client_set_log(
     }
 }
 
+@_cdecl("wherry_client_set_activity") @implementation
+public func wherry_client_set_activity(
+    _ client: OpaquePointer?, _ queue: OpaquePointer?, _ show_after_ms: Int64,
+    _ hide_after_ms: Int64, _ user_data: UnsafeMutableRawPointer?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let client = try Handles.get(client, Client.self)
+        let queue = try queue.map { queue throws(WherryError) in
+            try Handles.get(queue, EventQueue.self)
+        }
+        try client.setActivity(
+            queue, showAfter: show_after_ms, hideAfter: hide_after_ms,
+            userData: UInt(bitPattern: user_data))
+    }
+}
+
 @_cdecl("wherry_client_set_log_file") @implementation
 public func wherry_client_set_log_file(
     _ client: OpaquePointer?, _ level: wherry_log_level, _ path: UnsafePointer<CChar>?,

@@ -34,6 +34,15 @@ public func wherry_mapping_new(
     }
 }
 
+@_cdecl("wherry_mapping_new_base_item") @implementation
+public func wherry_mapping_new_base_item(
+    _ out_mapping: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try Handles.give(Box(MappingValue(mapping: BaseItem.mapping)), to: required(out_mapping))
+    }
+}
+
 @_cdecl("wherry_mapping_free") @implementation
 public func wherry_mapping_free(_ mapping: OpaquePointer?) -> wherry_status {
     status { () throws(WherryError) in try Handles.free(mapping, Box<MappingValue>.self) }

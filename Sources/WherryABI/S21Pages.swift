@@ -200,7 +200,10 @@ public func wherry_pager_new(
         let paging = Paging(items: try optionalText(items_path, "items_path") ?? "")
         let queue = try Handles.get(queue, EventQueue.self)
         let pager = Pager(
-            client, request, paging, observer: queue, userData: UInt(bitPattern: user_data))
+            client, request, paging, observer: queue, userData: UInt(bitPattern: user_data)
+        ) { event, pager in
+            queue.tell(event, userData: pager.userData)
+        }
         try Handles.give(pager, to: out)
     }
 }
@@ -261,6 +264,16 @@ public func wherry_pager_set_key(
 @_cdecl("wherry_pager_set_kept_pages") @implementation
 public func wherry_pager_set_kept_pages(_ pager: OpaquePointer?, _ count: Int32) -> wherry_status {
     configure(pager) { $0.keptPages = Int(count) }
+}
+
+@_cdecl("wherry_pager_set_events") @implementation
+public func wherry_pager_set_events(_ pager: OpaquePointer?, _ told: Bool) -> wherry_status {
+    status { () throws(WherryError) in try WherryABI.pager(pager).setTellsEvents(told) }
+}
+
+@_cdecl("wherry_event_page") @implementation
+public func wherry_event_page(_ event: OpaquePointer?) -> Int64 {
+    value(-1) { () throws(WherryError) in try getEvent(event).page?.page ?? -1 }
 }
 
 @_cdecl("wherry_pager_load_next") @implementation

@@ -17,6 +17,10 @@ public struct CopyOnWrite<Value: Sendable>: Sendable {
     @inlinable
     public init(_ value: Value) { storage = Storage(value) }
 
+    /// Whether both are copies of which none was changed since.
+    @inlinable
+    public func isUnchanged(from other: CopyOnWrite) -> Bool { storage === other.storage }
+
     @inlinable
     public var value: Value {
         _read { yield storage.value }

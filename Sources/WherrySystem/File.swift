@@ -206,6 +206,12 @@ package final class File: Sendable {
         return true
     }
 
+    /// Has the device begin with the bytes that are only in memory, so that a later flush has less to wait
+    /// for (sync_file_range). It promises nothing: what cannot be written is an error of the flush.
+    package func beginWriteBack() {
+        _ = clinux_begin_write_back(descriptor)
+    }
+
     /// Waits until the bytes, and the length if it grew, are on the device (fdatasync).
     package func synchronizeData() throws(SystemError) {
         while fdatasync(descriptor) != 0 {

@@ -9,6 +9,9 @@ import WherrySystem
 /// An exchange over HTTP/1 holds a connection, which counts for its host and for all; one over
 /// HTTP/2 is a stream, which counts for its host only. Which it is shows when its answer begins:
 /// until then it counts as the last answer of its origin did.
+///
+/// Where so many may start in a span of time, each that starts takes a token of its host's bucket and
+/// one of all; who lacks one waits in its line as for a connection.
 struct ConnectionQueue {
     /// What is known of one origin. Exchanges keep theirs, so that leaving costs no search.
     final class Place {
@@ -17,14 +20,20 @@ struct ConnectionQueue {
         fileprivate(set) var isMultiplexed = false
         /// Has answered in HTTP/1: whatever comes between two answers belongs to none.
         fileprivate(set) var isSerial = false
+        /// Has answered in HTTP/2.
+        fileprivate(set) var hasStreams = false
         fileprivate var connections = 0
         fileprivate var streams = 0
         /// For those that go by what the origin speaks, and for those that want a connection.
         fileprivate let free = Line()
         fileprivate let bound = Line()
 
-        fileprivate init(origin: Origin) {
+        /// What its host may be asked.
+        fileprivate var bucket: TokenBucket
+
+        fileprivate init(origin: Origin, _ bucket: TokenBucket) {
             self.origin = origin
+            self.bucket = bucket
             free.place = self
             bound.place = self
         }
@@ -43,14 +52,18 @@ struct ConnectionQueue {
         fileprivate var waiting = IndexedHeap<ByTurn>()
         /// Its place among the lines that have room.
         fileprivate var readyPlace = -1
+        /// When it may go on that lacks nothing but a token of its host, and its place among those.
+        fileprivate var opensAt = Instant.never
+        fileprivate var heldPlace = -1
         fileprivate var order: Int { waiting.first?.order ?? .max }
     }
 
     /// An exchange that waits.
     final class Ticket {
         let exchange: Exchange
+        fileprivate private(set) var priority: Int8
         /// Goes up with submission, and all of a higher priority are below.
-        fileprivate let order: Int
+        fileprivate private(set) var order: Int
         fileprivate let place: Place
         fileprivate let line: Line
         fileprivate var linePlace = -1
@@ -58,9 +71,20 @@ struct ConnectionQueue {
 
         fileprivate init(_ exchange: Exchange, _ submission: Int, _ place: Place, _ line: Line) {
             self.exchange = exchange
-            order = -Int(exchange.request.priority) << 48 + submission
+            priority = exchange.request.priority
+            order = Self.order(priority, submission)
             self.place = place
             self.line = line
+        }
+
+        /// While it is in no heap that goes by its order.
+        fileprivate func setPriority(_ priority: Int8, _ submission: Int) {
+            self.priority = priority
+            order = Self.order(priority, submission)
+        }
+
+        private static func order(_ priority: Int8, _ submission: Int) -> Int {
+            -Int(priority) << 48 + submission
         }
     }
 
@@ -84,8 +108,18 @@ struct ConnectionQueue {
         static func setPlace(of line: Line, _ place: Int) { line.readyPlace = place }
     }
 
+    fileprivate enum ByOpening: HeapOrder {
+        static func precedes(_ a: Line, _ b: Line) -> Bool { a.opensAt < b.opensAt }
+        static func place(of line: Line) -> Int { line.heldPlace }
+        static func setPlace(of line: Line, _ place: Int) { line.heldPlace = place }
+    }
+
     private(set) var perHost: Int
     private(set) var total: Int
+    private var rate = RequestRate()
+    private var bucket = TokenBucket(0, RequestRate())
+    /// As it was told last; tokens drop by it.
+    private var now = Instant(nanoseconds: .min)
     /// Of all origins; streams are not among them.
     private var connections = 0
     /// Running ones that no limit holds.
@@ -100,6 +134,8 @@ struct ConnectionQueue {
     /// Lines whose host has room: for a connection if there is one in all, and for a stream.
     private var connectionLines = IndexedHeap<ByFirst>()
     private var streamLines = IndexedHeap<ByFirst>()
+    /// Those with room whose host may not be asked just now.
+    private var heldLines = IndexedHeap<ByOpening>()
     private var deadlines = IndexedHeap<ByDeadline>()
     private var pausedTickets: [ObjectIdentifier: Ticket] = [:]
 
@@ -122,6 +158,49 @@ struct ConnectionQueue {
         for place in places.values { settle(place) }
     }
 
+    // MARK: Rates
+
+    var isLimited: Bool { rate.isLimited }
+
+    /// Other limits count from now on, and what was asked before is forgotten.
+    mutating func setRate(_ rate: RequestRate) {
+        self.rate = rate
+        bucket = TokenBucket(rate.total, rate)
+        for place in places.values {
+            place.bucket = TokenBucket(rate.perHost, rate)
+            settle(place)
+        }
+    }
+
+    /// Time has passed. To be told before anything that may start something, where there are rates.
+    mutating func advance(to now: Instant) {
+        self.now = max(self.now, now)
+        while let line = heldLines.first, line.opensAt <= self.now {
+            heldLines.remove(line)
+            settle(line)
+        }
+    }
+
+    /// When somebody who waits may start for whom there is no token now; `never` for nobody.
+    var nextOpening: Instant {
+        guard rate.isLimited, waitingCount > 0 else { return .never }
+        return bucket.opening(after: now) ?? heldLines.first?.opensAt ?? .never
+    }
+
+    /// Whether a new one would pass nobody, and has its tokens.
+    private func mayPass(_ exchange: Exchange, to place: Place) -> Bool {
+        guard rate.isLimited else { return true }
+        guard waitingCount == 0 || exchange.request.admission == .onlyIfFree else { return false }
+        return bucket.opening(after: now) == nil && place.bucket.opening(after: now) == nil
+    }
+
+    private mutating func spend(_ place: Place) {
+        guard rate.isLimited else { return }
+        bucket.take(at: now)
+        place.bucket.take(at: now)
+        settle(place)
+    }
+
     // MARK: Coming and going
 
     /// Counts the exchange as running, or puts it into its origin's line, behind its equals.
@@ -133,10 +212,11 @@ struct ConnectionQueue {
         let isExempt = exchange.request.admission == .always
         if isExempt
             || !exchange.state.isPaused && line.waiting.isEmpty && hasRoom(line)
-                && (isStream(line) || connections < total)
+                && (isStream(line) || connections < total) && mayPass(exchange, to: place)
         {
             if isExempt { exempt += 1 }
             count(exchange, line)
+            spend(place)
             return true
         }
         submissions += 1
@@ -169,9 +249,10 @@ struct ConnectionQueue {
     /// - Returns: whether others may start now.
     mutating func note(_ exchange: Exchange, isMultiplexed: Bool) -> Bool {
         guard let place = exchange.state.place else { return false }
-        if !isMultiplexed { place.isSerial = true }
-        // Who asked for a connection has one, and says nothing of what the host would have spoken.
-        guard !Self.isBound(exchange),
+        if isMultiplexed { place.hasStreams = true } else { place.isSerial = true }
+        // Who asked for a connection has one, and says nothing of what the host would have spoken;
+        // nor does who was given one that such a one has left.
+        guard !Self.isBound(exchange), !exchange.state.isOnSerial,
             exchange.state.isStream != isMultiplexed || place.isMultiplexed != isMultiplexed
         else { return false }
         uncount(exchange, place)
@@ -185,7 +266,7 @@ struct ConnectionQueue {
 
     /// Of those that may start the one whose turn is next, counted as running.
     mutating func next() -> Exchange? {
-        guard waitingCount > 0 else { return nil }
+        guard waitingCount > 0, bucket.opening(after: now) == nil else { return nil }
         var line = streamLines.first
         if connections < total, let other = connectionLines.first,
             other.order < line?.order ?? .max
@@ -195,6 +276,7 @@ struct ConnectionQueue {
         guard let line, let ticket = line.waiting.first else { return nil }
         forget(ticket)
         count(ticket.exchange, line)
+        spend(ticket.place)
         settle(ticket.place)
         return ticket.exchange
     }
@@ -223,6 +305,20 @@ struct ConnectionQueue {
             pausedTickets[ObjectIdentifier(ticket)] = ticket
             ticket.place.paused += 1
         }
+        settle(ticket.line)
+    }
+
+    /// A waiting exchange goes behind those that have this priority; the same one moves nothing.
+    mutating func setPriority(of exchange: Exchange, to priority: Int8) {
+        guard let ticket = exchange.state.ticket, ticket.priority != priority else { return }
+        submissions += 1
+        guard pausedTickets[ObjectIdentifier(ticket)] == nil else {
+            // It comes back to this turn.
+            return ticket.setPriority(priority, submissions)
+        }
+        ticket.line.waiting.remove(ticket)
+        ticket.setPriority(priority, submissions)
+        ticket.line.waiting.insert(ticket)
         settle(ticket.line)
     }
 
@@ -301,7 +397,17 @@ struct ConnectionQueue {
 
     /// Puts a line where it belongs, after anything about it has changed.
     private mutating func settle(_ line: Line) {
-        if line.waiting.isEmpty || !hasRoom(line) { return withdraw(line) }
+        if line.waiting.isEmpty || !hasRoom(line) {
+            heldLines.remove(line)
+            return withdraw(line)
+        }
+        if let opening = line.place.bucket.opening(after: now) {
+            withdraw(line)
+            line.opensAt = opening
+            if line.heldPlace < 0 { heldLines.insert(line) } else { heldLines.update(line) }
+            return
+        }
+        heldLines.remove(line)
         if isStream(line) {
             if line.readyPlace < 0 { streamLines.insert(line) } else { streamLines.update(line) }
         } else if line.readyPlace < 0 {
@@ -321,15 +427,15 @@ struct ConnectionQueue {
 
     private mutating func place(of origin: Origin) -> Place {
         if let recent, recent.origin === origin { return recent }
-        let place = places[origin] ?? Place(origin: origin)
+        let place = places[origin] ?? Place(origin: origin, TokenBucket(rate.perHost, rate))
         places[origin] = place
         recent = place
         return place
     }
 
     private mutating func dropEmptyPlaces() {
-        places = places.filter { !$0.value.isEmpty }
-        if recent?.isEmpty == true { recent = nil }
+        places = places.filter { !$0.value.isEmpty || !$0.value.bucket.isFull(at: now) }
+        recent = nil
         // So that many busy ones are not looked through again and again.
         placeLimit = max(Self.keptPlaces, 2 * places.count)
     }

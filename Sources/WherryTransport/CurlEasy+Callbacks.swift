@@ -24,9 +24,7 @@ extension CurlEasy {
     }
 
     private func completeHead(_ exchange: Exchange) -> Bool {
-        let status = self.head.status
-        // What a length tells then is the length of what another answer would bring.
-        let hasNoBody = status == 204 || status == 304 || exchange.request.method == "HEAD"
+        let hasNoBody = hasNoBody(exchange)
         let length = hasNoBody ? nil : self.head.length
         if let length, !self.head.isChunked { exchange.setExpected(length) }
         exchange.state.hasLength = length != nil || self.head.isChunked || hasNoBody
@@ -40,6 +38,19 @@ extension CurlEasy {
         exchange.state.disposition = exchange.receiver.exchange(exchange, didReceive: head)
         loop.noteDeadline(of: exchange)
         chooseDecoding(exchange)
+        return takeUpBody(of: exchange)
+    }
+
+    /// A length is then that of what another answer would bring.
+    private func hasNoBody(_ exchange: Exchange) -> Bool {
+        head.status == 204 || head.status == 304 || exchange.request.method == "HEAD"
+    }
+
+    /// Makes ready for the body that follows, as was decided about it.
+    ///
+    /// - Returns: `false` if the exchange has failed.
+    func takeUpBody(of exchange: Exchange) -> Bool {
+        let length = hasNoBody(exchange) ? nil : head.length
         switch exchange.state.disposition {
         case .abort(let error):
             exchange.state.failure = error
@@ -54,6 +65,7 @@ extension CurlEasy {
         case .deliver(let offset, let eager):
             exchange.state.pieceCapacity = Exchange.pieceSize
             if !eager { exchange.state.pieceCapacity -= Int(offset % Int64(Exchange.pieceSize)) }
+        case .wait: exchange.state.holdsReceiving = true
         case .discard, .skim: break
         }
         return true
@@ -93,6 +105,7 @@ extension CurlEasy {
             _ = fail(exchange, .badProtocol, "A body came before the head of the answer")
             return 0
         }
+        if exchange.isUndecided { return Int(CCURL_WRITE_PAUSE) }
         if exchange.state.decoder?.isHeld == true || isFull(exchange, count) {
             exchange.state.holdsReceiving = true
             return Int(CCURL_WRITE_PAUSE)
@@ -188,7 +201,7 @@ extension CurlEasy {
             if case .skim = exchange.state.disposition {
                 return exchange.state.collected.append(bytes)
             }
-        case .abort: break
+        case .wait, .abort: break
         }
         return true
     }

@@ -8,7 +8,8 @@ extension CurlEasy {
     /// The error behind a result code, with libcurl's own words.
     func error(_ code: CURLcode) -> TransportError {
         let detail = errorText[0] != 0 ? String(cString: errorText) : Self.text(code)
-        let host = exchange?.request.url.origin.text ?? "the server"
+        let proxy = proxy(behind: code, detail)
+        let host = proxy ?? exchange?.request.url.origin.text ?? "the server"
         if code == CURLE_OUT_OF_MEMORY, head.isInHead {
             // What libcurl says of a line that it gave up to gather.
             return TransportError(
@@ -16,11 +17,43 @@ extension CurlEasy {
                 curlCode: Int32(code.rawValue))
         }
         if let error = trustError(code, detail) { return error }
-        let (kind, what) = isBroken(code, detail)
+        var (kind, what) = isBroken(code, detail)
             ? (.reset, "The connection broke with") : classify(code, detail)
+        if Self.isRefusedTunnel(detail) { (kind, what) = (.proxy, "No way was opened by") }
+        if code == CURLE_PARTIAL_FILE, let exchange, exchange.expectedOnWire >= 0 {
+            what = "The answer was cut short, after \(exchange.receivedOnWire) of "
+                + "\(exchange.expectedOnWire) bytes, by"
+        }
         let osCode = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
         return TransportError(
             kind, "\(what) \(host): \(detail)", curlCode: Int32(code.rawValue), osCode: osCode)
+    }
+
+    /// The proxy that failed, for a sentence; `nil` where there is none or it did its part.
+    private func proxy(behind code: CURLcode, _ detail: String) -> String? {
+        guard loop.mayHaveProxy, let origin = exchange?.request.url.origin,
+            let setting = loop.proxy ?? ProxyURL.setting(for: origin.scheme), !setting.isEmpty
+        else { return nil }
+        let proxy = ProxyURL(setting)
+        let name = proxy.map { "the proxy \($0.text)" } ?? "the proxy \(HTTPURL.redacted(setting))"
+        switch code {
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: return name
+        case CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT:
+            let hasExceptions = loop.configuration.noProxy != nil || Environment["no_proxy"] != nil
+                || Environment["NO_PROXY"] != nil
+            guard hasExceptions, let proxy else { return name }
+            // Which hosts are excepted libcurl knows alone; it names whom it did not reach.
+            let address = proxy.host.filter { $0 != "[" && $0 != "]" }
+            return detail.contains("connect to \(address) port \(proxy.port) ") ? name : nil
+        default:
+            return Self.isRefusedTunnel(detail) || detail.hasPrefix("Proxy CONNECT") ? name : nil
+        }
+    }
+
+    /// What libcurl says where a proxy has answered CONNECT with another status than 200.
+    private static func isRefusedTunnel(_ detail: String) -> Bool {
+        detail.hasPrefix("CONNECT tunnel failed")
+            || detail.hasPrefix("Received HTTP code") && detail.contains("proxy after CONNECT")
     }
 
     /// Codes that libcurl has for faults of the protocol, when it was the connection that broke.
@@ -45,7 +78,8 @@ extension CurlEasy {
     ) -> (TransportError.Kind, String) {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST: return (.resolve, "Could not look up the host of")
-        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: return (.proxy, "The proxy failed for")
+        case CURLE_COULDNT_RESOLVE_PROXY: return (.proxy, "Could not look up the host of")
+        case CURLE_PROXY: return (.proxy, "No way was opened by")
         case CURLE_COULDNT_CONNECT where isKeptFromMetered:
             return (.metered, "Only a mobile network, which is not to be used, leads to")
         case CURLE_COULDNT_CONNECT: return (.connect, "Could not connect to")

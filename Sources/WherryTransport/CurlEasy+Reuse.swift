@@ -14,26 +14,44 @@ extension CurlEasy {
     /// so that a server, or a proxy in between, could slip in an answer to another question
     /// (RFC 9112 11.2). Between two exchanges of HTTP/1 nothing may come, not even an end.
     func mayUseConnection(to port: Int32, from localPort: Int32) -> Bool {
-        guard let exchange, long(CURLINFO_NUM_CONNECTS) == 0, isSerial(exchange),
+        guard let exchange else { return true }
+        let isUsed = long(CURLINFO_NUM_CONNECTS) == 0
+        // Over TLS a connection of one that asked for HTTP/1.1 speaks that for good.
+        let isBound = exchange.request.httpVersion == 11 && exchange.request.url.origin.isSecure
+        let speech = speech(of: exchange)
+        guard isBound || isUsed && speech != .streams,
             let socket = loop.sockets.connection(to: port, from: localPort)
         else { return true }
+        if isBound { loop.sockets.setSerial(socket) }
+        guard isUsed, speech == .serial || loop.sockets.isSerial(socket) else { return true }
         if let isSoiled = loop.sockets.isSoiled(socket, duringCall: loop.curlCalls) {
             exchange.state.isStale = isSoiled
-            return !isSoiled
+        } else {
+            var byte: UInt8 = 0
+            exchange.state.isStale = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
         }
-        var byte: UInt8 = 0
-        let count = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
-        guard count >= 0 else { return true }
-        exchange.state.isStale = true
-        return false
+        exchange.state.isOnSerial = !exchange.state.isStale && speech == .either
+        return !exchange.state.isStale
     }
 
-    /// Frames of HTTP/2 come at any time, and name the answer they belong to.
-    private func isSerial(_ exchange: Exchange) -> Bool {
-        if exchange.request.httpVersion == 11 { return true }
-        guard let place = exchange.state.place, !place.isMultiplexed else { return false }
+    /// What a connection that an exchange was given speaks.
+    private enum Speech {
+        /// HTTP/1: one answer after the other.
+        case serial
+        /// HTTP/2: frames come at any time, and name the answer they belong to.
+        case streams
+        /// The host has spoken both: it is known of the socket.
+        case either
+    }
+
+    private func speech(of exchange: Exchange) -> Speech {
+        if exchange.request.httpVersion == 11 { return .serial }
+        guard let place = exchange.state.place else { return .streams }
+        guard exchange.request.url.origin.isSecure else {
+            return place.isMultiplexed || exchange.request.httpVersion == 20 ? .streams : .serial
+        }
         // What a connection over TLS speaks is agreed on in its handshake.
-        return exchange.request.url.origin.isSecure
-            ? place.isSerial : exchange.request.httpVersion != 20
+        guard place.isSerial else { return .streams }
+        return place.hasStreams ? .either : .serial
     }
 }

@@ -38,6 +38,7 @@ extension CurlLoop {
         for exchange in queue.expired(at: now) {
             finishUnstarted(exchange, exchange.timeoutError(.totalTimeout))
         }
+        if queue.isLimited { startWaiting() }
         nextSweep = min(nextSweep, queue.nextDeadline)
         for body in due { body() }
     }

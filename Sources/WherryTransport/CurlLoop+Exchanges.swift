@@ -19,6 +19,8 @@ extension CurlLoop {
                 case .idle, .finished: break
                 }
             case .setPaused(let exchange, let paused): setPaused(exchange, paused)
+            case .setPriority(let exchange, let priority):
+                queue.setPriority(of: exchange, to: priority)
             case .continueReceiving(let exchange):
                 guard exchange.state.phase == .active, exchange.state.holdsReceiving else { break }
                 exchange.state.holdsReceiving = false
@@ -27,6 +29,9 @@ extension CurlLoop {
                 guard exchange.state.phase == .active, exchange.state.holdsSending else { break }
                 exchange.state.holdsSending = false
                 applyHolds(exchange)
+            case .decide(let exchange, let disposition):
+                guard exchange.state.phase == .active, exchange.isUndecided else { break }
+                decide(exchange, disposition)
             case .schedule(let time, let body):
                 timers.append((time, body))
                 nextSweep = min(nextSweep, time)
@@ -34,6 +39,9 @@ extension CurlLoop {
             case .limits(let perHost, let total):
                 queue.setLimits(perHost: perHost, total: total)
                 setConnectionCache()
+                startWaiting()
+            case .rate(let rate):
+                queue.setRate(rate)
                 startWaiting()
             case .lookAgain: now = clock.now()
             }
@@ -54,6 +62,7 @@ extension CurlLoop {
         guard exchange.request.deadline > now else {
             return finishUnstarted(exchange, exchange.timeoutError(.totalTimeout))
         }
+        if queue.isLimited { queue.advance(to: now) }
         guard queue.admit(exchange) else {
             if exchange.request.admission == .onlyIfFree {
                 queue.remove(exchange)
@@ -63,6 +72,8 @@ extension CurlLoop {
             }
             exchange.state.phase = .waiting
             nextSweep = min(nextSweep, exchange.request.deadline)
+            // There may be a token, and somebody before it who has none to wait for.
+            if queue.isLimited { startWaiting() }
             return
         }
         begin(exchange)
@@ -100,8 +111,10 @@ extension CurlLoop {
         // One that fails at once would otherwise start the next from inside of itself.
         guard !isStarting else { return }
         isStarting = true
+        if queue.isLimited { queue.advance(to: now) }
         while let exchange = queue.next() { begin(exchange) }
         isStarting = false
+        nextSweep = min(nextSweep, queue.nextOpening)
     }
 
     /// An answer has begun: from its version it is known what else its host may carry. Called by
@@ -124,6 +137,17 @@ extension CurlLoop {
         }
     }
 
+    /// Goes on with an answer whose body has waited.
+    private func decide(_ exchange: Exchange, _ disposition: BodyDisposition) {
+        guard let easy = exchange.state.easy else { return }
+        exchange.state.disposition = disposition
+        exchange.state.holdsReceiving = false
+        guard easy.takeUpBody(of: exchange) else {
+            return finish(exchange, error: exchange.state.failure)
+        }
+        applyHolds(exchange)
+    }
+
     /// Tells libcurl which directions stand still.
     func applyHolds(_ exchange: Exchange) {
         guard let easy = exchange.state.easy else { return }
@@ -133,7 +157,9 @@ extension CurlLoop {
             }
         }
         if let result = exchange.state.curlResult {
-            if exchange.state.decoder?.isHeld != true { end(exchange, CURLcode(UInt32(result))) }
+            if exchange.state.decoder?.isHeld != true, !exchange.isUndecided {
+                end(exchange, CURLcode(UInt32(result)))
+            }
             return
         }
         var mask = CURLPAUSE_CONT
@@ -163,7 +189,8 @@ extension CurlLoop {
                 restart(exchange, easy)
                 continue
             }
-            if exchange.state.decoder?.isHeld == true, exchange.state.failure == nil {
+            let isWaiting = exchange.isUndecided && code == CURLE_OK
+            if exchange.state.decoder?.isHeld == true || isWaiting, exchange.state.failure == nil {
                 // The rest is handed over first, when the receiver has room for it.
                 exchange.state.curlResult = Int32(code.rawValue)
                 continue

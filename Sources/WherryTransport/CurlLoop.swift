@@ -18,11 +18,14 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         case start(Exchange)
         case cancel(Exchange)
         case setPaused(Exchange, Bool)
+        case setPriority(Exchange, Int8)
         case continueReceiving(Exchange)
         case continueSending(Exchange)
+        case decide(Exchange, BodyDisposition)
         case schedule(Instant, @Sendable () -> Void)
         case tell(any TurnListener)
         case limits(perHost: Int, total: Int)
+        case rate(RequestRate)
         /// Somebody else has changed what the driver goes by.
         case lookAgain
     }
@@ -146,6 +149,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         now = clock.now()
         queue = ConnectionQueue(
             perHost: configuration.maxPerHost, total: configuration.maxConnections)
+        queue.setRate(configuration.rate)
         // Asking the environment costs each request 3,000 instructions: once is enough.
         proxy = configuration.proxy ?? (Self.environmentHasProxy ? nil : "")
         mayHaveProxy = proxy != ""

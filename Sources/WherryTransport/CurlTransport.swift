@@ -29,6 +29,10 @@ package final class CurlTransport: Transport, ExchangeCarrier {
 
     package func cancel(_ exchange: Exchange) { loop.post(.cancel(exchange)) }
 
+    package func setPriority(_ exchange: Exchange, _ priority: Int8) {
+        loop.post(.setPriority(exchange, priority))
+    }
+
     package func setPaused(_ exchange: Exchange, _ paused: Bool) {
         loop.post(.setPaused(exchange, paused))
     }
@@ -59,11 +63,18 @@ package final class CurlTransport: Transport, ExchangeCarrier {
         loop.post(.limits(perHost: perHost, total: total), wake: .never)
     }
 
+    package func setRequestRate(_ rate: RequestRate) {
+        loop.post(.rate(rate), wake: .never)
+    }
+
     @discardableResult
     package func close() -> Bool { loop.close() }
 
     func continueReceiving(_ exchange: Exchange) { loop.post(.continueReceiving(exchange)) }
     func continueSending(_ exchange: Exchange) { loop.post(.continueSending(exchange)) }
+    func decide(_ exchange: Exchange, _ disposition: BodyDisposition) {
+        loop.post(.decide(exchange, disposition))
+    }
 
     /// "libcurl/7.88.1 OpenSSL/3.0.11 ...".
     package static var libraryVersion: String {

@@ -12,15 +12,21 @@ extension Exchange {
         guard state.head != nil else { return false }
         switch state.disposition {
         case .discard, .skim: return true
-        case .collect, .deliver, .abort: return false
+        case .collect, .deliver, .wait, .abort: return false
         }
+    }
+
+    /// The head has come, and what becomes of the body is not decided.
+    var isUndecided: Bool {
+        guard state.head != nil, case .wait = state.disposition else { return false }
+        return true
     }
 
     /// What comes of the body is in the result.
     var isGathering: Bool {
         switch state.disposition {
         case .collect, .skim: true
-        case .discard, .deliver, .abort: false
+        case .discard, .deliver, .wait, .abort: false
         }
     }
 

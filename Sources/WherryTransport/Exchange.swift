@@ -114,6 +114,9 @@ package enum BodyDisposition: Sendable {
     /// The same, but what was read is in the result, its coding not undone, and
     /// ``ExchangeResult/isComplete`` says whether it is all.
     case skim
+    /// Nothing of it is read until ``Exchange/decide(_:)`` says what becomes of it. The exchange ends
+    /// before that by an error alone, and of the timeouts only the deadline counts meanwhile.
+    case wait
     /// The exchange fails now.
     case abort(TransportError)
 }
@@ -213,6 +216,10 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
         }
     }
 
+    /// Says what becomes of a body that waits (``BodyDisposition/wait``). Once; of any other nothing
+    /// changes.
+    package func decide(_ disposition: BodyDisposition) { carrier?.decide(self, disposition) }
+
     /// Says that a body source which answered `.wait` has bytes, an end or an error.
     package func bodyIsReady() { carrier?.continueSending(self) }
 
@@ -246,4 +253,5 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
 protocol ExchangeCarrier: AnyObject, Sendable {
     func continueReceiving(_ exchange: Exchange)
     func continueSending(_ exchange: Exchange)
+    func decide(_ exchange: Exchange, _ disposition: BodyDisposition)
 }

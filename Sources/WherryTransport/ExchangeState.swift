@@ -62,6 +62,8 @@ struct ExchangeState: ~Copyable {
     var isStale = false
     /// How often that happened.
     var staleCount = 0
+    /// Its connection speaks HTTP/1, since somebody had asked for that, though its host speaks both.
+    var isOnSerial = false
     /// The kinds of an address that was not connected to.
     var deniedAddress: String?
     /// Addresses that it was kept from, since they lie behind a mobile network, and those that it

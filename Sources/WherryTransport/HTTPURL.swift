@@ -49,14 +49,16 @@ package struct HTTPURL: Hashable, Sendable {
     }
 
     /// Reads an absolute URL.
-    package init(_ text: String) throws(Invalid) {
-        self = try Self.parse(text, base: nil)
+    ///
+    /// - Parameter name: what the text is, for the sentence of an error. Default "URL".
+    package init(_ text: String, as name: String = "URL") throws(Invalid) {
+        self = try Self.parse(text, as: name, base: nil)
     }
 
     /// Resolves a reference against this URL (RFC 3986 section 5).
     package func resolving(_ reference: String) throws(Invalid) -> HTTPURL {
         if let quick = quickResolve(reference) { return quick }
-        return try Self.parse(reference, base: self)
+        return try Self.parse(reference, as: "URL", base: self)
     }
 
     /// The path, from its first slash to the query.
@@ -187,13 +189,15 @@ package struct HTTPURL: Hashable, Sendable {
         return String(cString: value)
     }
 
-    private static func parse(_ text: String, base: HTTPURL?) throws(Invalid) -> HTTPURL {
+    private static func parse(
+        _ text: String, as name: String, base: HTTPURL?
+    ) throws(Invalid) -> HTTPURL {
         for byte in text.utf8 {
             if byte < 0x20 || byte == 0x7F {
-                throw Invalid(message: "The URL contains the control byte \(byte)")
+                throw Invalid(message: "The \(name) contains the control byte \(byte)")
             }
             if byte == UInt8(ascii: "\\") {
-                throw Invalid(message: "The URL \"\(redacted(text))\" contains a backslash")
+                throw Invalid(message: "The \(name) \"\(redacted(text))\" contains a backslash")
             }
         }
         guard let handle = curl_url() else { throw Invalid(message: "No memory for a URL") }
@@ -207,8 +211,9 @@ package struct HTTPURL: Hashable, Sendable {
             let relative = base == nil && !text.contains("://")
             throw Invalid(
                 message: relative
-                    ? "The URL \"\(redacted(text))\" is not absolute, and there is no base URL"
-                    : "The URL \"\(redacted(text))\" cannot be read: \(String(cString: curl_url_strerror(code)))")
+                    ? "The \(name) \"\(redacted(text))\" is not absolute, "
+                        + (name == "URL" ? "and there is no base URL" : "as http://host/ is")
+                    : "The \(name) \"\(redacted(text))\" cannot be read: \(String(cString: curl_url_strerror(code)))")
         }
         func part(_ part: CURLUPart, _ flags: Int32 = 0) -> String? {
             var value: UnsafeMutablePointer<CChar>?
@@ -221,14 +226,14 @@ package struct HTTPURL: Hashable, Sendable {
         let scheme = (part(CURLUPART_SCHEME) ?? "").asciiLowercased
         guard scheme == "http" || scheme == "https" else {
             throw Invalid(
-                message: "The URL \"\(redacted(text))\" has the scheme \"\(scheme)\"; only http and https are spoken")
+                message: "The \(name) \"\(redacted(text))\" has the scheme \"\(scheme)\"; only http and https are spoken")
         }
         if part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil {
             throw Invalid(
-                message: "The URL of \(part(CURLUPART_HOST) ?? "?") contains a user name or password; give them as credentials")
+                message: "The \(name) of \(part(CURLUPART_HOST) ?? "?") contains a user name or password; give them as credentials")
         }
         guard let host = part(CURLUPART_HOST)?.asciiLowercased, !host.isEmpty else {
-            throw Invalid(message: "The URL \"\(redacted(text))\" has no host")
+            throw Invalid(message: "The \(name) \"\(redacted(text))\" has no host")
         }
         // libcurl undoes the escapes of a host, and lets this one through.
         guard !host.utf8.contains(0x7F) else {
@@ -237,9 +242,9 @@ package struct HTTPURL: Hashable, Sendable {
         _ = curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
         guard let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap({ Int($0) }),
             (1...65_535).contains(port)
-        else { throw Invalid(message: "The URL \"\(redacted(text))\" has a port that is none") }
+        else { throw Invalid(message: "The \(name) \"\(redacted(text))\" has a port that is none") }
         guard let whole = part(CURLUPART_URL) else {
-            throw Invalid(message: "The URL \"\(redacted(text))\" cannot be written out")
+            throw Invalid(message: "The \(name) \"\(redacted(text))\" cannot be written out")
         }
         return HTTPURL(text: whole, origin: Origin(scheme: scheme, host: host, port: port))
     }

@@ -145,8 +145,8 @@ struct HeadReader: ~Copyable {
             // Differing lengths are a smuggling attack or a broken server (RFC 9112 6.3).
             guard let number = Self.number(value), length == nil || length == number else {
                 let text = String(decoding: value, as: UTF8.self)
-                _ = fail(
-                    .badProtocol, "The answer's Content-Length is not one number: \"\(text)\"")
+                let first = length.map { "\($0), \"\(text)\"" } ?? "\"\(text)\""
+                _ = fail(.badProtocol, "The answer's Content-Length is not one number: \(first)")
                 return false
             }
             length = number

@@ -405,10 +405,13 @@ package final class SegmentedBody: BodySource {
         do throws(SystemError) {
             let count = try file.read(into: room, at: offset + place.offset)
             // Looked at after reading, so that a change before it is seen too.
-            guard try file.status().size == size, count == wanted else {
+            let now = try file.status().size
+            guard now == size, count == wanted else {
                 return .failure(
                     TransportError(
-                        .fileChanged, "The file \(file.path) changed its size while it was sent"))
+                        .fileChanged,
+                        "The file \(file.path) changed its size while it was sent, from \(size) bytes to \(now)"
+                    ))
             }
             return .success(count)
         } catch {

@@ -22,6 +22,8 @@ final class SocketTable {
         var isSoiled = false
         /// How often the sockets had been inspected when the last wish for it ended.
         var idleSince = 0
+        /// Speaks HTTP/1, whatever else its host speaks.
+        var isSerial = false
         /// Its ports as in `route`, 0 until they were asked for.
         var route: UInt32 = 0
     }
@@ -92,6 +94,7 @@ final class SocketTable {
         grow(to: Int(socket))
         interests[Int(socket)].have = 0
         interests[Int(socket)].isSoiled = false
+        interests[Int(socket)].isSerial = false
         interests[Int(socket)].isConnection = true
     }
 
@@ -123,6 +126,11 @@ final class SocketTable {
         }
         return routes[route]
     }
+
+    /// Notes of a connection that HTTP/1 was agreed on.
+    func setSerial(_ socket: Int32) { interests[Int(socket)].isSerial = true }
+
+    func isSerial(_ socket: Int32) -> Bool { interests[Int(socket)].isSerial }
 
     private static func route(_ port: UInt16, _ localPort: UInt16) -> UInt32 {
         UInt32(port) << 16 | UInt32(localPort)

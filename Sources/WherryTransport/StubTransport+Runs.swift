@@ -136,6 +136,21 @@ extension StubTransport {
         if let length = head.contentLength, hasBody(run) { exchange.setExpected(length) }
         run.stage = .answering(offset: 0)
         exchange.state.disposition = exchange.receiver.exchange(exchange, didReceive: head)
+        takeUpBody(run, head)
+    }
+
+    func decideBody(of exchange: Exchange, _ disposition: BodyDisposition) {
+        guard exchange.state.phase == .active, exchange.isUndecided, let run = run(of: exchange),
+            let head = exchange.state.head
+        else { return }
+        exchange.state.disposition = disposition
+        exchange.state.holdsReceiving = false
+        touch(exchange)
+        takeUpBody(run, head)
+    }
+
+    private func takeUpBody(_ run: StubRun, _ head: ResponseHead) {
+        let exchange = run.exchange
         switch exchange.state.disposition {
         case .abort(let error): finish(run, error)
         case .deliver(let offset, let eager):
@@ -147,6 +162,7 @@ extension StubTransport {
             if hasBody(run), let length = head.contentLength, length > limit {
                 finish(run, .tooLarge(limit))
             }
+        case .wait: exchange.state.holdsReceiving = true
         case .discard, .skim: break
         }
     }
@@ -186,6 +202,7 @@ extension StubTransport {
                 return finish(run, TransportError(.noMemory, "No memory for the body"))
             }
             note(count, run, to: body.count)
+        case .wait: return
         case .abort: note(count, run, to: body.count)
         }
         reportProgress(exchange)

@@ -17,10 +17,13 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         case start(Exchange)
         case cancel(Exchange)
         case setPaused(Exchange, Bool)
+        case setPriority(Exchange, Int8)
         case continueReceiving(Exchange)
         case continueSending(Exchange)
+        case decide(Exchange, BodyDisposition)
         case schedule(Instant, @Sendable () -> Void)
         case limits(perHost: Int, total: Int)
+        case rate(RequestRate)
         case clockMoved
     }
 
@@ -46,6 +49,8 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     var queue = ConnectionQueue(perHost: 6, total: 32)
     var runs: [StubRun] = []
     private var timers: [(time: Instant, body: @Sendable () -> Void)] = []
+    /// The earliest of them: of many that are far away none is looked at.
+    private var nearestTimer = Instant.never
     private var inner: [Message] = []
     private var isRefusing = false
 
@@ -147,6 +152,10 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     }
 
     package func cancel(_ exchange: Exchange) { post(.cancel(exchange)) }
+    package func setPriority(_ exchange: Exchange, _ priority: Int8) {
+        post(.setPriority(exchange, priority))
+    }
+
     package func setPaused(_ exchange: Exchange, _ paused: Bool) {
         post(.setPaused(exchange, paused))
     }
@@ -163,8 +172,12 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     package func setConnectionLimits(perHost: Int, total: Int) {
         post(.limits(perHost: perHost, total: total))
     }
+    package func setRequestRate(_ rate: RequestRate) { post(.rate(rate)) }
     func continueReceiving(_ exchange: Exchange) { post(.continueReceiving(exchange)) }
     func continueSending(_ exchange: Exchange) { post(.continueSending(exchange)) }
+    func decide(_ exchange: Exchange, _ disposition: BodyDisposition) {
+        post(.decide(exchange, disposition))
+    }
 
     @discardableResult
     package func close() -> Bool {
@@ -209,8 +222,9 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
                 return TransportError(.shutDown, "The client was closed")
             }
             if mailbox.thread == nil {
-                if case .limits = message {
-                } else {
+                switch message {
+                case .limits, .rate: break
+                default:
                     mailbox.thread = try? NativeThread(name: "wherry-stub") { [self] in run() }
                     guard mailbox.thread != nil else {
                         return TransportError(.noMemory, "No thread could be started")
@@ -288,6 +302,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
             while let run = runs.last { finish(run, Self.closedError) }
         } while !inner.isEmpty
         timers.removeAll()
+        nearestTimer = .never
         mailbox.update { $0.isClosed = true }
     }
 
@@ -308,9 +323,16 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
 
     private func sweep() {
         var due: [(time: Instant, body: @Sendable () -> Void)] = []
-        timers.removeAll { timer in
-            if timer.time <= now { due.append(timer) }
-            return timer.time <= now
+        if nearestTimer <= now {
+            nearestTimer = .never
+            timers.removeAll { timer in
+                if timer.time <= now {
+                    due.append(timer)
+                } else {
+                    nearestTimer = min(nearestTimer, timer.time)
+                }
+                return timer.time <= now
+            }
         }
         for run in runs {
             if let error = run.exchange.overdue(at: now) { finish(run, error) }
@@ -318,12 +340,12 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         for exchange in queue.expired(at: now) {
             refuse(exchange, exchange.timeoutError(.totalTimeout))
         }
+        if queue.isLimited { startWaiting() }
         for timer in due { timer.body() }
     }
 
     private var nextDue: Instant {
-        var next = queue.nextDeadline
-        for timer in timers { next = min(next, timer.time) }
+        var next = min(queue.nextDeadline, queue.nextOpening, nearestTimer)
         for run in runs {
             next = min(next, run.exchange.nearestDeadline.time)
             if let due = due(of: run) { next = min(next, due) }
@@ -344,16 +366,25 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
             case .idle, .finished: break
             }
         case .setPaused(let exchange, let paused): hold(exchange, paused)
+        case .setPriority(let exchange, let priority):
+            queue.setPriority(of: exchange, to: priority)
         case .continueReceiving(let exchange):
             exchange.state.holdsReceiving = false
             touch(exchange)
         case .continueSending(let exchange):
             exchange.state.holdsSending = false
             touch(exchange)
+        case .decide(let exchange, let disposition): decideBody(of: exchange, disposition)
         case .schedule(let time, let body):
-            if !isRefusing { timers.append((time, body)) }
+            if !isRefusing {
+                timers.append((time, body))
+                nearestTimer = min(nearestTimer, time)
+            }
         case .limits(let perHost, let total):
             queue.setLimits(perHost: perHost, total: total)
+            startWaiting()
+        case .rate(let rate):
+            queue.setRate(rate)
             startWaiting()
         case .clockMoved: break
         }
@@ -363,14 +394,17 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         guard exchange.state.phase == .idle else { return }
         exchange.state.submitted = now
         guard !isRefusing else { return refuse(exchange, Self.closedError) }
+        if queue.isLimited { queue.advance(to: now) }
         guard queue.admit(exchange) else {
             exchange.state.phase = .waiting
+            if queue.isLimited { startWaiting() }
             return
         }
         begin(exchange)
     }
 
     func startWaiting() {
+        if queue.isLimited { queue.advance(to: now) }
         while !isRefusing, let exchange = queue.next() { begin(exchange) }
     }
 

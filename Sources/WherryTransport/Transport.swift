@@ -18,6 +18,9 @@ package protocol Transport: AnyObject, Sendable {
     func cancel(_ exchange: Exchange)
     /// Stops or goes on reading and sending. Timeouts stand still meanwhile.
     func setPaused(_ exchange: Exchange, _ paused: Bool)
+    /// Has one that waits for a connection go behind those that have this priority; without effect on
+    /// one that is carried out.
+    func setPriority(_ exchange: Exchange, _ priority: Int8)
     /// Runs `body` once on the transport's thread at that time, or soon after.
     func schedule(at time: Instant, _ body: @escaping @Sendable () -> Void)
     /// Lends the calling thread until `isDone` answers `true` or the real time is over;
@@ -41,6 +44,8 @@ package protocol Transport: AnyObject, Sendable {
     /// Whether the calling thread turns the transport, and so must not wait for it.
     var isTurnedHere: Bool { get }
     func setConnectionLimits(perHost: Int, total: Int)
+    /// Counts for what starts from now on, also of those that wait.
+    func setRequestRate(_ rate: RequestRate)
     /// Cancels everything, and returns when no thread and no descriptor is left. The receivers
     /// have heard `didFinish` by then.
     ///
@@ -91,6 +96,7 @@ package struct TransportConfiguration: Hashable, Sendable {
     package var unixSocket: String?
     package var maxPerHost = 6
     package var maxConnections = 32
+    package var rate = RequestRate()
 
     package init() {}
 }

@@ -28,6 +28,24 @@ import WherrySystem
         }
     }
 
+    @Test("D14 DC-C19 a file that is there already is done, with all its bytes and no request")
+    func alreadyThere() async throws {
+        try await withBackground { bench in
+            try Contents.v1.write(to: URL(fileURLWithPath: bench.path))
+            var request = Request(bench.url())
+            request.expectedDigest = Contents.digest(Contents.v1)
+            let id = try await bench.session.download(request, to: bench.path)
+
+            let end = try await bench.session.end(of: id)
+
+            #expect(end.state == .done && end.path == bench.path)
+            #expect(end.progress.completed == Int64(Contents.size))
+            #expect(end.progress.total == Int64(Contents.size))
+            #expect(try bench.scope.requests().isEmpty)
+            #expect(try bench.folder.names == ["a.bin"])
+        }
+    }
+
     @Test("DC-E12 a failure in the background is told later, with its status")
     func failing() async throws {
         try await withBackground { bench in

@@ -114,6 +114,41 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test(
+        "C19 over TLS a download speaks HTTP/1.1, and HTTP/2 where that is asked for",
+        .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
+    func httpVersionOfDownloads() async throws {
+        let nginx = try NginxServer.shared
+        let folder = try TemporaryFolder()
+        let url = nginx.tlsURL("/protocol")
+        let rows: [(client: HTTPVersion, request: HTTPVersion?, String, Int)] = [
+            (.automatic, nil, "HTTP/1.1", 11), (.automatic, .http2, "HTTP/2.0", 20),
+            (.http2, nil, "HTTP/2.0", 20), (.http2, .http1, "HTTP/1.1", 11),
+            (.http1, nil, "HTTP/1.1", 11),
+        ]
+        for (index, row) in rows.enumerated() {
+            let client = try makeClient {
+                $0.caFile = nginx.ca
+                $0.httpVersion = row.client
+            }
+            // A connection of HTTP/2 that is there is not taken.
+            if row.client == .automatic {
+                #expect(try await client.send(Request(url)).text == "HTTP/2.0")
+            }
+            var request = Request(url)
+            request.httpVersion = row.request
+            let watcher = DownloadWatcher()
+            let transfer = try client.download(
+                request, to: folder.file("\(index)"), observer: watcher)
+            let outcome = await watcher.end()
+            #expect(outcome.error == nil)
+            #expect(try folder.contents("\(index)") == Data(row.2.utf8))
+            #expect(outcome.response?.metrics.httpVersion == row.3)
+            let command = try transfer.curlCommand()
+            #expect(command.contains(row.3 == 11 ? " --http1.1" : " --http2"), "\(command)")
+        }
+    }
+
+    @Test(
         "D13 over HTTP/2 a stream that is reset is mended: DR15",
         .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
     func streamReset() async throws {
@@ -122,6 +157,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         let client = try makeClient {
             $0.clock = bench.clock
             $0.caFile = nginx.ca
+            $0.httpVersion = .http2
         }
         let path = bench.url("cut=400000&times=2").split(separator: "/", maxSplits: 2)[2]
         let end = try await client.run(

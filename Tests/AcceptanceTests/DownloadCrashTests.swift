@@ -31,7 +31,7 @@ import WherrySystem
         let path = bench.folder.file("a.bin")
         // The server is slow, so that there is time to look, and stands still before the end, so
         // that no run is over before it is killed; both until the gate opens.
-        let url = bench.url("rate=250000&hold_at=8000000&gate=go", size: size)
+        let url = bench.url("rate=50000&hold_at=8000000&gate=go", size: size)
         var claims: [Int64] = [0]
         for isCheckpointed in [true, false, true, false] {
             let (child, _) = try Self.start(url, path)

@@ -310,6 +310,12 @@ import WherrySystem
         #expect(again.error == nil)
         #expect(again.path == bench.folder.file("a.bin"))
         #expect(again.watcher.remarks == ["already_complete"])
+        // As one that runs, and has all of it before its end.
+        let told = again.watcher.states.first { $0.reason == "already_complete" }
+        #expect(told?.state == .running)
+        let progress = try #require(again.watcher.progresses.last)
+        #expect(progress.completed == Int64(Contents.size) && progress.total == progress.completed)
+        #expect(progress.wire == 0 && progress.resumedAt == progress.completed)
         let other = try await bench.run(bench.url()) {
             $0.expectedDigest = Contents.digest(Contents.v2)
         }

@@ -50,7 +50,9 @@ import WherrySystem
         }
         for (_, watcher) in begun { #expect(await watcher.end().error == nil) }
 
-        #expect(try asked(bench) == order)
+        // The first two have a connection each.
+        let asked = try asked(bench)
+        #expect(asked.prefix(2).sorted() == ["a", "b"] && asked.dropFirst(2) == order.dropFirst(2))
         #expect(try bench.scope.stats().peakRequests == 2)
         #expect(begun[2].watcher.states.map(\.state) == [.queued, .running])
         #expect(begun[0].watcher.states.isEmpty)

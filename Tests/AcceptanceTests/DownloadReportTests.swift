@@ -167,4 +167,45 @@ import WherrySystem
         #expect(end.outcome.response?.status == 200)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Contents.v1.prefix(530_460))
     }
+
+    @Test("D11 an error names what it is about: the URL without its query, the path, digests, lengths")
+    func namedFailures() async throws {
+        let bench = try DownloadBench()
+        let path = bench.folder.file("a.bin")
+        let refused = try await bench.run(bench.scope.url("/status/410?token=hunter4"))
+        let address = bench.scope.url("/status/410") + "?..."
+        #expect(refused.error?.message == "GET \(address) was answered with status 410")
+
+        let later = try await bench.run(bench.scope.url("/status/503?retry_after=3600"))
+        #expect(later.reason == "retry_later")
+        #expect(later.error?.message.contains("/status/503?... was answered with status 503") == true)
+        #expect(later.error?.message.contains("again in 3600 s") == true)
+
+        let cut = try await bench.run(bench.url("cut_at=400000"), retries: 0)
+        #expect(cut.reason == "truncated")
+        #expect(cut.error?.message.contains("400000 of \(Contents.size) bytes") == true)
+
+        let lengths = try await bench.run(bench.url("two_lengths=1000"), retries: 0)
+        #expect(lengths.reason == "protocol")
+        #expect(lengths.error?.message.contains("\(Contents.size)") == true)
+        #expect(lengths.error?.message.contains("1000") == true)
+
+        let wrong = try await bench.run(bench.url()) {
+            $0.expectedDigest = Contents.digest(Contents.v2)
+        }
+        #expect(wrong.reason == "checksum")
+        let message = try #require(wrong.error?.message)
+        for content in [Contents.v1, Contents.v2] {
+            #expect(message.contains(Hex.encode(Digest.hash(of: Array(content), .sha256))))
+        }
+        #expect(message.hasPrefix(path + " "), "\(message)")
+
+        try Data("old".utf8).write(to: URL(fileURLWithPath: path))
+        let taken = await failure { () async throws(WherryError) in
+            try await bench.client.run(bench.url(), to: path)
+        }
+        let refusal = try #require(taken?.message)
+        #expect(taken?.reason == "exists" && refusal.hasPrefix(path + " is there already"))
+        #expect(refusal.contains("overwrite") && refusal.contains("another path"))
+    }
 }

@@ -96,6 +96,18 @@ import WherrySystem
         }
     }
 
+    @Test("R16 codes are told by their names")
+    func codes() {
+        let error = WherryError(.untrusted, "Nobody knows it")
+        #expect("\(error.code)" == "tls" && String(describing: WherryError.Code.http) == "http")
+        let names = Set(ErrorReason.allCases.map { "\($0.code)" })
+        #expect(
+            names == [
+                "argument", "busy", "cache_miss", "cancelled", "file", "forked", "http", "image",
+                "internal", "limit", "network", "state", "timeout", "tls",
+            ])
+    }
+
     @Test("R16 each reason is met as the table says", arguments: met)
     func reason(reason: ErrorReason) async throws {
         let error = try #require(try await provoke(reason), "nothing failed")

@@ -73,6 +73,50 @@ import WherrySystem
         #expect(handle.transfer.progress.ended == 3 && handle.transfer.kind == .group)
     }
 
+    @Test("R34 the bytes of a group are those of all members: ended, under way, and waiting")
+    func bytes() async throws {
+        let client = try makeClient(scope) { $0.maxPerHost = 1 }
+        var posted = Request("sink", method: "POST")
+        posted.body = .bytes(Bytes(String(repeating: "c", count: 500)), contentType: nil)
+        var group = RequestGroup([
+            Request("bytes/1000"), Request("bytes/2000?hold=1000&gate=b"), posted,
+        ])
+        var chain = RequestGroup(.chain)
+        chain.add(Request("bytes/4"))
+        try group.add(RequestGroup([Request("bytes/4"), Request("bytes/4")]))
+        try group.add(chain)
+
+        let handle = try client.start(group)
+        var ended = 0
+        var seen = TransferProgress()
+        for await progress in handle.progress {
+            #expect(progress.count == 5 && progress.ended >= ended)
+            ended = progress.ended
+            seen = progress
+            // Of what has no answer yet nobody knows how much will come.
+            if ended == 1 {
+                #expect(progress.completed == 1000 && progress.total == nil)
+                try scope.open(gate: "b")
+            }
+        }
+        #expect(try await handle.value.responses.count == 6)
+        #expect(ended == 5 && seen.completed == 3512 && seen.total == 3512)
+        #expect(handle.transfer.progress.completed == 3512)
+    }
+
+    @Test("R34 very many members, and the sum of all of them")
+    func many() async throws {
+        let stub = StubServer()
+        stub.answer("*", body: Bytes("12345"))
+        let client = try Client { $0.stubServer = stub }
+        let count = loops(10_000)
+        let handle = try client.start(group((0..<count).map { "http://h/\($0)" }))
+        _ = try await handle.value
+        let progress = handle.transfer.progress
+        #expect(progress.ended == count && progress.count == count)
+        #expect(progress.completed == Int64(count * 5) && progress.total == Int64(count * 5))
+    }
+
     @Test("R34 that all came from the cache is told, and only then")
     func cache() async throws {
         let folder = try TemporaryFolder()

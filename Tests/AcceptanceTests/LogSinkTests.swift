@@ -47,6 +47,22 @@ import WherrySystem
         #expect(failed.reason == "checksum" && failed.error?.reason == "checksum")
     }
 
+    @Test("R25 each step is told to the client's log first and then to who asked for it, in one order")
+    func steps() async throws {
+        let client = try client()
+        let keeper = StepKeeper()
+        client.log.set(ClientLog.newReader(), keeper)
+        var request = Request(scope.url("/redirect/1"))
+        request.set(.wantHead, 1)
+        _ = try client.send(request, observer: keeper)
+        while keeper.steps.withLock({ $0.last != "done" }) { await Task.yield() }
+        client.close()
+        #expect(
+            keeper.steps.withLock { $0 } == [
+                "log started", "log redirected", "head", "log succeeded", "done", "log closed",
+            ])
+    }
+
     @Test("L10 a redirect and a retry are told in order, with what belongs to each")
     func monitor() async throws {
         let client = try client()

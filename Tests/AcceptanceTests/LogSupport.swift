@@ -32,6 +32,26 @@ final class LogKeeper: LogSink {
     func clear() { kept.withLock { $0 = [] } }
 }
 
+/// What a client's log and a transfer's observer hear, in one list; what is told of progress and states is
+/// left out.
+final class StepKeeper: LogSink, TransferObserver {
+    let level = LogLevel.info
+    let steps = Guarded<[String]>([])
+
+    func write(_ record: LogRecord) -> Bool {
+        steps.withLock { $0.append("log \(record.event)") }
+        return true
+    }
+
+    func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        switch event {
+        case .head: steps.withLock { $0.append("head") }
+        case .done: steps.withLock { $0.append("done") }
+        default: break
+        }
+    }
+}
+
 /// Until something of the file has come.
 func waitForBytes(of transfer: Transfer) async {
     while transfer.progress.completed == 0, !transfer.state.isFinal { await Task.yield() }

@@ -190,4 +190,71 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
         paging.newestWins = one.bool(at: "newest_wins") ?? false
         return paging
     }
+
+    @Test("O15 every list in sections of the table")
+    func sections() throws {
+        for one in try cases("sections.json") {
+            var list = SectionedList(try #require(one.array(at: "start")).map(section))
+            for step in try #require(one.array(at: "steps")) {
+                let changes = try apply(try #require(step.value(at: "do")), to: &list)
+                #expect(JSON.array(changes.map(told)) == step.value(at: "changes"), "\(step)")
+            }
+            let sections = list.sections.map { section -> JSON in
+                [.string(section.header), .string(section.footer), .array(section.items)]
+            }
+            #expect(JSON.array(sections) == one.value(at: "sections"), "\(one)")
+        }
+    }
+}
+
+/// [header, footer, items] from an index on.
+private func section(_ json: JSON, from index: Int) throws -> SectionedList<JSON>.Section {
+    SectionedList.Section(
+        header: try #require(json.text(at: "\(index)")),
+        footer: try #require(json.text(at: "\(index + 1)")),
+        items: try #require(json.array(at: "\(index + 2)")))
+}
+
+private func section(_ json: JSON) throws -> SectionedList<JSON>.Section {
+    try section(json, from: 0)
+}
+
+private func apply(_ step: JSON, to list: inout SectionedList<JSON>) throws -> [ListChange] {
+    let at = Int(step.integer(at: "1") ?? 0)
+    let row = Int(step.integer(at: "2") ?? 0)
+    switch step.text(at: "0") {
+    case "append": return list.append(contentsOf: try #require(step.array(at: "2")), section: at)
+    case "insert":
+        return list.insert(contentsOf: try #require(step.array(at: "3")), section: at, row: row)
+    case "remove":
+        // A range begins where rows may be: one that does not is no range of them.
+        guard row >= 0 else { return [] }
+        return list.remove(section: at, rows: row..<row + Int(try #require(step.integer(at: "3"))))
+    case "replace":
+        return list.replace(section: at, row: row, with: try #require(step.value(at: "3")))
+    case "insert_section": return list.insert(try section(step, from: 2), at: at)
+    case "replace_section": return list.replaceSection(at, with: try section(step, from: 2))
+    case "remove_section": return list.removeSection(at)
+    case "remove_all": return list.removeAll()
+    default: throw CocoaError(.featureUnsupported)
+    }
+}
+
+/// A change as the table writes it.
+private func told(_ change: ListChange) -> JSON {
+    func told(_ kind: String, _ numbers: Int...) -> JSON {
+        .array([.string(kind)] + numbers.map { .integer(Int64($0)) })
+    }
+    return switch change {
+    case .insertRows(let section, let rows):
+        told("insert_rows", section, rows.lowerBound, rows.count)
+    case .removeRows(let section, let rows):
+        told("remove_rows", section, rows.lowerBound, rows.count)
+    case .reloadRows(let section, let rows):
+        told("reload_rows", section, rows.lowerBound, rows.count)
+    case .insertSections(let range): told("insert_sections", range.lowerBound, range.count)
+    case .removeSections(let range): told("remove_sections", range.lowerBound, range.count)
+    case .reloadSections(let range): told("reload_sections", range.lowerBound, range.count)
+    case .reloadAll: told("reload_all")
+    }
 }

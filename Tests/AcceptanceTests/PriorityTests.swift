@@ -6,6 +6,13 @@ import Testing
 import Wherry
 
 @Suite struct PriorityTests {
+    /// The network thread has taken up all that was asked of it.
+    private func allTaken(_ client: Client) async {
+        await withCheckedContinuation { continuation in
+            client.transport.schedule(at: client.transport.clock.now()) { continuation.resume() }
+        }
+    }
+
     @Test("R28 with one slot, high jumps the queue, and equals keep their order")
     func order() async throws {
         let scope = try TestServer.shared.scope()
@@ -19,10 +26,7 @@ import Wherry
             request.priority = priorities[name]
             return try client.start(request)
         }
-        // The network thread has taken all of them up.
-        await withCheckedContinuation { continuation in
-            client.transport.schedule(at: client.transport.clock.now()) { continuation.resume() }
-        }
+        await allTaken(client)
 
         try scope.open(gate: "g")
         for handle in [first] + others { _ = try await handle.value }
@@ -30,6 +34,36 @@ import Wherry
         let order = ["first", "highest", "high", "high2", "a", "b", "c", "low"]
         #expect(try scope.requests().map(\.path) == order.map { "/text/\($0)" })
         #expect(try scope.stats().peakRequests == 1)
+    }
+
+    @Test("R28 a priority that is changed while it waits moves a request, also in a group")
+    func changed() async throws {
+        let scope = try TestServer.shared.scope()
+        let client = try makeClient(scope) { $0.maxPerHost = 1 }
+        let first = try client.start(Request("text/first?gate=g"))
+        try await scope.wait("requests=1")
+        let others = try ["a", "b", "c", "d"].map { try client.start(Request("text/\($0)")) }
+        let group = try client.start(RequestGroup(["e", "f"].map { Request("text/\($0)") }))
+        let paused = others[3]
+        paused.pause()
+
+        try others[2].setPriority(5)
+        try others[0].setPriority(-5)
+        try others[1].setPriority(0)  // The same: it keeps its turn.
+        try paused.setPriority(100)
+        try group.setPriority(7)
+        try first.setPriority(-100)  // It runs.
+        paused.resume()
+        #expect(throws: WherryError.self) { try paused.setPriority(101) }
+        await allTaken(client)
+
+        try scope.open(gate: "g")
+        for handle in [first] + others { _ = try await handle.value }
+        #expect(try await group.value.responses.count == 2)
+        try others[0].setPriority(1)  // It has ended.
+
+        let order = ["first", "d", "e", "f", "c", "b", "a"]
+        #expect(try scope.requests().map(\.path) == order.map { "/text/\($0)" })
     }
 
     @Test("R28 a priority is -100 to 100, and one of a request alone")

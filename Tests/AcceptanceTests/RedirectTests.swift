@@ -48,9 +48,9 @@ import WherryCore
         let targets = Guarded<[String]>([])
         let kept = try await client.send(
             request,
-            decisions: .redirecting { response, target in
-                targets.withLock { $0.append(target) }
-                return response.redirects.isEmpty
+            decisions: .redirecting { response, next in
+                targets.withLock { $0.append(next.url) }
+                return response.redirects.isEmpty ? next : nil
             })
         #expect(kept.status == 302 && kept.redirects.count == 1)
         #expect(targets.withLock { $0 } == ["/redirect/1", "/echo"].map { scope.server.url($0) })
@@ -59,7 +59,7 @@ import WherryCore
             try await client.send(request, decisions: .redirecting { _, _ in throw Unwanted() })
         }
         #expect(error?.reason == "refused" && error?.code == .cancelled)
-        let followed = try await client.send(request, decisions: .redirecting { _, _ in true })
+        let followed = try await client.send(request, decisions: .redirecting { $1 })
         #expect(followed.status == 200)
     }
 
@@ -157,10 +157,10 @@ import WherryCore
         request.contentCodings = .all
         request.acceptedStatus = [302]
         #expect(try await client.send(request).status == 200)
-        let followed = try await client.send(request, decisions: .redirecting { _, _ in true })
+        let followed = try await client.send(request, decisions: .redirecting { $1 })
         #expect(followed.status == 200 && followed.redirects.count == 1)
         let error = await failure { [request] () throws(WherryError) in
-            try await client.send(request, decisions: .redirecting { _, _ in false })
+            try await client.send(request, decisions: .redirecting { _, _ in nil })
         }
         #expect(error?.reason == "bad_encoding" && error?.httpStatus == 302)
     }

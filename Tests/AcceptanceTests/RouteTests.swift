@@ -139,4 +139,73 @@ import WherrySystem
         let error = await failure { () throws(WherryError) in try await other.send(Request("echo")) }
         #expect(error?.code == .network)
     }
+
+    @Test("C19 a proxy that cannot be reached, or opens no way, is named, and the origin is not")
+    func failingProxy() async throws {
+        let server = try TestServer.shared
+        func failed(_ proxy: String, _ url: String, without hosts: [String] = []) async throws
+            -> WherryError?
+        {
+            let client = try makeClient {
+                $0.proxy = proxy
+                $0.noProxy = hosts
+                $0.connectTimeout = .zero
+            }
+            let error = await failure { () throws(WherryError) in try await client.send(Request(url)) }
+            client.close()
+            return error
+        }
+        for (proxy, url, reason, named) in [
+            ("http://me:hunter4@127.0.0.1:1", "http://h.invalid/", "connect", "http://127.0.0.1:1:"),
+            ("127.0.0.1:1", "https://h.invalid/", "connect", "http://127.0.0.1:1:"),
+            ("socks5h://127.0.0.1:1", "http://h.invalid/", "connect", "socks5h://127.0.0.1:1:"),
+            ("no-proxy.invalid:1", "http://h.invalid/", "proxy", "http://no-proxy.invalid:1:"),
+            // It lets nobody through but to this machine.
+            (
+                "http://127.0.0.1:\(server.port)", "https://h.invalid/", "proxy",
+                "http://127.0.0.1:\(server.port):"
+            ),
+        ] {
+            let error = try await failed(proxy, url)
+            #expect(error?.reason == reason)
+            let message = try #require(error?.message)
+            #expect(message.contains("the proxy \(named)"), "\(message)")
+            #expect(!message.contains("h.invalid") && !message.contains("hunter4"), "\(message)")
+        }
+        // Who goes without it fails by himself; another one does not.
+        let own = try await failed(
+            "http://127.0.0.1:2", "http://127.0.0.1:1/", without: ["127.0.0.1"])
+        #expect(own?.message.contains("http://127.0.0.1:1:") == true)
+        #expect(own?.message.contains("proxy") == false)
+        let other = try await failed(
+            "http://127.0.0.1:2", "http://127.0.0.1:1/", without: ["other.invalid"])
+        #expect(other?.message.contains("the proxy http://127.0.0.1:2:") == true)
+    }
+
+    @Test("C19 what can be no proxy is refused where it is set, and named")
+    func noSuchProxy() async throws {
+        for text in ["", "h", "h:8080", "https://h", "socks5h://u:p@h:1", "http://[::1]:3128/"] {
+            try makeClient { $0.proxy = text }.close()
+        }
+        for text in ["ftp://h:1", "http://", "a b", "http://h:99999", "http://h:1:2", "h\n"] {
+            let error = await failure { () throws(WherryError) in try Client { $0.proxy = text } }
+            #expect(error?.reason == "bad_value" && error?.message.hasPrefix("proxy ") == true, "\(text)")
+        }
+        let error = await failure { () throws(WherryError) in
+            try Client { $0.proxy = "gopher://me:hunter4@h:1" }
+        }
+        #expect(error?.message.contains("@h:1") == true)
+        #expect(error?.message.contains("hunter4") == false)
+    }
+
+    @Test("C19 SEC-U2 a base URL that is none is named as what it is")
+    func noBaseURL() async throws {
+        for text in ["example.org", "ftp://example.org/", "http://a:99999/", "http://a b/"] {
+            let error = await failure { () throws(WherryError) in try Client { $0.baseURL = text } }
+            #expect(error?.reason == "bad_url")
+            #expect(error?.message.hasPrefix("The base URL \"\(text)\"") == true, "\(text)")
+        }
+        let probe = await failure { () throws(WherryError) in try Reachability.Probe("h") }
+        #expect(probe?.message == "The URL of a probe \"h\" is not absolute, as http://host/ is")
+    }
 }

@@ -177,7 +177,7 @@ import WherrySystem
     }
 
     @Test(
-        "R25 the version of HTTP is as asked for",
+        "C19 the version of HTTP is as asked for",
         .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
     func httpVersion() async throws {
         let nginx = try NginxServer.shared

@@ -132,7 +132,7 @@ import WherrySystem
             { $0.body = .file(path: folder.file("f"), contentType: nil) },
             { $0.body = .multipart([.field("a", "1")]) },
         ]
-        let decisions = Decisions.redirecting { _, _ in true }
+        let decisions = Decisions.redirecting { $1 }
         var handles: [TransferHandle<Response>] = []
         for _ in 0..<2 {
             for change in changes {

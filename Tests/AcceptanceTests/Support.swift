@@ -17,6 +17,8 @@ func makeClient(
         configuration.baseURL = scope?.url("/")
         configuration.idleTimeout = .seconds(600)
         configuration.firstByteTimeout = .seconds(600)
+        configuration.connectTimeout = .seconds(600)
+        configuration.decisionTimeout = .seconds(600)
         configure(&configuration)
     }
 }
@@ -65,7 +67,9 @@ struct Echo: Decodable {
 
 extension Client {
     /// Sends to an echo route and tells what it saw.
-    func echo(_ request: Request) async throws -> Echo { try await send(request, as: Echo.self) }
+    func echo(_ request: Request, decisions: Decisions? = nil) async throws -> Echo {
+        try await send(request, as: Echo.self, decisions: decisions)
+    }
 }
 
 private struct Scenarios<Case: Decodable>: Decodable {

@@ -192,6 +192,8 @@ import WherrySystem
     func damaged() async throws {
         let one = try client()
         _ = try await one.send(asking(for: .seconds(180)))
+        // It would take what is written there just now.
+        try one.caches.timed().entries.waitUntilSwept()
         one.close()
         let name = try #require(bench.entryFiles().first)
         var bytes = try folder.contents(name)

@@ -39,6 +39,54 @@ TEST("R31 a request is edited before it goes out, and edits count only with the 
   CHECK(echoed_header(&got, "X-Signature") == NULL);
 }
 
+TEST("R31 a signer reads what the request has: fields, query, parameters and body") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_client_set_header(client, "X-Client", "1"));
+  wherry_request *request = new_request("POST", server_url("/echo?own=1"));
+  CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_ADAPT));
+  CHECK_OK(wherry_request_set_header(request, "X-Mine", "2"));
+  CHECK_OK(wherry_request_set_header(request, "X-Client", NULL));
+  CHECK_OK(wherry_request_add_query(request, "page", "a b"));
+  CHECK_OK(wherry_request_set_parameter(request, "name", "\"x\""));
+  CHECK_OK(wherry_request_set_body(request, "abc\0d", 5, "text/plain"));
+  send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  wherry_request *lent = wherry_event_request(event);
+  const char *name = NULL, *value = NULL;
+  CHECK(wherry_request_header_at(lent, 0, &name, &value));
+  CHECK_TEXT(name, "X-Mine");
+  CHECK_TEXT(value, "2");
+  CHECK(wherry_request_header_at(lent, 1, &name, &value));
+  CHECK_TEXT(name, "X-Client");
+  CHECK(value == NULL);
+  CHECK(!wherry_request_header_at(lent, 2, &name, &value));
+  CHECK(!wherry_request_header_at(lent, SIZE_MAX, NULL, NULL));
+  CHECK(wherry_request_query_at(lent, 0, &name, &value));
+  CHECK_TEXT(name, "page");
+  CHECK_TEXT(value, "a b");
+  CHECK(!wherry_request_query_at(lent, 1, &name, &value));
+  size_t count = 0;
+  CHECK_TEXT(wherry_request_parameters(lent, &count), "{\"name\":\"\\\"x\\\"\"}");
+  CHECK_INT(count, strlen("{\"name\":\"\\\"x\\\"\"}"));
+  const uint8_t *body = wherry_request_body(lent, &count);
+  CHECK(count == 5 && memcmp(body, "abc\0d", 5) == 0);
+  /* What was lent outlives the edit that takes its place. */
+  CHECK_OK(wherry_request_set_json(lent, "[1]", 3));
+  CHECK(memcmp(body, "abc\0d", 5) == 0);
+  body = wherry_request_body(lent, &count);
+  CHECK(count == 3 && memcmp(body, "[1]", 3) == 0);
+  CHECK_OK(wherry_request_add_field(lent, "a", "b"));
+  CHECK(wherry_request_body(lent, &count) == NULL && count == 0);
+  CHECK_OK(wherry_event_answer_adapt(event, true));
+  CHECK_OK(wherry_event_free(event));
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK(echoed_header(&got, "X-Client") == NULL);
+  wherry_request *plain = new_request(NULL, "/");
+  CHECK_TEXT(wherry_request_parameters(plain, NULL), "{}");
+}
+
 TEST("R31 a refusal ends the transfer, and nothing is sent") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -72,11 +120,51 @@ TEST("R19 a redirect is followed or is the answer, as decided") {
     CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_REDIRECT);
     CHECK_TEXT(wherry_event_text(event), target);
     CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 302);
-    CHECK(wherry_event_request(event) == NULL);
     CHECK_OK(wherry_event_answer_redirect(event, follow == 1));
     CHECK_OK(wherry_event_free(event));
     CHECK_INT(next_done(queue).http_code, follow ? 200 : 302);
   }
+}
+
+TEST("R19 a redirect is rewritten: another URL, method, field and body, by the rules of all") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  wherry_request *request = new_request(
+      "POST", server_url("/status/307?location=%s", server_url("/status/500")));
+  CHECK_OK(wherry_request_set_header(request, "Authorization", "Bearer t"));
+  CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_REDIRECT));
+  send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  wherry_request *next = wherry_event_request(event);
+  CHECK(next != NULL && next == wherry_event_request(event));
+  CHECK_OK(wherry_request_set_url(next, server_url("/echo?a=1")));
+  CHECK_FAILS(wherry_request_set_method(next, "P T"), WHERRY_E_ARGUMENT, "bad_method");
+  CHECK_OK(wherry_request_set_method(next, "PUT"));
+  CHECK_OK(wherry_request_set_header(next, "X-Why", "moved"));
+  CHECK_OK(wherry_request_set_body(next, "new", 3, "text/plain"));
+  CHECK_OK(wherry_event_answer_redirect(event, true));
+  CHECK_OK(wherry_event_free(event));
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(echoed(&got, "method"), "PUT");
+  CHECK_TEXT(echoed_pairs(&got, "query"), "a=1");
+  CHECK_TEXT(echoed_header(&got, "X-Why"), "moved");
+  CHECK_TEXT(echoed_header(&got, "Authorization"), "Bearer t");
+  CHECK_TEXT(echoed_body(&got), "new");
+
+  /* Edits of an event that is let go of do not count. */
+  send_request(client, request, queue, NULL);
+  event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_request_set_url(wherry_event_request(event), server_url("/echo")));
+  CHECK_OK(wherry_event_free(event));
+  CHECK_INT(next_done(queue).http_code, 500);
+
+  send_request(client, request, queue, NULL);
+  event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_request_set_url(wherry_event_request(event), "ftp://h.invalid/"));
+  CHECK_OK(wherry_event_answer_redirect(event, true));
+  CHECK_OK(wherry_event_free(event));
+  CHECK_TEXT(next_done(queue).reason, "bad_url");
 }
 
 TEST("R31 a question that nobody answers takes its default in time, and an answer comes too late") {

@@ -12,7 +12,7 @@ static wherry_client *trusting_client(void) {
   return new_client(config);
 }
 
-TEST("R25 the version of HTTP is as asked for, and HTTP/2 over TLS where nothing is asked") {
+TEST("C19 the version of HTTP is as asked for, and HTTP/2 over TLS where nothing is asked") {
   if (!nginx_is_here()) return;
   wherry_client *client = trusting_client();
   const struct { int64_t asked; int32_t version; const char *told; } rows[] = {
@@ -32,7 +32,24 @@ TEST("R25 the version of HTTP is as asked for, and HTTP/2 over TLS where nothing
   }
 }
 
-TEST("R25 a hundred requests share one connection of HTTP/2, each with its own answer") {
+TEST("C19 over TLS a download speaks HTTP/1.1, and HTTP/2 where that is asked for") {
+  if (!nginx_is_here()) return;
+  const struct { int64_t asked; const char *told; } rows[] = {
+      {0, "HTTP/1.1"}, {20, "HTTP/2.0"}, {11, "HTTP/1.1"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    wherry_request *request = new_request("GET", nginx_url("/protocol"));
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_HTTP_VERSION, rows[i].asked));
+    const char *path = check_path("%zu", i);
+    /* A client of its own: one kept connection of HTTP/1.1 would do for HTTP/2 too. */
+    CHECK_STATUS(download(trusting_client(), request, path).status, WHERRY_OK);
+    long count;
+    const char *told = check_read_file(path, &count);
+    REQUIRE(told != NULL);
+    CHECK_TEXT(check_format("%.*s", (int)count, told), rows[i].told);
+  }
+}
+
+TEST("C19 a hundred requests share one connection of HTTP/2, each with its own answer") {
   enum { COUNT = 100 };
   if (!nginx_is_here()) return;
   wherry_client *client = trusting_client();
@@ -88,6 +105,7 @@ TEST("D13 a download whose stream is reset goes on where it stopped") {
   const char *path = check_path("file.bin");
   const char *url = nginx_via(server_url("/bytes/%d?cut=%d&times=1", SIZE, CUT));
   wherry_request *request = new_request("GET", url);
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_HTTP_VERSION, 20));
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 0));
   outcome got = download(client, request, path);
   CHECK_STATUS(got.status, WHERRY_E_NETWORK);

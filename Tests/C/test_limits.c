@@ -95,6 +95,38 @@ TEST("SEC-R7 lengths that disagree, NUL, a bare CR and HTTP 0.9 never become an 
   CHECK_TEXT(perform(client, new_request("GET", server_url("/s/both"))).body, "hello");
 }
 
+TEST("R28 a priority that is changed while a request waits moves it") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_PER_HOST, 1);
+  wherry_queue *queue = new_queue();
+  wherry_transfer *first =
+      send_request(client, new_request("GET", server_url("/text/first?gate=g")), queue, NULL);
+  REQUIRE(server_wait("requests=1"));
+  wherry_transfer *waiting[3];
+  const char *const names[] = {"a", "b", "c"};
+  for (size_t i = 0; i < 3; i++)
+    waiting[i] = send_request(client, new_request("GET", server_url("/text/%s", names[i])), queue, NULL);
+  CHECK_OK(wherry_transfer_set_priority(waiting[2], 5));
+  CHECK_OK(wherry_transfer_set_priority(waiting[0], -5));
+  CHECK_OK(wherry_transfer_set_priority(first, -100)); /* it runs */
+  CHECK_FAILS(wherry_transfer_set_priority(waiting[1], 101), WHERRY_E_ARGUMENT, "bad_value");
+  /* Another host has a slot of its own: when it has answered, all of them wait. */
+  const char *other = strchr(server_url("/text/other") + strlen("http://"), ':');
+  CHECK_STATUS(perform(client, new_request("GET", check_format("http://localhost%s", other))).status,
+               WHERRY_OK);
+
+  server_open("g");
+  for (size_t i = 0; i < 4; i++) CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+  CHECK_OK(wherry_transfer_set_priority(first, 1)); /* it has ended */
+
+  const char *order[] = {"first", "other", "c", "b", "a"};
+  wherry_json *log = server_log();
+  for (size_t i = 0; i < 5; i++) {
+    const char *path = wherry_json_get_text(log, check_format("requests/%zu/path", i), "", NULL);
+    CHECK_TEXT(path, check_format("/text/%s", order[i]));
+  }
+  CHECK_OK(wherry_json_free(log));
+}
+
 TEST("R28 with one slot, high jumps the queue, and equals keep their order") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_PER_HOST, 1);
   wherry_queue *queue = new_queue();

@@ -145,6 +145,34 @@ TEST("L6 L10 suspend, resume, a redirect and the end are events with their recor
   CHECK(queue_is_empty(log));
 }
 
+TEST("R25 each step is told to the client's log first and then to who asked for it, in one order") {
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, queue, NULL));
+  wherry_request *request = new_request("GET", server_url("/redirect/1"));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEAD, 1));
+  (void)send_request(client, request, queue, NULL);
+  const struct {
+    wherry_event_kind kind;
+    int32_t record; /* of LOG events */
+  } wanted[] = {{WHERRY_EVENT_LOG, WHERRY_LOG_EVENT_STARTED},
+                {WHERRY_EVENT_LOG, WHERRY_LOG_EVENT_REDIRECTED},
+                {WHERRY_EVENT_HEAD, 0},
+                {WHERRY_EVENT_LOG, WHERRY_LOG_EVENT_SUCCEEDED},
+                {WHERRY_EVENT_DONE, 0}};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    wherry_event *event = NULL;
+    wherry_log_record record = {.size = sizeof record};
+    REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
+    CHECK_INT(wherry_event_get_kind(event), wanted[i].kind);
+    if (wanted[i].kind == WHERRY_EVENT_LOG) {
+      CHECK_OK(wherry_event_log(event, &record));
+      CHECK_INT(record.event, wanted[i].record);
+    }
+    CHECK_OK(wherry_event_free(event));
+  }
+}
+
 TEST("L8 SEC-S1 no secret is in a log, a description or a command, at any level") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();

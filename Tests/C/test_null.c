@@ -60,6 +60,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_request_set_option(bad, WHERRY_OPTION_DEBUG, 0));
   REFUSED(wherry_request_set_text(bad, WHERRY_TEXT_BASE_URL, NULL));
   REFUSED(wherry_request_set_credentials(bad, WHERRY_AUTH_ANY, NULL, NULL));
+  REFUSED(wherry_request_set_method(bad, NULL));
   REFUSED(wherry_request_set_url(bad, NULL));
   REFUSED(wherry_request_set_base(bad, NULL));
   REFUSED(wherry_request_set_header(bad, NULL, NULL));
@@ -79,12 +80,17 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_request_add_image(bad, NULL, NULL, NULL));
   REFUSED(wherry_request_set_streamed(bad, true));
   REFUSED(wherry_request_accept_status(bad, 0));
+  REFUSED(wherry_request_set_json_shape(bad, NULL));
   REFUSED(wherry_request_set_decisions(bad, 0));
   REFUSED(wherry_request_set_digest(bad, WHERRY_DIGEST_MD5, NULL));
   REFUSED(wherry_request_add_mirror(bad, NULL));
   CHECK(wherry_request_method(bad) == NULL);
   CHECK(wherry_request_url(bad) == NULL);
   CHECK(wherry_request_identifier(bad, NULL) == NULL);
+  CHECK(!wherry_request_header_at(bad, 0, NULL, NULL));
+  CHECK(!wherry_request_query_at(bad, 0, NULL, NULL));
+  CHECK(wherry_request_parameters(bad, NULL) == NULL);
+  CHECK(wherry_request_body(bad, NULL) == NULL);
   REFUSED(wherry_client_send(bad, NULL, NULL, NULL, NULL));
   REFUSED(wherry_client_send_url(bad, NULL, NULL, NULL, NULL, NULL));
   REFUSED(wherry_client_perform(bad, NULL, NULL));
@@ -124,12 +130,15 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK(wherry_event_response(bad) == NULL);
   CHECK(wherry_event_body(bad, NULL) == NULL);
   CHECK(wherry_event_job_id(bad) == NULL);
+  CHECK_INT(wherry_event_page(bad), -1);
   CHECK(wherry_event_text(bad) == NULL);
   CHECK(wherry_event_digest(bad, WHERRY_DIGEST_MD5) == NULL);
   REFUSED(wherry_event_progress(bad, NULL));
   CHECK(wherry_event_request(bad) == NULL);
   REFUSED(wherry_event_answer_adapt(bad, true));
   REFUSED(wherry_event_answer_redirect(bad, true));
+  REFUSED(wherry_event_answer_head(bad, true));
+  REFUSED(wherry_event_answer_save(bad, NULL));
   REFUSED(wherry_event_answer_credentials(bad, NULL, NULL));
   REFUSED(wherry_event_answer_store(bad, true, NULL));
   REFUSED(wherry_event_answer_retry(bad, true, 0));
@@ -153,6 +162,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_list_partial(bad, 0, NULL));
   REFUSED(wherry_list_entry(bad, 0, NULL));
   REFUSED(wherry_list_job(bad, 0, NULL));
+  REFUSED(wherry_list_change(bad, 0, NULL));
   REFUSED(wherry_response_copy(bad, NULL));
   CHECK_INT(wherry_response_http_code(bad), 0);
   CHECK(wherry_response_url(bad) == NULL);
@@ -216,6 +226,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_pager_set_end(bad, WHERRY_PAGER_END_LINK, NULL));
   REFUSED(wherry_pager_set_key(bad, NULL, false));
   REFUSED(wherry_pager_set_kept_pages(bad, 0));
+  REFUSED(wherry_pager_set_events(bad, true));
   REFUSED(wherry_pager_load_next(bad, NULL));
   REFUSED(wherry_pager_load_previous(bad, NULL));
   REFUSED(wherry_pager_refresh(bad, NULL));
@@ -227,6 +238,19 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK_INT(wherry_pager_page(bad, -7), -7);
   CHECK_INT(wherry_pager_count(bad), 0);
   REFUSED(wherry_pager_copy_items(bad, 0, 0, NULL));
+  CHECK_INT(wherry_sectioned_list_count(bad), 0);
+  CHECK_INT(wherry_sectioned_list_row_count(bad, 0), 0);
+  REFUSED(wherry_sectioned_list_copy_item(bad, 0, 0, NULL));
+  CHECK(wherry_sectioned_list_header(bad, 0) == NULL);
+  CHECK(wherry_sectioned_list_footer(bad, 0) == NULL);
+  REFUSED(wherry_sectioned_list_append(bad, 0, NULL, NULL));
+  REFUSED(wherry_sectioned_list_insert(bad, 0, 0, NULL, NULL));
+  REFUSED(wherry_sectioned_list_remove(bad, 0, 0, 0, NULL));
+  REFUSED(wherry_sectioned_list_replace(bad, 0, 0, NULL, NULL));
+  REFUSED(wherry_sectioned_list_insert_section(bad, 0, NULL, NULL, NULL, NULL));
+  REFUSED(wherry_sectioned_list_replace_section(bad, 0, NULL, NULL, NULL, NULL));
+  REFUSED(wherry_sectioned_list_remove_section(bad, 0, NULL));
+  REFUSED(wherry_sectioned_list_remove_all(bad, NULL));
   REFUSED(wherry_sse_feed(bad, NULL, 0));
   CHECK(!wherry_sse_next(bad));
   CHECK(wherry_sse_name(bad) == NULL);
@@ -264,6 +288,7 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK_INT(wherry_agent_main(0, bad), 2);
   FREES(wherry_session_free(bad), bad);
   REFUSED(wherry_client_set_log(bad, WHERRY_LOG_DEBUG, NULL, NULL));
+  REFUSED(wherry_client_set_activity(bad, NULL, 0, 0, NULL));
   REFUSED(wherry_client_set_log_file(bad, WHERRY_LOG_DEBUG, NULL, false, 0));
   REFUSED(wherry_client_add_secret_name(bad, NULL));
   REFUSED(wherry_event_log(bad, NULL));
@@ -300,6 +325,7 @@ static void call_all(void *bad, void *bad_compression) {
   FREES(wherry_mapping_free(bad), bad);
   FREES(wherry_endpoint_free(bad), bad);
   FREES(wherry_pager_free(bad), bad);
+  FREES(wherry_sectioned_list_free(bad), bad);
   FREES(wherry_sse_free(bad), bad);
   FREES(wherry_group_free(bad), bad);
 }
@@ -337,6 +363,8 @@ TEST("S11 every other function answers NULL for what it has to be given") {
   REFUSED(wherry_json_new(NULL));
   REFUSED(wherry_stub_new(NULL));
   REFUSED(wherry_mapping_new(NULL));
+  REFUSED(wherry_mapping_new_base_item(NULL));
+  REFUSED(wherry_sectioned_list_new(NULL));
   REFUSED(wherry_reachability_new(NULL, NULL));
   REFUSED(wherry_reachability_new_reported(NULL));
   REFUSED(wherry_reach_set_text(WHERRY_REACH_NONE, NULL, NULL));

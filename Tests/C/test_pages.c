@@ -1,4 +1,4 @@
-/* Wherry: rows O10 to O14 and O18 of features.md, from C: lists that come in pages
+/* Wherry: rows O10 to O14, O18 and O19 of features.md, from C: lists that come in pages
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "fixture.h"
@@ -204,6 +204,108 @@ TEST("O11 one page at a time; cancel leaves the list; previous on the first page
   CHECK_INT(wherry_pager_count(pager), 1);
   CHECK_FAILS(wherry_pager_load_page(pager, -1, NULL), WHERRY_E_ARGUMENT, "bad_value");
   CHECK_OK(wherry_transfer_free(transfer));
+  CHECK_OK(wherry_pager_free(pager));
+}
+
+/* The next event, as "loaded 2": what happened to the list and the page's number, where it has one;
+ * "failed 2 http_status"; "done" for the end of a transfer. The test's own. */
+static char *next_told(wherry_queue *queue) {
+  static const char *const words[] = {"?",      "will_load", "refreshed",  "loaded",
+                                      "failed", "finished",  "first_page", "last_page"};
+  wherry_event *event = NULL;
+  REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
+  char *told = NULL;
+  if (wherry_event_get_kind(event) == WHERRY_EVENT_PAGE) {
+    const int64_t detail = wherry_event_detail(event), page = wherry_event_page(event);
+    REQUIRE(detail >= WHERRY_PAGE_WILL_LOAD && detail <= WHERRY_PAGE_LAST);
+    CHECK(wherry_event_user_data(event) == &new_pager);
+    CHECK_INT(wherry_event_transfer_id(event), 0);
+    told = check_format("%s", words[detail]);
+    if (page >= 0) told = check_format("%s %lld", told, (long long)page);
+    const char *reason = wherry_error_reason(wherry_event_error(event));
+    if (reason != NULL) told = check_format("%s %s", told, reason);
+    CHECK((wherry_event_status(event) == WHERRY_OK) == (reason == NULL));
+  } else if (wherry_event_get_kind(event) == WHERRY_EVENT_DONE) {
+    CHECK_INT(wherry_event_page(event), -1);
+    told = check_format("done");
+  }
+  CHECK_OK(wherry_event_free(event));
+  return told == NULL ? next_told(queue) : told;
+}
+
+#define TELLS(queue, ...)                                                   \
+  do {                                                                      \
+    const char *const expected[] = {__VA_ARGS__};                           \
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)       \
+      CHECK_TEXT(next_told(queue), expected[i]);                            \
+    CHECK(queue_is_empty(queue));                                           \
+  } while (0)
+
+TEST("O12 the events of a load come in their order, success only on success") {
+  wherry_queue *queue = new_queue();
+  server_script("{\"books\": [{\"json\": {\"list\": [0], \"more\": true}}, {\"status\": 503},"
+                "{\"json\": {\"oops\": 1}}, {\"json\": {\"list\": [1], \"more\": false}},"
+                "{\"json\": {\"list\": [2], \"more\": true}},"
+                "{\"json\": {\"list\": [3], \"more\": true}}]}");
+  wherry_pager *pager = new_pager(new_client(NULL), server_url("/s/books"), "list", queue);
+  CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_HAS_NEXT, "more"));
+  CHECK_OK(wherry_pager_set_kept_pages(pager, 2));
+  CHECK_OK(wherry_pager_set_events(pager, true));
+  REQUIRE_OK(wherry_pager_load_next(pager, NULL));
+  TELLS(queue, "will_load 0", "loaded 0", "finished", "done");
+  REQUIRE_OK(wherry_pager_load_next(pager, NULL));
+  TELLS(queue, "will_load 1", "failed 1 http_status", "finished", "done");
+  REQUIRE_OK(wherry_pager_load_next(pager, NULL));
+  TELLS(queue, "will_load 1", "failed 1 bad_json_body", "finished", "done");
+  REQUIRE_OK(wherry_pager_load_next(pager, NULL));
+  TELLS(queue, "will_load 1", "loaded 1", "finished", "done");
+  CHECK_FAILS(wherry_pager_load_next(pager, NULL), WHERRY_E_STATE, "last_page");
+  TELLS(queue, "last_page");
+  REQUIRE_OK(wherry_pager_load_previous(pager, NULL)); /* it was kept */
+  TELLS(queue, "will_load 0", "loaded 0", "finished");
+  REQUIRE_OK(wherry_pager_load_previous(pager, NULL));
+  TELLS(queue, "first_page", "will_load 0", "refreshed 0", "finished", "done");
+  CHECK_TEXT(items_of(pager), "[2]");
+  CHECK_OK(wherry_pager_set_events(pager, false));
+  REQUIRE_OK(wherry_pager_refresh(pager, NULL));
+  TELLS(queue, "done");
+  CHECK_OK(wherry_pager_free(pager));
+}
+
+TEST("O12 a load that cannot begin fails, and the list stays") {
+  wherry_queue *queue = new_queue();
+  wherry_pager *pager = new_pager(new_client(NULL), "ftp://nowhere/", NULL, queue);
+  CHECK_OK(wherry_pager_set_events(pager, true));
+  for (int i = 0; i < 2; i++) {
+    CHECK_FAILS(wherry_pager_load_next(pager, NULL), WHERRY_E_ARGUMENT, "bad_url");
+    TELLS(queue, "will_load 0", "failed 0 bad_url", "finished");
+    CHECK(!wherry_pager_is_loading(pager));
+  }
+  CHECK_OK(wherry_pager_free(pager));
+}
+
+TEST("O19 ten pages one after the other, with two loaded ahead of the one that is read") {
+  wherry_queue *queue = new_queue();
+  wherry_pager *pager =
+      new_pager(new_client(NULL), server_url("/json?value={\"list\":[1,2],\"last\":9}"), "list", queue);
+  CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_LAST_PAGE, "last"));
+  size_t loaded = 0, read = 0; /* pages */
+  while (read < 10) {
+    /* Two pages beyond the next one to be read, as far as there are so many. */
+    while (loaded < read + 3 && wherry_pager_load_next(pager, NULL) == WHERRY_OK) {
+      CHECK_OK(next_done(queue).status);
+      loaded++;
+    }
+    CHECK_INT(server_count("requests"), loaded);
+    CHECK_INT(loaded, read + 3 < 10 ? read + 3 : 10);
+    wherry_json *items = NULL;
+    REQUIRE_OK(wherry_pager_copy_items(pager, read * 2, 2, &items));
+    CHECK_TEXT(wherry_json_print(items, false, NULL), "[1,2]");
+    CHECK_OK(wherry_json_free(items));
+    read++;
+  }
+  CHECK(!wherry_pager_has_next(pager));
+  CHECK_INT(wherry_pager_count(pager), 20);
   CHECK_OK(wherry_pager_free(pager));
 }
 

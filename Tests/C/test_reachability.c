@@ -1,4 +1,4 @@
-/* Wherry: rows N1-N13 of features.md, from C, in a network namespace of the test's own
+/* Wherry: rows N1-N13, C13 and R30 of features.md, from C, in a network namespace of the test's own
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -317,4 +317,39 @@ TEST("N12 behind the routes a server has to answer") {
   REQUIRE_OK(wherry_reachability_start(monitor, queue, &queue));
   CHECK_INT(next_status(NULL), WHERRY_REACH_NONE);
   CHECK_OK(wherry_reachability_free(monitor));
+}
+
+TEST("R30 a request waits for the network: in vain it is offline, and sent when there is one") {
+  if (!leave_the_network()) return;
+  wherry_client *client = new_client(NULL);
+  queue = new_queue();
+  wherry_request *request = new_request("GET", "http://127.0.0.1:9/"); /* nobody is there */
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_WAIT_FOR_NETWORK_MS, 50));
+  send_request(client, request, queue, NULL);
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_E_NETWORK);
+  CHECK_TEXT(got.reason, "offline");
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_WAIT_FOR_NETWORK_MS, PATIENCE_MS));
+  send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_STATE);
+  CHECK_INT(wherry_event_detail(event), WHERRY_STATE_WAITING);
+  CHECK_OK(wherry_event_free(event));
+  ip("link set lo up");
+  got = next_done(queue);
+  /* It was sent, and refused by the machine itself. */
+  CHECK_TEXT(got.reason, "connect");
+}
+
+TEST("C13 a request that may not use a mobile network fails without a connection") {
+  if (!leave_the_network()) return;
+  make_link("wwan0");
+  wherry_client *client = new_client(NULL);
+  wherry_request *request = new_request("GET", "http://192.0.2.1/");
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_DENY_METERED, 1));
+  for (int i = 0; i < 2; i++) {
+    outcome got = send_and_wait(client, request);
+    CHECK_STATUS(got.status, WHERRY_E_NETWORK);
+    CHECK_TEXT(got.reason, "metered");
+    REQUIRE_OK(wherry_request_set_url(request, "http://10.9.0.2/"));
+  }
 }

@@ -62,3 +62,15 @@ TEST("C19 SEC-U9 a proxy gets its credentials, but not for hosts that go without
   CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_PROXY_CREDENTIALS, "name"),
       WHERRY_E_ARGUMENT, "bad_value");
 }
+
+TEST("C19 a proxy that can be none is refused, and one that cannot be reached is named") {
+  CHECK_FAILS(wherry_config_set_text(new_config(), WHERRY_TEXT_PROXY, "ftp://h:1"),
+      WHERRY_E_ARGUMENT, "bad_value");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "proxy ");
+  wherry_client *client = new_client(with(WHERRY_TEXT_PROXY, "http://name:hunter4@127.0.0.1:1"));
+  outcome got = perform(client, new_request("GET", "http://h.invalid/"));
+  CHECK_TEXT(got.reason, "connect");
+  CHECK_HOLDS(got.message, "the proxy http://127.0.0.1:1:");
+  CHECK_LACKS(got.message, "h.invalid");
+  CHECK_LACKS(got.message, "hunter4");
+}

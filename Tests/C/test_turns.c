@@ -75,7 +75,6 @@ TEST("D25 the limit counts at once, and only downloads have places") {
 
   wherry_transfer *plain =
       send_request(client, new_request("GET", server_url("/empty")), queue, NULL);
-  CHECK_FAILS(wherry_transfer_set_priority(plain, 1), WHERRY_E_STATE, "wrong_state");
   CHECK_FAILS(wherry_transfer_move(plain, 1), WHERRY_E_STATE, "wrong_state");
   CHECK_INT(wherry_transfer_place(plain), -1);
   CHECK_STATUS(done_of(queue, plain).status, WHERRY_OK);

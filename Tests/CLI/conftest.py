@@ -19,6 +19,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("WHERRY_CLI", ROOT / ".build/debug/wherry-cli"))
 GUARD = 900  # seconds: against hanging only
+PATIENT = ("--timeout", 0)
+"""For a command whose answer the test's server holds: nothing is too slow on a machine that does much else."""
+PATIENT_DOWNLOAD = (*PATIENT, "--stall-timeout", GUARD)
 sys.path.insert(0, str(ROOT / "Tests/TestServer"))
 
 

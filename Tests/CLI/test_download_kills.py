@@ -11,7 +11,7 @@ import signal
 import subprocess
 import urllib.error
 
-from conftest import GUARD, Scope, field, start, wherry
+from conftest import GUARD, PATIENT_DOWNLOAD, Scope, field, start, wherry
 from test_downloads import names, pattern
 
 SIZE = 8_389_385
@@ -86,7 +86,7 @@ def test_DC_D05_DR21_killed_again_and_again_with_four_connections(server: Scope,
 def test_DC_C12_DR24_two_commands_and_one_target(server: Scope, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "file.bin"
     url = server.url("/bytes/1060921?hold=400000&gate=end")
-    first = start("download", url, "-o", target, "--progress", "none", stderr=subprocess.PIPE)
+    first = start("download", url, "-o", target, *PATIENT_DOWNLOAD, "--progress", "none", stderr=subprocess.PIPE)
     server.wait("sent=400000")
 
     for other in (url, server.url("/bytes/1060921?seed=2")):
@@ -118,7 +118,7 @@ def test_a_partial_that_stands_still_can_be_killed_and_thrown_away(server: Scope
     # SIGSTOP holds the lock as well as a running process does; SIGKILL lets go of it.
     target = tmp_path / "file.bin"
     url = server.url("/bytes/1060921?hold=400000&gate=end")
-    first = start("download", url, "-o", target, "--progress", "none", stderr=subprocess.PIPE)
+    first = start("download", url, "-o", target, *PATIENT_DOWNLOAD, "--progress", "none", stderr=subprocess.PIPE)
     server.wait("sent=400000")
     first.send_signal(signal.SIGSTOP)
     assert "busy: " in wherry("download", url, "-o", target).err

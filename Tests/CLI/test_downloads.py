@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import GUARD, Scope, field, start, wherry
+from conftest import GUARD, PATIENT_DOWNLOAD, Scope, field, start, wherry
 
 
 def names(folder: pathlib.Path) -> list[str]:
@@ -75,7 +75,7 @@ def interrupt(server: Scope, target: pathlib.Path, number: signal.Signals) -> tu
     From then on the server is fast.
     """
     url = server.url("/bytes/8000000?rate=200000&hold_at=7000000&gate=fast")
-    command = start("download", url, "-o", target, "--progress", "json", stderr=subprocess.PIPE)
+    command = start("download", url, "-o", target, *PATIENT_DOWNLOAD, "--progress", "json", stderr=subprocess.PIPE)
     assert command.stderr
     said = ""
     for line in command.stderr:
@@ -239,8 +239,8 @@ def test_D25_several_files_begin_and_are_told_of_in_the_order_of_the_command(
     urls = [server.url(f"/bytes/{1000 + number}?n={number}") for number in (5, 3, 4, 1, 2, 0)]
     urls[0] += "&gate=first"
     urls[2] = server.url("/status/404")
-    command = start("download", *urls, "-d", tmp_path, "--json-output", "--progress", "none", "--max-active", "2",
-                    stdout=subprocess.PIPE)
+    command = start("download", *urls, "-d", tmp_path, *PATIENT_DOWNLOAD, "--json-output", "--progress", "none",
+                    "--max-active", "2", stdout=subprocess.PIPE)
     # The first comes last.
     server.wait("requests=6")
     server.wait("active_most=1")
@@ -258,8 +258,8 @@ def test_D25_several_files_begin_and_are_told_of_in_the_order_of_the_command(
 
 def test_DC_C03_ctrl_c_keeps_what_came_of_several_files(server: Scope, tmp_path: pathlib.Path) -> None:
     urls = [server.url(f"/bytes/{size}?hold=300000&gate=go") for size in (1000001, 1000002, 1000003)]
-    command = start("download", *urls, "-d", tmp_path, "--max-active", "2", "--progress", "json",
-                    stderr=subprocess.PIPE)
+    command = start("download", *urls, "-d", tmp_path, *PATIENT_DOWNLOAD, "--max-active", "2",
+                    "--progress", "json", stderr=subprocess.PIPE)
     assert command.stderr
     came = set()
     said = ""

@@ -80,7 +80,7 @@ def test_silence_exits_with_6(server: Scope) -> None:
     result = wherry("get", server.url("/silent"), "--timeout", "0.2")
     assert result.status == 6 and "idle_timeout" in result.err
 
-    result = wherry("get", server.url("/drip?bytes=100&interval_ms=50"), "--total-timeout", "0.3")
+    result = wherry("get", server.url("/drip?bytes=6000&interval_ms=50"), "--total-timeout", "0.3")
     assert result.status == 6 and "total_timeout" in result.err
 
 

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BINARY, GUARD, Scope, environment, start
+from conftest import BINARY, GUARD, PATIENT, Scope, environment, start
 from test_uploads import jpeg
 
 
@@ -28,7 +28,7 @@ def test_a_signal_ends_a_request_at_once(server: Scope, number: signal.Signals, 
 
 
 def test_ctrl_c_in_the_middle_of_a_body(server: Scope, tmp_path: object) -> None:
-    command = start("get", server.url("/bytes/2000000?hold=1000000&gate=never"),
+    command = start("get", server.url("/bytes/2000000?hold=1000000&gate=never"), *PATIENT,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert command.stdout
     came = command.stdout.read(1_000_000)

@@ -13,7 +13,7 @@ import subprocess
 from typing import Any, Iterator
 
 import pytest
-from conftest import GUARD, Result, Scope, start, wherry
+from conftest import GUARD, PATIENT, PATIENT_DOWNLOAD, Result, Scope, start, wherry
 from test_downloads import names, pattern
 from test_uploads import jpeg
 
@@ -27,10 +27,10 @@ class Session:
         self.state = state
 
     def download(self, *arguments: object) -> Result:
-        return wherry("download", *arguments, "--background", "--state-dir", self.state)
+        return wherry("download", *arguments, *PATIENT_DOWNLOAD, "--background", "--state-dir", self.state)
 
     def upload(self, *arguments: object) -> Result:
-        return wherry("upload", *arguments, "--detach", "--state-dir", self.state)
+        return wherry("upload", *arguments, *PATIENT, "--detach", "--state-dir", self.state)
 
     def run(self, verb: str, *arguments: object) -> Result:
         return wherry("jobs", verb, *arguments, "--state-dir", self.state)
@@ -90,8 +90,8 @@ def session(tmp_path: pathlib.Path) -> Iterator[Session]:
 
 def test_DC_E01_a_job_outlives_the_command_and_its_group(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
     url = server.url(f"/bytes/{SIZE}?hold=1000000&gate=go")
-    command = start("download", url, "-o", tmp_path / "a", "--detach", "--state-dir", session.state,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    command = start("download", url, "-o", tmp_path / "a", *PATIENT_DOWNLOAD, "--detach", "--state-dir",
+                    session.state, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     # Both ends of its output are closed when it leaves: the agent has none of them (DC-E02).
     out, err = command.communicate(timeout=GUARD)
     assert command.returncode == 0 and err == b""
@@ -236,7 +236,7 @@ def test_U17_an_upload_outlives_the_command_and_its_pictures(
 ) -> None:
     picture = jpeg(tmp_path / "one.jpg")
     command = start("upload", server.url("/upload-photo?gate=go"), picture, "--field", "album=Ferien", "--quality", "0.5",
-                    "--detach", "--state-dir", session.state,
+                    *PATIENT, "--detach", "--state-dir", session.state,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     out, err = command.communicate(timeout=GUARD)
     assert command.returncode == 0 and err == b""

@@ -258,3 +258,15 @@ def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(
     assert field(done.json, "proxy-authorization") is None
     failed = wherry("get", server.url("/echo"), "--proxy-user", "hunter4")
     assert failed.status == 2 and "hunter4" not in failed.err
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+def test_R37_a_body_goes_out_compressed(server: Scope, tmp_path: pathlib.Path, coding: str) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"the same line again\n" * 500_000)
+    for data in ("@" + str(path), "the same again " * 400):
+        told = wherry("post", server.url("/sink"), "--data", data, "--body-coding", coding).json
+        assert told["whole"] is True
+        assert told["inflated"] == (10_000_000 if data[0] == "@" else len(data))
+        assert told["bytes"] < told["inflated"] / 10
+    assert wherry("post", server.url("/sink"), "--data", "x", "--body-coding", "br").status == 2

@@ -107,7 +107,7 @@ def test_D23_D27_a_model_comes_over_several_connections_and_from_a_mirror(
 def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
         server: Scope, tmp_path: pathlib.Path) -> None:
     target, half = tmp_path / "model.bin", SIZE // 2
-    url = server.url(f"/bytes/{SIZE}?hold={half}&gate=g&times=1")
+    url = server.url(f"/bytes/{SIZE}?hold_at={half}&gate=g")
     arguments = (url, target, "--sha256", sha256(server), "--segments", 1)
     with start("fetch-model", *arguments) as running:
         assert running.stderr is not None

@@ -13,7 +13,7 @@ import subprocess
 import termios
 from typing import Callable
 
-from conftest import BINARY, GUARD, Scope, environment, start, wherry
+from conftest import BINARY, GUARD, PATIENT_DOWNLOAD, Scope, environment, start, wherry
 
 
 def on_terminal(
@@ -128,7 +128,7 @@ def test_several_downloads_have_a_bar_each(server: Scope, tmp_path: pathlib.Path
         return any("4000001" in s and "4000002" in s and s.count("%") == 2 for s in screens)
 
     urls = [server.url(f"/bytes/{size}?rate=100000&hold_at=3999999&gate=fast") for size in (4000001, 4000002)]
-    status, text = on_terminal("download", *urls, "-d", tmp_path, columns=90, look=look)
+    status, text = on_terminal("download", *urls, "-d", tmp_path, *PATIENT_DOWNLOAD, columns=90, look=look)
 
     assert status == 0 and has_both(text)
     plain = re.sub(r"\x1b\[[0-9;]*[mKAJ]", "", text).splitlines()
@@ -150,7 +150,7 @@ def test_D25_bars_stand_in_the_order_of_the_command(server: Scope, tmp_path: pat
             server.steer("/_signal?gate=fast")
 
     urls = [server.url(f"/bytes/{size}?rate=100000&hold_at=3999999&gate=fast") for size in sizes]
-    status, text = on_terminal("download", *urls, "-d", tmp_path, columns=90, look=look)
+    status, text = on_terminal("download", *urls, "-d", tmp_path, *PATIENT_DOWNLOAD, columns=90, look=look)
 
     assert status == 0 and list(sizes) in screens(text)
     for shown in screens(text):

@@ -33,7 +33,8 @@ import WherrySystem
         }
     }
 
-    @Test func `every request is shown before it is sent, and may be edited`() async throws {
+    @Test("R31 every request is shown before it is sent, and may be edited")
+    func shown() async throws {
         try client.setDecisions(
             .adapting { request in
                 var request = request
@@ -54,7 +55,8 @@ import WherrySystem
         #expect(stub.requests.last?.headers["X-Signature"] == nil)
     }
 
-    @Test func `after a redirect the body may be replaced, and goes along otherwise`() async throws {
+    @Test("R31 after a redirect the body may be replaced, and goes along otherwise")
+    func replaced() async throws {
         for (edit, expected) in [
             (nil, "[1]"), (.json(Bytes("[2]")), "[2]"), (Request.Body.none, ""),
             (.bytes(Bytes("raw"), contentType: "text/plain"), "raw"),
@@ -83,7 +85,8 @@ import WherrySystem
         }
     }
 
-    @Test func `a closure that throws ends the request, and nothing is sent`() async throws {
+    @Test("R31 a closure that throws ends the request, and nothing is sent")
+    func throwing() async throws {
         let error = await failure { () throws(WherryError) in
             try await client.send(Request("a"), decisions: .adapting { _ in throw Refusal() })
         }
@@ -92,7 +95,8 @@ import WherrySystem
         #expect(stub.requests.isEmpty)
     }
 
-    @Test func `an edit that cannot be sent ends the request`() async throws {
+    @Test("R31 an edit that cannot be sent ends the request")
+    func unsendable() async throws {
         let error = await failure { () throws(WherryError) in
             try await client.send(
                 Request("a"),
@@ -108,7 +112,7 @@ import WherrySystem
 
     @Test func `a request's own closures take the place of the client's`() async throws {
         try client.setDecisions(.adapting { _ in throw Refusal() })
-        _ = try await client.send(Request("moved"), decisions: .redirecting { _, _ in true })
+        _ = try await client.send(Request("moved"), decisions: .redirecting { $1 })
         _ = try await client.send(Request("a"), decisions: Decisions())
         #expect(stub.requests.count == 3)
     }

@@ -13,5 +13,7 @@ func makeClient(_ scope: TestServer.Scope) throws -> Client {
         $0.stallBytesPerSecond = 0
         $0.idleTimeout = .seconds(600)
         $0.firstByteTimeout = .seconds(600)
+        $0.connectTimeout = .seconds(600)
+        $0.decisionTimeout = .seconds(600)
     }
 }

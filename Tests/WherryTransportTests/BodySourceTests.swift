@@ -9,9 +9,10 @@ import WherrySystem
 @testable import WherryTransport
 
 /// Counts the calls of `bodyIsReady`.
-private final class Carrier: ExchangeCarrier {
+final class Carrier: ExchangeCarrier {
     let readiness = Monitor(0)
     func continueReceiving(_ exchange: Exchange) {}
+    func decide(_ exchange: Exchange, _ disposition: BodyDisposition) {}
     func continueSending(_ exchange: Exchange) { readiness.update { $0 += 1 } }
 
     /// Waits for the next call.
@@ -25,7 +26,7 @@ private final class Carrier: ExchangeCarrier {
 }
 
 /// Asks a body for its bytes as a transport does.
-private struct Puller {
+struct Puller {
     let carrier = Carrier()
     let exchange: Exchange
 

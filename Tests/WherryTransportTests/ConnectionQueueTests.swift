@@ -45,6 +45,39 @@ import WherrySystem
         #expect(queue.next() == nil)
     }
 
+    @Test("Another priority moves those that wait behind their new equals, paused ones too")
+    func priorities() throws {
+        var queue = ConnectionQueue(perHost: 1, total: 8)
+        let running = try exchange("a.test")
+        let starts = queue.admit(running)
+        #expect(starts)
+        let waiting = try (0..<5).map { _ in try exchange("a.test") }
+        for exchange in waiting {
+            let starts = queue.admit(exchange)
+            #expect(!starts)
+        }
+        waiting[4].state.isPaused = true
+        queue.pauseChanged(waiting[4])
+
+        queue.setPriority(of: waiting[3], to: 1)
+        queue.setPriority(of: waiting[1], to: 1)
+        queue.setPriority(of: waiting[4], to: 1)
+        queue.setPriority(of: waiting[0], to: -1)
+        queue.setPriority(of: waiting[2], to: 0)
+        queue.setPriority(of: running, to: -100)
+        waiting[4].state.isPaused = false
+        queue.pauseChanged(waiting[4])
+
+        var order: [Exchange] = []
+        queue.leave(running)
+        while let next = queue.next() {
+            order.append(next)
+            queue.leave(next)
+        }
+        #expect(order.map { one in waiting.firstIndex { $0 === one } } == [3, 1, 4, 2, 0])
+        #expect(queue.isEmpty)
+    }
+
     @Test("A host that falls back to HTTP/1.1 is counted by its connections again")
     func fallsBack() throws {
         var queue = ConnectionQueue(perHost: 2, total: 8)
@@ -70,7 +103,12 @@ import WherrySystem
         #expect(old.count == 2)
         #expect(try admitted(1, "two.test", &queue) { $0.ownConnection = true }.isEmpty)
         _ = queue.note(old[0], isMultiplexed: false)
-        #expect(try admitted(50, "two.test", &queue).count == 50, "the others are streams still")
+        let streams = try admitted(50, "two.test", &queue)
+        #expect(streams.count == 50, "the others are streams still")
+        // One is given the connection that such a one has left.
+        streams[0].state.isOnSerial = true
+        _ = queue.note(streams[0], isMultiplexed: false)
+        #expect(try admitted(9, "two.test", &queue).count == 9, "and say what the host speaks")
     }
 
     @Test("A paused one gives way, and has its old turn when it goes on")

@@ -46,6 +46,28 @@ import WherrySystem
     }
 
     @Test(.enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
+    func `connections of both versions to one host are used again, each as it is`() throws {
+        let nginx = try NginxServer.shared
+        try withTransport(trusting(nginx.ca)) { transport in
+            func version(_ asked: Int32) throws -> (Int?, isReused: Bool) {
+                let call = try Call("GET", nginx.tlsURL("/ok")) { $0.httpVersion = asked }
+                let result = try call.start(on: transport).result()
+                #expect(result.error == nil)
+                return (result.head?.httpVersion, result.metrics.isReused)
+            }
+            let (first, old) = (try version(0), try version(11))
+            #expect(first == (20, false) && old == (11, false))
+            for _ in 0..<20 {
+                let next = try version(11)
+                #expect(next == (11, true))
+                // Whichever it is given.
+                let any = try version(0)
+                #expect(any.isReused)
+            }
+        }
+    }
+
+    @Test(.enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
     func `a stream that is reset is a broken connection`() throws {
         let nginx = try NginxServer.shared
         let scope = try TestServer.shared.scope()

@@ -59,6 +59,9 @@ int clinux_rename_exclusive(int from_directory, const char *from, int to_directo
 /* Reserves blocks without changing the size. EOPNOTSUPP: the file system cannot. */
 int clinux_reserve(int descriptor, int64_t offset, int64_t length);
 
+/* Has the disk begin with what was written and is only in memory, and does not wait for it. */
+int clinux_begin_write_back(int descriptor);
+
 /* Sets the time of the last change in seconds since 1970 and leaves that of the last reading. */
 int clinux_set_modified(int descriptor, int64_t seconds);
 

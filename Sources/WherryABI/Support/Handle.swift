@@ -14,6 +14,7 @@ enum HandleKind: UInt {
     case reachability = 20
     case sse = 21
     case group = 22
+    case sectionedList = 23
 }
 
 /// An object that C may hold.

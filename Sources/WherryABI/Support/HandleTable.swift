@@ -134,6 +134,13 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         firstFree = Self.noSlot
     }
 
+    /// Whether it was given by the process that this one was forked from.
+    func isInherited(_ pointer: OpaquePointer) -> Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return Handle(pointer).index < base
+    }
+
     // MARK: Under the lock
 
     private func find(_ handle: Handle, _ kind: HandleKind) -> UnsafeMutablePointer<Slot>? {

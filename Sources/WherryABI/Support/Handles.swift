@@ -6,6 +6,8 @@ import WherryCore
 extension WherryError {
     static let badHandle = WherryError(
         .badHandle, "The handle is NULL, freed, or not one of this kind")
+    static let inheritedHandle = WherryError(
+        .forked, "The handle is one of the process that this one was forked from: make another")
     static let noHandles = WherryError(
         .noMemory, "There is no room for another handle: free those that are not needed any more")
 }
@@ -20,7 +22,7 @@ enum Handles {
         _ pointer: OpaquePointer?, _ type: Object.Type = Object.self
     ) throws(WherryError) -> Object {
         guard let pointer, let object = table.object(pointer, Object.kind) else {
-            throw .badHandle
+            throw unknown(pointer)
         }
         // The table has checked the kind, and each kind has one class.
         return unsafeDowncast(object, to: Object.self)
@@ -44,8 +46,13 @@ enum Handles {
         _ pointer: OpaquePointer?, _ type: Object.Type
     ) throws(WherryError) -> Object? {
         guard let pointer else { return nil }
-        guard let object = table.remove(pointer, Object.kind) else { throw .badHandle }
+        guard let object = table.remove(pointer, Object.kind) else { throw unknown(pointer) }
         return unsafeDowncast(object, to: Object.self)
+    }
+
+    /// Why there is no object behind a handle.
+    private static func unknown(_ pointer: OpaquePointer?) -> WherryError {
+        pointer.map { table.isInherited($0) } == true ? .inheritedHandle : .badHandle
     }
 
     /// Ends handles that an object has lent, when that object ends.

@@ -15,6 +15,7 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
         case entries([wherry_entry_row])
         case cookies([wherry_cookie_row])
         case jobs([wherry_job_row])
+        case changes([wherry_change_row])
     }
 
     let rows: Rows
@@ -65,6 +66,11 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
         responses = []
     }
 
+    init(changes: [ListChange]) {
+        rows = .changes(changes.map { wherry_change_row($0) })
+        responses = []
+    }
+
     var count: Int {
         switch rows {
         case .transfers(let rows): rows.count
@@ -73,7 +79,30 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
         case .entries(let rows): rows.count
         case .cookies(let rows): rows.count
         case .jobs(let rows): rows.count
+        case .changes(let rows): rows.count
         }
+    }
+}
+
+extension wherry_change_row {
+    init(_ change: ListChange) {
+        self.init()
+        switch change {
+        case .insertRows(let section, let rows): set(WHERRY_CHANGE_INSERT_ROWS, rows, section)
+        case .removeRows(let section, let rows): set(WHERRY_CHANGE_REMOVE_ROWS, rows, section)
+        case .reloadRows(let section, let rows): set(WHERRY_CHANGE_RELOAD_ROWS, rows, section)
+        case .insertSections(let sections): set(WHERRY_CHANGE_INSERT_SECTIONS, sections)
+        case .removeSections(let sections): set(WHERRY_CHANGE_REMOVE_SECTIONS, sections)
+        case .reloadSections(let sections): set(WHERRY_CHANGE_RELOAD_SECTIONS, sections)
+        case .reloadAll: set(WHERRY_CHANGE_RELOAD_ALL, 0..<0)
+        }
+    }
+
+    private mutating func set(_ kind: wherry_change, _ range: Range<Int>, _ section: Int = 0) {
+        self.kind = Int32(bitPattern: kind.rawValue)
+        self.section = section
+        first = range.lowerBound
+        count = range.count
     }
 }
 

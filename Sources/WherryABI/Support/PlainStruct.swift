@@ -21,6 +21,7 @@ extension wherry_partial_row: PlainStruct {}
 extension wherry_entry_row: PlainStruct {}
 extension wherry_cookie_row: PlainStruct {}
 extension wherry_job_row: PlainStruct {}
+extension wherry_change_row: PlainStruct {}
 extension wherry_cache_usage: PlainStruct {}
 extension wherry_timing: PlainStruct {}
 extension wherry_log_record: PlainStruct {}

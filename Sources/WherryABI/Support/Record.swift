@@ -80,7 +80,11 @@ extension wherry_record {
             expected_bytes = Int64(news.old.rawValue)
             reason = ReachWords.pointer(news.interface)
         }
-        guard let content = event.event else { return }
+        if let activity = event.activity { detail = Int64(activity.isShown ? activity.count : 0) }
+        guard let content = event.event else {
+            if let page = event.page { set(page) }
+            return
+        }
         if case .done(let outcome) = content {
             set(outcome)
             if let transfer = event.transfer, transfer.kind == .group { set(group: transfer) }
@@ -117,6 +121,16 @@ extension wherry_record {
         http_code = Int32(truncatingIfNeeded: record.status)
         reason = ReasonText.of(record.error?.reasonWord)
         set(body: text)
+    }
+
+    private mutating func set(_ page: PageEvent) {
+        detail = Int64(page.detail.rawValue)
+        done_bytes = page.page
+        if let error = page.error {
+            status = error.code.rawValue
+            reason = ReasonText.of(error.reasonWord)
+            http_code = Int32(truncatingIfNeeded: error.httpStatus)
+        }
     }
 
     /// The most frequent one, looked at once.
@@ -161,7 +175,8 @@ extension QueueEvent {
     /// wherry_event_kind.
     var kind: Int32 {
         if log != nil { return 11 }
-        guard let event else { return news == nil ? 0 : 10 }
+        if activity != nil { return 13 }
+        guard let event else { return news != nil ? 10 : page != nil ? 12 : 0 }
         return switch event {
         case .progress: 1
         case .head: 2
@@ -174,6 +189,37 @@ extension QueueEvent {
         case .done: 9
         }
     }
+}
+
+extension PageEvent {
+    var detail: wherry_page_event {
+        switch self {
+        case .willLoad: WHERRY_PAGE_WILL_LOAD
+        case .refreshed: WHERRY_PAGE_REFRESHED
+        case .loaded: WHERRY_PAGE_LOADED
+        case .failed: WHERRY_PAGE_FAILED
+        case .finished: WHERRY_PAGE_FINISHED
+        case .firstPage: WHERRY_PAGE_FIRST
+        case .lastPage: WHERRY_PAGE_LAST
+        }
+    }
+
+    /// The page's number; -1 where it is about none.
+    var page: Int64 {
+        switch self {
+        case .willLoad(let page), .refreshed(let page), .loaded(let page), .failed(let page, _): page
+        case .finished, .firstPage, .lastPage: -1
+        }
+    }
+
+    var error: WherryError? {
+        if case .failed(_, let error) = self { error } else { nil }
+    }
+}
+
+extension QueueEvent {
+    /// Why something ended or changed so.
+    var error: WherryError? { event?.error ?? page?.error }
 }
 
 extension TransferEvent {
@@ -203,7 +249,7 @@ extension TransferEvent {
         case .decision(let decision):
             switch decision.kind {
             case .redirect(let response, _), .store(let response), .token(let response),
-                .credentials(let response, _, _, _):
+                .credentials(let response, _, _, _), .head(let response, _):
                 response
             case .retry(let error, _): error.response
             case .next(let previous): previous?.response
@@ -232,9 +278,9 @@ extension TransferEvent {
         case .done(let outcome): outcome.path
         case .decision(let decision):
             switch decision.kind {
-            case .redirect(_, let target): target
+            case .redirect(_, let next): next.url
             case .credentials(_, let realm, _, _): realm
-            case .adapt, .retry, .store, .token, .next: nil
+            case .adapt, .retry, .store, .head, .token, .next: nil
             }
         default: nil
         }

@@ -123,7 +123,10 @@ public final class BackgroundSession: Sendable {
         let target: DownloadTarget
         do {
             target = try Client.target(
-                path, url: url, options: options, policy: DownloadPolicy(request, options))
+                path,
+                suggestedName: SuggestedFileName.choose(
+                    contentDisposition: String?.none, url: url.text),
+                options: options, hasDigest: DownloadPolicy(request, options).expected != nil)
         } catch {
             // The same job may be done already, and its file is what is in the way.
             if error.reasonWord == .exists, let known = try finished(wanted, at: path) {
@@ -172,6 +175,11 @@ public final class BackgroundSession: Sendable {
         for value in request.overrides { try value.option.check(value.value, in: .request) }
         try request.checkFields()
         let options = settings.options.overridden(by: request.overrides)
+        try BodyCoding.check(request, settings, options)
+        guard request.jsonShape == nil else {
+            throw WherryError(
+                .badOption, "Nobody reads the answer to an upload in the background for its shape")
+        }
         let method = request.effectiveMethod
         try RequestPlanner.check(method: method, body: request.body)
         if request.isWrittenWhileSent {

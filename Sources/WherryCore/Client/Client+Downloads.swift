@@ -36,7 +36,11 @@ extension Client {
         let settings = settings
         let (options, url, mirrors) = try RequestPlanner.download(request, settings: settings)
         let policy = DownloadPolicy(request, options)
-        let target = try Self.target(path, url: url, options: options, policy: policy)
+        let target = try Self.target(
+            path,
+            suggestedName: SuggestedFileName.choose(
+                contentDisposition: String?.none, url: url.text),
+            options: options, hasDigest: policy.expected != nil)
         let key = DownloadRegistry.Key(
             url: String(url.text.prefix { $0 != "#" }), target: target.identity)
         try downloads.enter(
@@ -56,7 +60,7 @@ extension Client {
 
     /// Looks at the place of the file to be, without any traffic.
     static func target(
-        _ path: String, url: HTTPURL, options: OptionTable, policy: DownloadPolicy
+        _ path: String, suggestedName: String, options: OptionTable, hasDigest: Bool
     ) throws(WherryError) -> DownloadTarget {
         let existing: DownloadTarget.Existing =
             switch options[.targetExists] {
@@ -67,10 +71,8 @@ extension Client {
         do throws(DownloadError) {
             return try DownloadTarget.locate(
                 path, isDirectory: options[.targetIsDirectory] == 1,
-                suggestedName: SuggestedFileName.choose(
-                    contentDisposition: String?.none, url: url.text),
-                existing: existing, makesDirectories: options[.makeDirectories] == 1,
-                hasDigest: policy.expected != nil)
+                suggestedName: suggestedName, existing: existing,
+                makesDirectories: options[.makeDirectories] == 1, hasDigest: hasDigest)
         } catch {
             throw error.wherryError()
         }

@@ -32,6 +32,7 @@ public final class Client: Sendable {
     /// Where the client tells what happens.
     package let log = ClientLog()
     package let counters = CounterTable()
+    let activity = ActivityBoard()
     private let isOver = Atomic(false)
     /// Watches any network for this client and for its program; it runs once it is started or waited
     /// for. One for as long as the client lives.
@@ -58,6 +59,8 @@ public final class Client: Sendable {
         networks = configuration.stub == nil ? configuration.networks ?? .shared : nil
         if let stub = configuration.stub {
             transport = StubTransport(sharing: stub)
+            let rate = settings.options.requestRate
+            if rate != RequestRate() { transport.setRequestRate(rate) }
         } else {
             let options = try configuration.transport(base: settings.base)
             do throws(SystemError) {
@@ -117,6 +120,9 @@ public final class Client: Sendable {
         if changed.contains(.maxPerHost) || changed.contains(.maxConnections) {
             transport.setConnectionLimits(
                 perHost: Int(options[.maxPerHost]), total: Int(options[.maxConnections]))
+        }
+        if changed.contains(where: { $0.isOfRequestRate }) {
+            transport.setRequestRate(options.requestRate)
         }
         if changed.contains(.maxDownloadSpeed) {
             downloadLimit.set(rate: options[.maxDownloadSpeed])
@@ -197,6 +203,11 @@ public final class Client: Sendable {
     public func setMaxDownloads(_ count: Int) throws(WherryError) {
         try set(.maxDownloads, Int64(count))
     }
+    /// How many requests may start in ``Configuration/rateInterval``; 0 is no limit. It counts at once,
+    /// also for those that wait.
+    public func setRateLimit(_ count: Int) throws(WherryError) {
+        try set(.rateLimit, Int64(count))
+    }
     /// Connections to one origin, at least 1, from now on.
     public func setMaxPerHost(_ count: Int) throws(WherryError) {
         try set(.maxPerHost, Int64(count))
@@ -250,6 +261,7 @@ public final class Client: Sendable {
             throw error
         }
         willBegin(transfer)
+        activity.look(at: transfer)
         if transfer.kind != .group { counters.count(transfer.origin) { $0.started += 1 } }
         transfer.begin(wake: transfer.observer.wake)
     }
@@ -294,7 +306,11 @@ public final class Client: Sendable {
                 of: request, method: method, settings: settings, options: options,
                 workers: workers, stream: stream)
         }
+        guard !request.isStreamed || request.jsonShape == nil else {
+            throw WherryError(.badOption, "An answer that is streamed has no shape to be judged by")
+        }
         try BodyDigest.check(request, options)
+        try BodyCoding.check(request, settings, options)
         let transfer = RequestTransfer(
             kind, request, method: method, url: url, body: body, stream: stream,
             caching: try transferCaching(request, method: method, settings: settings),
@@ -462,6 +478,7 @@ public final class Client: Sendable {
         queue.holding { for transfer in transfers() { transfer.cancel() } }
         reachability.stop()
         let mayWait = transport.close()
+        activity.close()
         caches.close()
         workers.close()
         // What other threads are just starting, and what one carries out for a download just now.

@@ -130,7 +130,7 @@ package final class ClientSettings: Sendable {
     /// The origin of a URL, or the URL of an origin.
     private static func origin(_ text: String) throws(WherryError) -> Origin {
         do {
-            return try HTTPURL(text).origin
+            return try HTTPURL(text, as: "URL of credentials").origin
         } catch {
             throw WherryError(.badURL, error.message)
         }
@@ -141,7 +141,7 @@ package final class ClientSettings: Sendable {
     /// A base URL as URLs are resolved against it: it ends in a slash.
     package static func parseBase(_ text: String) throws(WherryError) -> HTTPURL {
         do {
-            let url = try HTTPURL(text)
+            let url = try HTTPURL(text, as: "base URL")
             if url.query != nil {
                 throw WherryError(
                     .badURL, "The base URL \"\(HTTPURL.redacted(text))\" has a query")

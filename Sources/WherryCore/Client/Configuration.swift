@@ -123,6 +123,33 @@ extension Client {
             get { Int(values.options[.maxConnections]) }
             set { values.options[.maxConnections] = Int64(newValue) }
         }
+        /// How many requests may start in ``rateInterval``; the others wait for their turn, by
+        /// their ``Request/priority``. 0, the default, is no limit. A bucket of tokens: they come at
+        /// even distances, and so many as ``rateBurst`` says are kept. 1,000,000 at most.
+        ///
+        /// What goes out counts: redirects, attempts again and the parts of a download too, but not
+        /// what a cache answers. Further connections of a download whose number was set count and
+        /// do not wait. ``totalTimeout`` covers the wait.
+        public var rateLimit: Int {
+            get { Int(values.options[.rateLimit]) }
+            set { values.options[.rateLimit] = Int64(newValue) }
+        }
+        /// The same for each origin (scheme, host and port) by itself, beside ``rateLimit``: no limit.
+        public var hostRateLimit: Int {
+            get { Int(values.options[.hostRateLimit]) }
+            set { values.options[.hostRateLimit] = Int64(newValue) }
+        }
+        /// How many requests may start at once after a quiet time, 10,000 at most; 0, the default: as
+        /// many as may in ``rateInterval``.
+        public var rateBurst: Int {
+            get { Int(values.options[.rateBurst]) }
+            set { values.options[.rateBurst] = Int64(newValue) }
+        }
+        /// The span of time of ``rateLimit`` and ``hostRateLimit``: a second; at most a day.
+        public var rateInterval: Duration {
+            get { duration(.rateInterval) }
+            set { values.options[.rateInterval] = newValue.settingMilliseconds }
+        }
         /// The largest body collected in memory, decoded: 64 MiB.
         public var maxBodyBytes: Int64 {
             get { values.options[.maxBodyBytes] }
@@ -145,7 +172,8 @@ extension Client {
             get { values.texts[.caFile] }
             set { values.texts[.caFile] = newValue }
         }
-        /// A proxy's URL; "" for none; `nil`, the default, for what the environment says.
+        /// A proxy's URL, of scheme http, https, socks4, socks4a, socks5 or socks5h; "" for none; `nil`,
+        /// the default, for what the environment says. What can be none is `bad_value`.
         public var proxy: String? {
             get { values.texts[.proxy] }
             set { values.texts[.proxy] = newValue }
@@ -258,6 +286,7 @@ extension Client {
             transport.unixSocket = unixSocket
             transport.maxPerHost = maxPerHost
             transport.maxConnections = maxConnections
+            transport.rate = values.options.requestRate
             return transport
         }
     }

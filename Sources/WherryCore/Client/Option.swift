@@ -1,6 +1,9 @@
 // Wherry: the numbered settings, one list for client and request.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherrySystem
+import WherryTransport
+
 /// A setting that is a number. The raw values are those of `wherry_option`.
 package enum Option: Int32, CaseIterable, Sendable {
     case idleTimeout = 1
@@ -44,10 +47,17 @@ package enum Option: Int32, CaseIterable, Sendable {
     case memberStyle = 43
     case boolStyle = 44
     case coalesce = 45
+    case bodyCoding = 46
     case denyMetered = 47
+    case bodyCodingMinBytes = 48
+    case codedBody = 49
     case httpCache = 50
     case cacheMaxBytes = 51
     case cacheMemoryBytes = 52
+    case rateLimit = 53
+    case hostRateLimit = 54
+    case rateBurst = 55
+    case rateInterval = 56
     case denyAddresses = 59
     case insecure = 60
     case httpsOnly = 61
@@ -74,6 +84,14 @@ package enum Option: Int32, CaseIterable, Sendable {
     case agentIdle = 82
     case keepServerTime = 90
 
+    /// Whether it tells how many requests may start in a span of time.
+    var isOfRequestRate: Bool {
+        switch self {
+        case .rateLimit, .hostRateLimit, .rateBurst, .rateInterval: true
+        default: false
+        }
+    }
+
     /// Where a setting counts.
     package struct Scope: OptionSet, Sendable {
         package let rawValue: UInt8
@@ -92,7 +110,8 @@ package enum Option: Int32, CaseIterable, Sendable {
             .partialOf, .rewindableBody, .coalesce:
             .request
         case .sendLanguages, .maxPerHost, .maxConnections, .maxDownloads, .maxDownloadSpeed,
-            .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug:
+            .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug, .rateLimit, .hostRateLimit,
+            .rateBurst, .rateInterval:
             [.build, .live]
         case .insecure, .ignoreProxyEnvironment, .autostart, .agentIdle, .denyAddresses, .httpsOnly,
             .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode, .requirePins,
@@ -125,6 +144,8 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .stallSpeed: 1000
         case .stallTimeout: 10_000
         case .maxRetryAfter: 60_000
+        case .bodyCodingMinBytes: 1024
+        case .rateInterval: 1000
         // -1: by kind of transfer, as the header says.
         case .wantProgress, .maxRetries, .waitForNetwork: -1
         default: 0
@@ -139,13 +160,17 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .imageRetries, .separateImages: 0...1000
         case .httpVersion: 0...20
         case .acceptStatusMin, .acceptStatusMax: 100...999
-        case .compressed, .arrayStyle, .targetExists, .durability, .partialOf: 0...2
+        case .compressed, .arrayStyle, .targetExists, .durability, .partialOf, .bodyCoding, .codedBody:
+            0...2
         case .segments: 0...16
         case .priority: -100...100
         case .maxDownloads: 0...100_000
         case .denyAddresses: 0...31
         case .maxPerHost, .maxConnections: 1...100_000
         case .maxHeaderBytes: 1024...307_200
+        case .rateLimit, .hostRateLimit: 0...1_000_000
+        case .rateBurst: 0...10_000
+        case .rateInterval: 1...86_400_000
         case .wantProgress: -1...1
         case .waitForNetwork: -1...Int64.max
         case .keepAuthAcrossHosts, .retryUnsafeMethods, .defaultParameters, .ignoreBase, .jsonOnly,
@@ -210,6 +235,18 @@ package struct OptionTable: Sendable, Hashable {
         var table = self
         for value in values { table[value.option] = value.value }
         return table
+    }
+}
+
+extension OptionTable {
+    /// How many requests may start in a span of time.
+    package var requestRate: RequestRate {
+        var rate = RequestRate()
+        rate.total = self[.rateLimit]
+        rate.perHost = self[.hostRateLimit]
+        rate.burst = self[.rateBurst]
+        rate.span = .milliseconds(self[.rateInterval])
+        return rate
     }
 }
 
@@ -285,6 +322,13 @@ package enum TextOption: Int32, CaseIterable, Sendable {
                 throw WherryError(
                     .badPath,
                     "The path of a socket has at most 107 bytes, and \"\(value)\" has \(value.utf8.count)")
+            }
+        case .proxy:
+            guard value.isEmpty || ProxyURL(value) != nil else {
+                throw WherryError(
+                    .badValue,
+                    "proxy is a URL such as http://host:8080, with https, socks4, socks4a, socks5 or "
+                        + "socks5h too, or empty for none, not \"\(HTTPURL.redacted(value))\"")
             }
         case .proxyCredentials:
             guard value.utf8.contains(0x3A), !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })

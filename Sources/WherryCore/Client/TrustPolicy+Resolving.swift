@@ -132,7 +132,11 @@ extension TrustPolicy {
     private static func place(of origin: String, _ base: HTTPURL?) throws(WherryError) -> Origin {
         var url = base
         if !origin.isEmpty {
-            do { url = try HTTPURL(origin) } catch { throw WherryError(.badURL, error.message) }
+            do {
+                url = try HTTPURL(origin, as: "URL of a client certificate")
+            } catch {
+                throw WherryError(.badURL, error.message)
+            }
         }
         guard let url else {
             throw WherryError(

@@ -213,7 +213,11 @@ public final class CookieJar: Sendable {
     }
 
     private static func parse(_ url: String) throws(WherryError) -> HTTPURL {
-        do { return try HTTPURL(url) } catch { throw WherryError(.badURL, error.message) }
+        do {
+            return try HTTPURL(url, as: "URL of a cookie")
+        } catch {
+            throw WherryError(.badURL, error.message)
+        }
     }
 
     // MARK: Files

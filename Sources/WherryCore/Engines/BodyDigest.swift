@@ -39,11 +39,15 @@ enum BodyDigest {
         case .none: return nil
         case .bytes(let bytes): unsafe bytes.withUnsafeBytes { unsafe digest.update($0) }
         case .source(let source):
-            guard let source = source as? SegmentedBody else { return nil }
+            func add(_ piece: UnsafeRawBufferPointer) -> Bool {
+                unsafe digest.update(piece)
+                return !isStopped()
+            }
             do throws(SystemError) {
-                let isWhole = unsafe try source.forEachPiece { piece in
-                    unsafe digest.update(piece)
-                    return !isStopped()
+                let isWhole = switch source {
+                case let source as SegmentedBody: unsafe try source.forEachPiece(add)
+                case let source as CodedBody: unsafe try source.forEachPiece(add)
+                default: false
                 }
                 guard isWhole else { return nil }
             } catch {

@@ -131,23 +131,17 @@ extension Client {
         }
         guard settings.options[.ignoreProxyEnvironment] == 0,
             settings.values.trust.deniedAddresses.isEmpty,
-            let proxy = Self.proxy(for: url.origin.scheme, environment)
+            let proxy = ProxyURL.setting(for: url.origin.scheme, in: environment)
         else { return url.origin.host }
         guard !hasExceptions, environment("no_proxy") == nil, environment("NO_PROXY") == nil
         else { return nil }
         return Self.host(ofProxy: proxy)
     }
 
-    /// As libcurl looks for it: HTTP_PROXY in capitals is a field of a CGI request, and no setting.
-    private static func proxy(for scheme: String, _ environment: (String) -> String?) -> String? {
-        environment("\(scheme)_proxy")
-            ?? (scheme == "https" ? environment("HTTPS_PROXY") : nil)
-            ?? environment("all_proxy") ?? environment("ALL_PROXY")
-    }
-
-    /// Only of proxies that speak HTTP; the scheme may be left out.
+    /// Only of proxies that speak HTTP.
     private static func host(ofProxy proxy: String) -> String? {
-        (try? HTTPURL(proxy.contains("://") ? proxy : "http://" + proxy))?.origin.host
+        guard let proxy = ProxyURL(proxy), proxy.scheme.hasPrefix("http") else { return nil }
+        return proxy.host
     }
 }
 

@@ -20,6 +20,9 @@ extension RequestPlanner {
             throw WherryError(
                 .badParameters, "A download has no body; query parameters it may have")
         }
+        guard request.jsonShape == nil else {
+            throw WherryError(.badOption, "A download is not read, and so has no shape of JSON")
+        }
         guard request.mirrors.isEmpty || request.expectedDigest != nil else {
             throw WherryError(
                 .badDigest, "Mirrors need a digest, which proves that they have the same bytes")

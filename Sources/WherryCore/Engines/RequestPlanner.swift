@@ -12,6 +12,12 @@ package struct PreparedBody: Sendable {
     package var isReplayable = true
     /// The digest of the whole, where it is wanted and known.
     package var digest: Headers.Field?
+    /// The content coding that it has got here (R37); `nil` leaves the field to the request.
+    package var coding: Inflater.Coding?
+    /// How long it was before that, where it is all in memory.
+    package var plainLength: Int64?
+    /// It is coded, if it is to be.
+    package var isCodingSettled = false
 
     package init(_ body: ExchangeBody = .none, contentType: String? = nil, isReplayable: Bool = true)
     {
@@ -183,9 +189,27 @@ package enum RequestPlanner {
 
     // MARK: Fields
 
+    /// Fields that a program has given a request for one origin, each by its name in lower case and its
+    /// value: what the request had before under the same name is not among them.
+    package struct GivenFields {
+        let origin: Origin
+        private var fields: [(name: String, value: String)] = []
+
+        init(for origin: Origin) { self.origin = origin }
+
+        mutating func add(_ name: String, _ value: String) {
+            fields.append((name.asciiLowercased, value))
+        }
+
+        func contains(_ name: String, _ value: String?) -> Bool {
+            fields.contains { $0.name == name && $0.value == value }
+        }
+    }
+
     /// Fields that may follow a redirect to another origin (SEC-U3).
     private static let safeNames: Set<String> = [
-        "accept", "accept-language", "accept-encoding", "user-agent", "content-type", "range",
+        "accept", "accept-language", "accept-encoding", "user-agent", "content-type",
+        "content-encoding", "range",
         "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
         "cache-control", "expect",
     ]
@@ -193,15 +217,17 @@ package enum RequestPlanner {
     /// The fields to send, request before client before built-in, each name once (C9).
     ///
     /// - Parameters:
+    ///   - coding: the content coding of the body, in place of every other.
     ///   - authorization: the field of that name, in place of every other.
     ///   - cookies: those of the jar, for the very URL; a field of the request's own goes before.
     ///   - crossOrigin: leaves out what another origin must not see.
+    ///   - given: fields of the request that are meant for that origin all the same.
     ///   - lostBody: a redirect has taken the body away, and what was said of it goes too
     ///     (RFC 9110 section 15.4).
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
-        extra: [Headers.Field] = [], authorization: String? = nil, cookies: String? = nil,
-        crossOrigin: Bool = false,
+        extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
+        cookies: String? = nil, crossOrigin: Bool = false, given: GivenFields? = nil,
         lostBody: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
@@ -209,8 +235,10 @@ package enum RequestPlanner {
         for field in request.headers.fields {
             try Headers.check(field.name, field.value)
             if authorization != nil, Headers.areEqual(field.name, "Authorization") { continue }
+            if coding != nil, Headers.areEqual(field.name, "Content-Encoding") { continue }
             own.append((field.name, field.value))
         }
+        if let coding { own.append(("Content-Encoding", coding.rawValue)) }
         func has(_ name: String) -> Bool { own.contains { Headers.areEqual($0.name, name) } }
         if let token = request.bearerToken, !has("Authorization") {
             try TextOption.bearerToken.check(token, in: .request)
@@ -249,15 +277,23 @@ package enum RequestPlanner {
             let rest = settings.fields.filter { !has($0.name) }
             return HeaderList(own + rest.map { ($0.name, $0.value) })
         }
-        let rest = settings.fields.filter { !has($0.name) }.map { ($0.name, $0.value) }
-        return HeaderList(
-            (own + rest).filter { field in
-                let name = field.0.asciiLowercased
-                if lostBody && bodyNames.contains(name) { return false }
-                if name == "authorization", authorization != nil { return true }
-                if name == "cookie", isJar { return true }
-                return !crossOrigin || safeNames.contains(name)
-            })
+        func mayGo(_ name: String) -> Bool {
+            if lostBody && bodyNames.contains(name) { return false }
+            return !crossOrigin || safeNames.contains(name)
+        }
+        var kept: [(String, String?)] = own.filter { field in
+            let name = field.name.asciiLowercased
+            if name == "authorization", authorization != nil { return true }
+            if name == "cookie", isJar { return true }
+            if lostBody && bodyNames.contains(name) { return false }
+            return mayGo(name) || given?.contains(name, field.value) == true
+        }
+        for field in settings.fields where !has(field.name) && mayGo(field.name.asciiLowercased) {
+            kept.append((field.name, field.value))
+        }
+        // As above, for content that there is none of.
+        if lostBody { kept.append(("Content-Type", nil)) }
+        return HeaderList(kept)
     }
 
     /// Whether libcurl announces content with this method, also where there is none.

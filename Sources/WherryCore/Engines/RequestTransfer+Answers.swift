@@ -11,17 +11,24 @@ extension RequestTransfer {
             let hasBody = if case .none = state.body.body { false } else { true }
             return (
                 state.method, state.url, state.redirects.count, state.body.isReplayable, hasBody,
-                state.origin
+                state.origin, state.bodyOrigin
             )
         }
         return RedirectRules.step(
-            head: head, method: state.0, url: state.1, origin: state.5, hops: state.2,
+            head: head, method: state.0, url: state.1, origin: state.5, bodyOrigin: state.6,
+            hops: state.2,
             limit: options[.maxRedirects], hasBody: state.4, bodyIsReplayable: state.3,
             mayCrossWithBody: options[.keepAuthAcrossHosts] == 1)
     }
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
         client.counters.count(exchange, result)
+        if decisions.contains(.head), concludeHead(exchange, result) { return }
+        goOn(result, of: exchange)
+    }
+
+    /// Goes on with what came of an exchange.
+    func goOn(_ result: ExchangeResult, of exchange: Exchange) {
         if caching?.hasHTTP == true { settle(result, of: exchange) } else { arrive(result) }
     }
 
@@ -32,7 +39,10 @@ extension RequestTransfer {
             return end(
                 TransferOutcome(error: WherryError(.badProtocol, "The answer has no head")))
         }
-        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+        // What has been saved is not undone.
+        guard !isCancelled || savedPath != nil else {
+            return end(TransferOutcome(error: Self.cancelledError))
+        }
         switch step(after: head) {
         case .answer:
             if mayAuthenticate, authenticate(head, result, marks) { return }
@@ -48,27 +58,14 @@ extension RequestTransfer {
                         $0.response = response
                     }))
         case .follow(let hop):
-            guard decisions.contains(.redirect) else { return follow(hop, from: head, result.metrics) }
-            put(.redirect(response(head, result.body, result, marks), target: hop.url.text)) {
-                [self] answer in
-                switch answer {
-                case .follow(false):
-                    hold()
-                    if let error = result.error {
-                        fail(error, result)
-                    } else {
-                        judge(head, result, marks)
-                    }
-                case .refuse(let message): refuse(message)
-                case .standard, .adapted, .follow, .credentials, .store, .again, .token, .next,
-                    .stop, .fail:
-                    resume { self.follow(hop, from: head, result.metrics) }
-                }
+            guard decisions.contains(.redirect) else {
+                return follow(hop, from: head, result.metrics)
             }
+            ask(about: hop, head, result, marks)
         }
     }
 
-    private func fail(_ error: TransportError, _ result: ExchangeResult) {
+    func fail(_ error: TransportError, _ result: ExchangeResult) {
         if fallsBack(after: error) { return }
         let response = result.head.map { self.response($0, result.body, result) }
         // Cancelled between its start and that of its exchange, by the closing of the client.
@@ -121,52 +118,6 @@ extension RequestTransfer {
         return true
     }
 
-    func follow(
-        _ hop: RedirectRules.Hop, from head: ResponseHead, _ metrics: ExchangeMetrics
-    ) {
-        let (old, origin) = hops.withLock { ($0.url.text, $0.url.origin) }
-        let canReplay = hops.withLock { state -> Bool in
-            state.wire.sent += metrics.sent
-            state.wire.received += metrics.received
-            state.redirects.append(.init(url: state.url.text, status: head.status))
-            state.spare = nil
-            state.url = hop.url
-            state.method = hop.method
-            state.isCrossOrigin = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0
-            if decisions.contains(.adapt) {
-                state.edited = Self.redirected(state.edited ?? request, hop)
-            }
-            guard hop.keepsBody else {
-                if case .none = state.body.body {} else { state.lostBody = true }
-                state.body = PreparedBody()
-                return true
-            }
-            if case .source(let source) = state.body.body { return source.rewind() }
-            return true
-        }
-        noteRedirect(from: old, status: head.status, to: hop.url.text, isCounted: origin)
-        guard canReplay else {
-            return end(
-                TransferOutcome(
-                    error: WherryError(
-                        .redirectRefused, "The body of the request cannot be sent again")))
-        }
-        if decisions.contains(.adapt) { ask() } else { send(wake: .now) }
-    }
-
-    /// A request as it goes on to the target of a redirect, to be shown and edited again. Its
-    /// parameters were in the URL or the body before.
-    private static func redirected(_ request: Request, _ hop: RedirectRules.Hop) -> Request {
-        var request = request
-        request.url = hop.url.text
-        request.base = nil
-        request.method = hop.method
-        request.query = []
-        request.parameters = [:]
-        if !hop.keepsBody { request.body = .none }
-        return request
-    }
-
     func judge(
         _ head: ResponseHead, _ result: ExchangeResult, _ marks: Response.CacheMarks
     ) {
@@ -180,13 +131,14 @@ extension RequestTransfer {
     }
 
     func pronounce(_ response: Response) {
-        if options[.jsonOnly] == 0,
+        let readsJSON = options[.jsonOnly] == 1 || request.jsonShape != nil
+        if !readsJSON,
             ResponseRules.accepts(response.status, request: request, options: options)
         {
             return succeed(response)
         }
         // To read much JSON takes long: everybody else's bytes wait for this thread.
-        guard options[.jsonOnly] == 1, response.body.count > Self.quickJSON else {
+        guard readsJSON, response.body.count > Self.quickJSON else {
             return finish(response, verdict(response))
         }
         client.workers.submit { [self] in finish(response, verdict(response)) }
@@ -199,7 +151,9 @@ extension RequestTransfer {
 
     private func succeed(_ response: Response) {
         if options[.maxRetries] > 0 { client.retryBudget.withLock { $0.earn() } }
-        guard let caching else { return end(TransferOutcome(response: response)) }
+        guard let caching, savedPath == nil else {
+            return end(TransferOutcome(response: response))
+        }
         keep(response, in: caching)
     }
 
@@ -207,7 +161,10 @@ extension RequestTransfer {
     private static let quickJSON = 16_384
 
     private func verdict(_ response: Response) -> WherryError? {
-        ResponseRules.error(response, method: method, request: request, options: options)
+        var request = request
+        // What went to a file is not read again.
+        if savedPath != nil { request.jsonShape = nil }
+        return ResponseRules.error(response, method: method, request: request, options: options)
     }
 
     func response(

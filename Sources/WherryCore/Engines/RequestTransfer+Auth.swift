@@ -20,8 +20,8 @@ extension RequestTransfer {
         {
             return true
         }
-        // A question before the attempt may have named some.
-        return decisions.contains(.adapt) && hops.withLock { $0.auth?.credentials != nil }
+        // A question before the attempt, or about a redirect, may have named some.
+        return !decisions.isDisjoint(with: [.adapt, .redirect]) && hops.withLock { $0.auth?.credentials != nil }
     }
 
     /// The `Cookie` field for a URL; `nil` for none.
@@ -110,7 +110,7 @@ extension RequestTransfer {
             case .refuse(let message): refuse(message)
             case .credentials(let credentials):
                 resume { self.use(credentials, head, result, marks) }
-            case .standard, .adapted, .follow, .store, .again, .token, .next, .stop, .fail:
+            case .standard, .adapted, .follow, .store, .again, .save, .token, .next, .stop, .fail:
                 resume { self.judge(head, result, marks) }
             }
         }

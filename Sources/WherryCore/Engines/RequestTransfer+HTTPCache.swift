@@ -138,7 +138,7 @@ extension RequestTransfer {
         guard let http = hops.withLock({ $0.http }) else { return false }
         http.noteHead()
         // The end of its pieces may be far away.
-        if request.isStreamed, http.changesTarget(head) {
+        if request.isStreamed || decisions.contains(.head), http.changesTarget(head) {
             client.workers.submit { http.invalidate(by: head) }
         }
         return http.mayAnswer
@@ -174,7 +174,7 @@ extension RequestTransfer {
                     case .store(let isWanted, let names):
                         carryOut(
                             outcome.storing(isWanted, without: names), result, http, exchange)
-                    case .standard, .adapted, .follow, .credentials, .again, .token, .next,
+                    case .standard, .adapted, .follow, .credentials, .again, .save, .token, .next,
                         .stop, .fail:
                         carryOut(isCancelled ? unstored : outcome, result, http, exchange)
                     }

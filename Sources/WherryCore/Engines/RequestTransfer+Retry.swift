@@ -80,7 +80,7 @@ extension RequestTransfer {
                 let usual = Backoff.bound(after: retries)
                 goAgain(after: outcome, wire: wire, wait: wait ?? decidedWait(error, retries) ?? usual)
             case .refuse(let message): refuse(message)
-            case .standard, .adapted, .follow, .credentials, .store, .token, .next, .stop, .fail:
+            case .standard, .adapted, .follow, .credentials, .store, .save, .token, .next, .stop, .fail:
                 goAgain(after: outcome, wire: wire, wait: usualWait(error, retries))
             }
         }
@@ -232,7 +232,7 @@ extension RequestTransfer {
             case .refuse(let message):
                 client.tokens.settle { nil }
                 refuse(message)
-            case .token(nil), .standard, .adapted, .follow, .credentials, .store, .again, .next,
+            case .token(nil), .standard, .adapted, .follow, .credentials, .store, .save, .again, .next,
                 .stop, .fail:
                 guard !isCancelled else {
                     client.tokens.handOver()

@@ -34,14 +34,25 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         /// What there was to tell when the last exchange was let go.
         var lastProgress = Progress()
         var isPaused = false
+        /// Where it was changed on the way.
+        var priority: Int8?
         var wasCancelled = false
         /// Whose credentials these are: of the URL before any redirect.
         var origin: Origin
         var isCrossOrigin = false
+        /// What a decision has given a redirect's request, and where it leads.
+        var given: RequestPlanner.GivenFields?
+        /// A redirect's request was rewritten for another origin than the first; what goes on from
+        /// there is the request from before.
+        var lent: (origin: Origin, before: Request)?
+        /// For whom the body is, where a decision has given one.
+        var bodyOrigin: Origin?
         /// A redirect has turned the request into one without a body.
         var lostBody = false
         var redirects: [Response.Redirect] = []
         var decision: WeakDecision?
+        /// Of the question about the head.
+        var headAnswer = HeadAnswer.none
         /// What waits for the network in its place.
         var networkWait: NetworkWait?
         var speed = SpeedMeter()
@@ -111,8 +122,10 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         }
     }
 
+    package override var tellsMoves: Bool { true }
+
     /// Whether the bytes that count are those sent.
-    private var isUpload: Bool {
+    var isUpload: Bool {
         if kind == .upload { return true }
         switch request.body {
         case .none: return false
@@ -158,7 +171,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         let request = hops.withLock { $0.edited } ?? request
         put(.adapt(request)) { [self] answer in
             switch answer {
-            case .standard, .follow, .credentials, .store, .again, .token, .next, .stop, .fail:
+            case .standard, .follow, .credentials, .store, .again, .save, .token, .next, .stop, .fail:
                 resume { self.proceed() }
             case .adapted(let request):
                 note(.debug, .adapted, [.everybody("Adapted request:\(shortDescription)")])
@@ -269,6 +282,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     ///
     /// - Parameter wake: who carries it out, if nobody turns the transport.
     func send(wake: Wake) {
+        if lacksCoding { return codeBody(wake: wake) }
         if lacksDigests { return computeDigests() }
         let isCached = caching?.hasHTTP ?? false
         do {
@@ -277,14 +291,16 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 let headers = try RequestPlanner.fields(
                     of: state.shown(request), contentType: state.body.contentType, hasBody: hasBody,
                     settings: settings, extra: state.body.digest.map { [$0] } ?? [],
-                    authorization: authorization(&state), cookies: cookies(for: state.url),
-                    crossOrigin: state.isCrossOrigin,
+                    coding: state.body.coding, authorization: authorization(&state),
+                    cookies: cookies(for: state.url), crossOrigin: state.isCrossOrigin,
+                    given: state.givenFields,
                     lostBody: state.lostBody)
                 var exchange = RequestPlanner.exchange(
                     method: state.method, url: state.url, headers: headers,
                     body: state.body.body, settings: settings, options: options, deadline: deadline)
                 exchange.wantsProgress = wantsProgress
                 exchange.isBulk = request.isStreamed
+                if let priority = state.priority { exchange.priority = priority }
                 let made = Exchange(exchange, receiver: self)
                 state.exchange = isCached ? nil : made
                 if state.told == .held { state.told = .nothing }
@@ -306,16 +322,21 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     /// Sets it going, whatever the network is like.
     func launchNow(_ exchange: Exchange, wake: Wake) {
         if client.log.isOn(.info) { noteLaunch(exchange) }
+        // From now on it is known how much there is to send.
+        if isUpload { observer.transfer(self, isMoving: false) }
         client.transport.start(exchange, wake: wake)
         // A verb that came before the start found nothing to act on. Said with the lock held,
         // so that it cannot overtake a later one.
         hops.withLock { state in
             if state.isPaused { client.transport.setPaused(exchange, true) }
+            if let priority = state.priority, priority != exchange.request.priority {
+                client.transport.setPriority(exchange, priority)
+            }
             if state.wasCancelled { client.transport.cancel(exchange) }
         }
     }
 
-    private var wantsProgress: Bool {
+    var wantsProgress: Bool {
         let wanted = options[.wantProgress]
         return wanted == 1 || (wanted == -1 && kind == .upload)
     }
@@ -323,6 +344,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     package func exchangeDidStart(_ exchange: Exchange) {
         if caching?.hasHTTP == true { hops.withLock { $0.http }?.noteSending() }
         become(.running, quiet: true)
+        observer.transfer(self, isMoving: true)
         // Who shares it shows what it shows.
         if options[.coalesce] == 1 { (observer as? Flight)?.goesOn() }
         if client.log.isOn(.debug) { noteSent(exchange, attempt: hops.withLock { $0.launches }) }
@@ -347,6 +369,12 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         case .fail: return caching?.hasHTTP == true ? .skim : .discard
         case .answer: break
         }
+        if decisions.contains(.head) { return mayBeReplaced ? hold() : ask(about: head, of: exchange) }
+        return take(head, mayBeReplaced: mayBeReplaced)
+    }
+
+    /// Takes a head as that of the answer.
+    func take(_ head: ResponseHead, mayBeReplaced: Bool = false) -> BodyDisposition {
         if request.collectsRefusals,
             !ResponseRules.accepts(head.status, request: request, options: options)
         {
@@ -359,10 +387,16 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     package func exchange(_ exchange: Exchange, didReceive piece: Bytes) {
-        let offset = hops.withLock { state in
+        let (offset, file) = hops.withLock { state in
             let offset = state.delivered
             state.delivered += Int64(piece.count)
-            return offset
+            guard case .saves(let file) = state.headAnswer else { return (offset, BodyFile?.none) }
+            return (offset, file)
+        }
+        if let file {
+            return file.write(piece, at: offset, of: exchange) { [self] in
+                client.transport.cancel(exchange)
+            }
         }
         emit(.body(BodyPiece(piece, offset: offset, of: exchange)))
     }
@@ -370,25 +404,22 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     package func exchangeDidProgress(_ exchange: Exchange) {
         let progress = hops.withLock { state -> Progress in
             state.speed.add(
-                isUpload ? exchange.sent : exchange.receivedOnWire,
+                isUpload ? state.body.plainSent(exchange).sent : exchange.receivedOnWire,
                 at: client.transport.clock.now())
             return Self.progress(of: exchange, &state, isUpload: isUpload)
         }
         emit(.progress(progress))
     }
 
-    private static func progress(
+    static func progress(
         of exchange: Exchange, _ state: inout State, isUpload: Bool
     ) -> Progress {
         var progress = Progress()
         if isUpload {
-            progress.completed = exchange.sent
+            let plain = state.body.plainSent(exchange)
+            progress.completed = plain.sent
+            progress.total = plain.total
             progress.wire = exchange.sent
-            switch exchange.request.body {
-            case .none: progress.total = 0
-            case .bytes(let bytes): progress.total = Int64(bytes.count)
-            case .source(let source): progress.total = source.length
-            }
         } else {
             // Of a compressed body the length on the wire is the one that is known (R23).
             progress.completed = exchange.receivedOnWire
@@ -404,42 +435,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         return progress
     }
 
-    // MARK: Ending
-
-    func end(_ outcome: TransferOutcome) {
-        var outcome = outcome
-        if wantsProgress, outcome.error == nil, let exchange = hops.withLock({ $0.exchange }) {
-            exchangeDidProgress(exchange)
-        }
-        let (images, isHeld) = hops.withLock { state in
-            defer { if state.told == .held { state.told = .nothing } }
-            if let exchange = state.exchange {
-                state.lastProgress = Self.progress(of: exchange, &state, isUpload: isUpload)
-                // It holds this transfer in turn.
-                state.exchange = nil
-            }
-            return (state.images, state.told == .held)
-        }
-        if isHeld { tellHeld(&outcome) }
-        if let error = outcome.error, kind == .upload {
-            // What did not get through: all of them, if the request failed as a whole (U11).
-            outcome.error = error.with { fields in
-                guard fields.failedImages.isEmpty else { return }
-                fields.failedImages = images.map { image in
-                    var image = image
-                    if image.error == nil { image.error = error }
-                    // The form's own names say nothing to anybody.
-                    image.fileName = image.givenName ?? image.fileName
-                    return image
-                }
-            }
-        }
-        if !images.isEmpty {
-            outcome.response?.images = images
-            outcome.error = outcome.error?.with { $0.response?.images = images }
-        }
-        finish(outcome)
-    }
+    // MARK: Verbs
 
     package override func performCancel(discarding: Bool) {
         let (exchange, decision, wait) = hops.withLock { state in
@@ -452,6 +448,13 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         // Also beside a question: its answer may have set the next hop going just now.
         if let exchange { client.transport.cancel(exchange) }
         // Pictures being encoded end by themselves and see the mark.
+    }
+
+    package override func applyPriority(_ priority: Int8) {
+        hops.withLock { state in
+            state.priority = priority
+            if let exchange = state.exchange { client.transport.setPriority(exchange, priority) }
+        }
     }
 
     package override func applyPause() {

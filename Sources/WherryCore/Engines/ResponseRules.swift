@@ -1,24 +1,51 @@
 // Wherry: which answers are successes.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Judges a whole answer (R10, R11). Pure.
+/// Judges a whole answer (R10, R11, R26). Pure.
 package enum ResponseRules {
     /// `nil` for a success.
     package static func error(
         _ response: Response, method: String, request: Request, options: OptionTable
     ) -> WherryError? {
-        let typeError = contentTypeError(response, method: method, options: options)
+        // What is read for its shape is not read twice.
+        let readsShape = request.jsonShape != nil
+            && accepts(response.status, request: request, options: options)
+        let typeError = contentTypeError(
+            response, method: method, options: options, reads: !readsShape)
         if !accepts(response.status, request: request, options: options) {
             var fields = WherryError.Fields(
                 reason: .httpStatus,
-                message: "\(method) \(RedirectRules.redacted(response.url)) was answered with status \(response.status)")
+                message: sentence(method, response.url, status: response.status))
             fields.httpStatus = response.status
             fields.response = response
             fields.retryAfterMilliseconds = retryAfter(response)
             if let typeError { fields.underlying = [typeError] }
             return WherryError(fields)
         }
-        return typeError
+        return typeError ?? shapeError(response, method: method, request)
+    }
+
+    private static func shapeError(
+        _ response: Response, method: String, _ request: Request
+    ) -> WherryError? {
+        guard let shape = request.jsonShape, method != "HEAD" else { return nil }
+        do {
+            guard let fault = shape.mismatch(in: try response.json()) else { return nil }
+            return WherryError(
+                .badJSONBody,
+                "The JSON of \(RedirectRules.redacted(response.url)) does not have the shape that was asked for: \(fault)"
+            ).with {
+                $0.httpStatus = response.status
+                $0.response = response
+            }
+        } catch {
+            return error
+        }
+    }
+
+    /// Which request was answered with a status that is none of success.
+    static func sentence(_ method: String, _ url: String, status: Int) -> String {
+        "\(method) \(RedirectRules.redacted(url)) was answered with status \(status)"
     }
 
     /// How long the server asks to be left alone, in milliseconds; -1 where it does not say, and
@@ -46,7 +73,7 @@ package enum ResponseRules {
     ]
 
     private static func contentTypeError(
-        _ response: Response, method: String, options: OptionTable
+        _ response: Response, method: String, options: OptionTable, reads: Bool
     ) -> WherryError? {
         guard options[.jsonOnly] == 1, method != "HEAD" else { return nil }
         // No content and no type is fine, as is a lone space (R11, R12).
@@ -64,6 +91,7 @@ package enum ResponseRules {
                 $0.response = response
             }
         }
+        guard reads else { return nil }
         do {
             _ = try response.json()
             return nil

@@ -18,6 +18,8 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         var lengths: [Int: Int64] = [:]
         var sent: [Int: Int64] = [:]
         var speed = SpeedMeter()
+        /// Where it was changed on the way.
+        var priority: Int8?
     }
 
     private let work: Lock<Work>
@@ -105,6 +107,12 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             work.withLock { work in
                 work.running[index] = child
                 work.lengths[index] = child.bodyLength
+            }
+            // Of two priorities at once the later one counts for this picture too.
+            var applied: Int8?
+            while let priority = work.withLock({ $0.priority }), priority != applied {
+                child.applyPriority(priority)
+                applied = priority
             }
             align([child])
             child.begin(wake: .now)
@@ -245,6 +253,14 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         }
         for child in running { child.cancel() }
         goOn()
+    }
+
+    package override func applyPriority(_ priority: Int8) {
+        let running = work.withLock { work in
+            work.priority = priority
+            return Array(work.running.values)
+        }
+        for child in running { child.applyPriority(priority) }
     }
 
     package override func applyPause() {

@@ -210,7 +210,7 @@ extension RequestTransfer {
                     var head = response.head
                     head.block = StoredFields.without(names, in: head.block)
                     write(response, head, timed)
-                case .standard, .adapted, .follow, .credentials, .again, .token, .next, .stop,
+                case .standard, .adapted, .follow, .credentials, .again, .save, .token, .next, .stop,
                     .fail:
                     write(response, response.head, timed)
                 }

@@ -113,6 +113,29 @@ public struct WherryError: Error, Sendable {
     public var underlying: WherryError? { storage.fields.underlying.first }
 }
 
+extension WherryError.Code: CustomStringConvertible {
+    /// Its name as a stable word, such as "tls" or "cache_miss".
+    public var description: String {
+        switch self {
+        case .argument: "argument"
+        case .state: "state"
+        case .timeout: "timeout"
+        case .cancelled: "cancelled"
+        case .network: "network"
+        case .tls: "tls"
+        case .http: "http"
+        case .file: "file"
+        case .image: "image"
+        case .cacheMiss: "cache_miss"
+        case .limit: "limit"
+        case .internal: "internal"
+        case .forked: "forked"
+        case .busy: "busy"
+        default: "code \(rawValue)"
+        }
+    }
+}
+
 extension WherryError: CustomStringConvertible {
     /// "bad_url: The URL ...".
     public var description: String { "\(reason): \(message)" }

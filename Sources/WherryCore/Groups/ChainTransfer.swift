@@ -7,7 +7,7 @@ import WherryTransport
 /// A chain on its way: one step at a time, and after each the question what follows (R35).
 package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // guarded by `work`
     private struct Work {
-        /// Steps that were added and have not begun.
+        /// Steps that were added and have not begun, the next one last.
         var waiting: [RequestGroup.Member]
         /// The step on its way, which verbs find at work once it is started; it holds this one.
         var current: Transfer?
@@ -39,7 +39,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         _ group: RequestGroup, level: Int, client: Client, settings: ClientSettings,
         keepsAnswers: Bool, observer: any TransferObserver, userData: UInt
     ) {
-        work = Lock(Work(waiting: group.members))
+        work = Lock(Work(waiting: group.members.reversed()))
         super.init(
             group, level: level, client: client, settings: settings, keepsAnswers: keepsAnswers,
             observer: observer, userData: userData)
@@ -77,7 +77,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         guard let first = group.members.first else { return }
         let transfer = try make(first, 0, settings: settings)
         work.withLock { work in
-            work.waiting.removeFirst()
+            work.waiting.removeLast()
             work.current = transfer
             work.begun = 1
         }
@@ -96,6 +96,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         noteStart("\(group.count) steps", [])
         guard let first = work.withLock({ $0.current }) else { return ask(nil) }
         work.withLock { $0.isAdvancing = true }
+        if !first.tellsMoves { observer.transfer(self, isMoving: true) }
         start(first, 0)
         advance()
     }
@@ -136,6 +137,8 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
                     work.current = child
                     work.isStarted = false
                 }
+                // What does not tell is looked at each time.
+                observer.transfer(self, isMoving: !child.tellsMoves)
                 start(child, step.index)
             } catch {
                 work.withLock { $0.firstFailed = step.index }
@@ -154,6 +157,10 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         if mayAdvance { advance() }
     }
 
+    override func memberMoves(_ index: Int, isMoving: Bool) {
+        observer.transfer(self, isMoving: isMoving)
+    }
+
     override func memberEnded(_ index: Int, _ child: Transfer, _ outcome: TransferOutcome) {
         let last = Self.last(of: child)
         let isHit = Self.isHit(child, outcome)
@@ -168,6 +175,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
             if outcome.error != nil { work.firstFailed = index }
             return work.wasCancelled
         }
+        observer.transfer(self, isMoving: false)
         emit(.progress(progress))
         if wasCancelled { return end(TransferOutcome(error: Self.cancelledError)) }
         if outcome.error != nil { return end(blame(index, child, outcome)) }
@@ -205,10 +213,8 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         case .stop: end(TransferOutcome())
         case .fail(let error): end(TransferOutcome(error: error))
         case .refuse(let message): end(TransferOutcome(error: WherryError(.refused, message)))
-        case .standard, .adapted, .follow, .credentials, .store, .again, .token:
-            let next = work.withLock { work in
-                work.waiting.isEmpty ? nil : work.waiting.removeFirst()
-            }
+        case .standard, .adapted, .follow, .credentials, .store, .again, .save, .token:
+            let next = work.withLock { $0.waiting.popLast() }
             if let next { goOn(next) } else { end(TransferOutcome()) }
         }
     }
@@ -228,6 +234,10 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         }
         decision?.expire()
         current?.cancel()
+    }
+
+    package override func applyPriority(_ priority: Int8) {
+        work.withLock { $0.current }?.applyPriority(priority)
     }
 
     package override func applyPause() {

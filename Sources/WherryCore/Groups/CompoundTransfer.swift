@@ -27,6 +27,7 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
 
     package override final var method: String { "" }
     package override final var url: String { "" }
+    package override final var tellsMoves: Bool { true }
 
     /// What has come so far; where answers are not kept, without members.
     package var answer: GroupAnswer { GroupAnswer(members: [], isFromCache: false) }
@@ -39,6 +40,8 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
     func prepare() throws(WherryError) {}
     /// Lets go of members that will never start: they hold this transfer, which holds them.
     func abandon() {}
+    /// A member's progress is another, and goes on changing where it is moving.
+    func memberMoves(_ index: Int, isMoving: Bool) {}
     /// A member has ended, and the observer has heard of it.
     func memberEnded(_ index: Int, _ child: Transfer, _ outcome: TransferOutcome) {}
     /// "Request 2 of 5".
@@ -116,5 +119,9 @@ private final class MemberObserver: TransferObserver {
         // Of a group that is a member its own members are told here too.
         guard transfer.observer === self, case .done(let outcome) = event else { return }
         parent.memberEnded(index, transfer, outcome)
+    }
+
+    func transfer(_ transfer: Transfer, isMoving: Bool) {
+        parent.memberMoves(index, isMoving: isMoving)
     }
 }

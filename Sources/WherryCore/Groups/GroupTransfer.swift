@@ -11,8 +11,12 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         /// Those that were made and have not ended; their observers hold this transfer.
         var running: [Int: Child] = [:]
         var members: [GroupAnswer.Member?]
-        /// How far the members came that have ended.
-        var last: Progress?
+        /// Of the members that have ended, and of the others what they told last.
+        var sum = ProgressSum()
+        /// Those that have other figures now, and those whose figures change all the time: never
+        /// more than have a connection, however many members there are.
+        var changed: Set<Int> = []
+        var moving: Set<Int> = []
         /// Whether none of them asked a server.
         var isFromCache = true
         /// Why it failed, and the answer that did it.
@@ -21,6 +25,8 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
 
     private struct Child {
         let transfer: Transfer
+        /// Its part of the sum.
+        var told: Progress
         /// Verbs find it at work.
         var isStarted = false
     }
@@ -41,11 +47,27 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
     }
 
     package override var progress: Progress {
-        let (running, last, machine) = work.withLock { ($0.running.values, $0.last, $0.machine) }
-        var sum = Progress(sumOf: running.map(\.transfer.progress) + [last].compactMap { $0 })
-        sum.endedCount = Int32(clamping: machine.ended)
-        sum.memberCount = Int32(clamping: machine.count)
-        return sum
+        let others = work.withLock { work in
+            let others = work.moving.union(work.changed).compactMap { index in
+                work.running[index].map { (index, $0.transfer) }
+            }
+            work.changed = []
+            return others
+        }
+        let news = others.map { ($0, $1.progress) }
+        return work.withLock { work in
+            for (index, progress) in news {
+                // Another thread may have seen its end meanwhile.
+                guard let before = work.running[index]?.told else { continue }
+                work.sum.remove(before)
+                work.sum.add(progress)
+                work.running[index]?.told = progress
+            }
+            var sum = work.sum.progress
+            sum.endedCount = Int32(clamping: work.machine.ended)
+            sum.memberCount = Int32(clamping: work.machine.count)
+            return sum
+        }
     }
 
     package override var answer: GroupAnswer {
@@ -69,7 +91,12 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         do throws(WherryError) {
             for (index, member) in group.members.enumerated() {
                 let child = try make(member, index, settings: settings)
-                work.withLock { $0.running[index] = Child(transfer: child) }
+                let told = child.progress
+                work.withLock { work in
+                    work.running[index] = Child(transfer: child, told: told)
+                    work.sum.add(told)
+                    if !child.tellsMoves { work.moving.insert(index) }
+                }
             }
         } catch {
             abandon()
@@ -114,19 +141,36 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
 
     // MARK: Ending
 
+    override func memberMoves(_ index: Int, isMoving: Bool) {
+        let isMoving = work.withLock { work in
+            work.changed.insert(index)
+            if isMoving { work.moving.insert(index) } else { work.moving.remove(index) }
+            return !work.moving.isEmpty
+        }
+        observer.transfer(self, isMoving: isMoving)
+    }
+
     override func memberEnded(_ index: Int, _ child: Transfer, _ outcome: TransferOutcome) {
         let last = Self.last(of: child)
         let hit = Self.isHit(child, outcome)
         let member = keepsAnswers ? Self.member(child, outcome) : nil
-        let (action, others) = work.withLock { work -> (GroupMachine.Action, [Transfer]) in
-            work.running[index] = nil
-            work.last = Progress(sumOf: [work.last, last].compactMap { $0 })
+        let (action, others, isMoving) = work.withLock {
+            work -> (GroupMachine.Action, [Transfer], Bool) in
+            if let before = work.running.removeValue(forKey: index)?.told {
+                work.sum.remove(before)
+            }
+            work.sum.add(last)
+            work.changed.remove(index)
+            work.moving.remove(index)
             work.isFromCache = work.isFromCache && hit
             if let member { work.members[index] = member }
             let action = work.machine.memberEnded(index, isFailure: outcome.error != nil)
             if work.machine.firstFailed == index { work.blame = blame(index, child, outcome) }
-            return (action, action == .cancelOthers ? Self.started(work) : [])
+            return (
+                action, action == .cancelOthers ? Self.started(work) : [], !work.moving.isEmpty
+            )
         }
+        observer.transfer(self, isMoving: isMoving)
         emit(.progress(progress))
         switch action {
         case .nothing: break
@@ -150,6 +194,14 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
             return Self.started(work)
         }
         for child in running { child.cancel() }
+    }
+
+    package override func applyPriority(_ priority: Int8) {
+        // In their order, which is that of equals.
+        let members = work.withLock { work in
+            group.members.indices.compactMap { work.running[$0]?.transfer }
+        }
+        for member in members { member.applyPriority(priority) }
     }
 
     package override func applyPause() { align(work.withLock { Self.started($0) }) }

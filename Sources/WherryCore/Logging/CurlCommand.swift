@@ -27,7 +27,8 @@ extension Transfer {
     /// see ``Client/curlCommand(of:revealingSecrets:)``.
     public final func curlCommand(revealingSecrets: Bool = false) throws(WherryError) -> String {
         try CurlCommand(
-            request, settings: settings, workers: client.workers, revealing: revealingSecrets
+            request, settings: settings, workers: client.workers, revealing: revealingSecrets,
+            isDownload: kind == .download
         ).text
     }
 }
@@ -38,20 +39,25 @@ struct CurlCommand {
     private var words: [String] = []
     /// What makes the body, where it cannot stand in a word.
     private var producer = ""
+    /// The content coding that the body gets.
+    private var coding: Inflater.Coding?
     /// `nil` shows everything.
     private let secrets: Secrets?
 
     init(
-        _ request: Request, settings: ClientSettings, workers: WorkerPool, revealing: Bool
+        _ request: Request, settings: ClientSettings, workers: WorkerPool, revealing: Bool,
+        isDownload: Bool = false
     ) throws(WherryError) {
         secrets = revealing ? nil : settings.secrets
-        let options = settings.options.overridden(by: request.overrides)
+        var options = settings.options.overridden(by: request.overrides)
+        if isDownload, options[.httpVersion] == 0 { options[.httpVersion] = 11 }
         let method = request.effectiveMethod
         try RequestPlanner.check(method: method, body: request.body)
         try request.checkFields()
         let url = try RequestPlanner.url(
             of: request, method: method, settings: settings, options: options)
         let body = try Self.body(of: request, method, settings, options, workers)
+        coding = try Self.coding(of: body, request, settings, options, workers)
         addConnection(settings, options)
         if method == "HEAD" {
             words.append("--head")
@@ -156,7 +162,8 @@ struct CurlCommand {
         _ settings: ClientSettings, _ options: OptionTable
     ) throws(WherryError) {
         let list = try RequestPlanner.fields(
-            of: request, contentType: body.type, hasBody: body.hasContent, settings: settings)
+            of: request, contentType: body.type, hasBody: body.hasContent, settings: settings,
+            coding: coding)
         let exchange = RequestPlanner.exchange(
             method: method, url: url, headers: list, body: .none, settings: settings,
             options: options, deadline: .never)
@@ -216,6 +223,41 @@ struct CurlCommand {
         }
     }
 
+    /// How the body is coded when it is sent. Of a file, which is not opened, as if it were large.
+    private static func coding(
+        of body: Content, _ request: Request, _ settings: ClientSettings, _ options: OptionTable,
+        _ workers: WorkerPool
+    ) throws(WherryError) -> Inflater.Coding? {
+        let prepared: PreparedBody
+        switch body {
+        case .none, .parts: return nil
+        case .bytes(let bytes, let type): prepared = PreparedBody(.bytes(bytes), contentType: type)
+        case .file(_, let type):
+            prepared = PreparedBody(.source(StreamedBody()), contentType: type)
+        case .stream(let type):
+            guard case .stream(let length, _) = request.body else { return nil }
+            prepared = PreparedBody(.source(StreamedBody(length: length)), contentType: type)
+        }
+        switch try BodyCoding.plan(prepared, of: request, settings, options, workers: workers) {
+        case .nothing: return nil
+        case .whole(let bytes, let coding):
+            let coded = Deflater.code(bytes, coding)
+            return coded?.count ?? .max < bytes.count ? coding : nil
+        case .streamed(_, let coding): return coding
+        }
+    }
+
+    /// The command that codes what it reads. Of the format that HTTP calls deflate no tool of the
+    /// system makes any.
+    private var coder: String? {
+        switch coding {
+        case nil: nil
+        case .gzip: "gzip --no-name"
+        case .deflate:
+            "python3 -c 'import sys, zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read()))'"
+        }
+    }
+
     private mutating func addBody(
         of request: Request, _ method: String, _ body: Content, _ settings: ClientSettings,
         _ options: OptionTable
@@ -225,8 +267,13 @@ struct CurlCommand {
             // Such a method announces that nothing follows.
             if ["POST", "PUT", "PATCH"].contains(method) { add("--data-raw", "") }
         case .bytes(let bytes, let type): addBytes(redacted(bytes, type))
-        case .file(let path, _): add("--data-binary", "@" + path)
-        case .stream: add("--data-binary", "@-")
+        case .file(let path, _):
+            guard let coder else { return add("--data-binary", "@" + path) }
+            producer = "\(coder) <\(Self.quoted(path)) | "
+            add("--data-binary", "@-")
+        case .stream:
+            producer = coder.map { $0 + " | " } ?? ""
+            add("--data-binary", "@-")
         case .parts(let parts):
             if !RequestPlanner.takesQuery(method) {
                 for field in try UploadEngine.fields(of: request, settings, options) {
@@ -255,7 +302,9 @@ struct CurlCommand {
         if bytes.count < 100_000, !bytes.contains(0),
             let text = String(validating: bytes, as: UTF8.self)
         {
-            return add("--data-raw", text)
+            guard let coder else { return add("--data-raw", text) }
+            producer = "printf '%s' \(Self.quoted(text)) | \(coder) | "
+            return add("--data-binary", "@-")
         }
         var escapes = ""
         escapes.reserveCapacity(bytes.count * 5)
@@ -263,7 +312,7 @@ struct CurlCommand {
             let octal = String(byte, radix: 8)
             escapes += "\\0" + String(repeating: "0", count: 3 - octal.count) + octal
         }
-        producer = "printf '%b' '\(escapes)' | "
+        producer = "printf '%b' '\(escapes)' | " + (coder.map { $0 + " | " } ?? "")
         add("--data-binary", "@-")
     }
 

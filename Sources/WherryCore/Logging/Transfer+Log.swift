@@ -199,6 +199,7 @@ extension Transfer {
         if case .adapt = decision.kind { return "adapt" }
         if case .redirect = decision.kind { return "redirect" }
         if case .store = decision.kind { return "store" }
+        if case .head = decision.kind { return "head" }
         if case .retry = decision.kind { return "retry" }
         if case .token = decision.kind { return "token" }
         if case .credentials = decision.kind { return "credentials" }

@@ -34,6 +34,7 @@ public struct Request: Sendable {
         var body = Body.none
         var tag: String?
         var acceptedStatus: [Int] = []
+        var jsonShape: JSONShape?
         var isStreamed = false
         var collectsRefusals = false
         var bearerToken: String?
@@ -52,6 +53,11 @@ public struct Request: Sendable {
     }
 
     private var content: CopyOnWrite<Fields>
+
+    /// Whether nobody has changed it since it was this one; `false` says nothing.
+    package func isUnchanged(from other: Request) -> Bool {
+        content.isUnchanged(from: other.content)
+    }
 
     /// Any token; `nil` is GET without parameters and body, else POST (R2).
     public var method: String? {
@@ -111,6 +117,13 @@ public struct Request: Sendable {
     public var acceptedStatus: [Int] {
         get { content.value.acceptedStatus }
         _modify { yield &content.value.acceptedStatus }
+    }
+    /// The shape that the answer's JSON has to have; another one, and what is no JSON, fails as
+    /// `bad_json_body`, whose message names the place, and is not stored in the timed cache. `nil`,
+    /// the default, leaves it unread. Only of successes; not of HEAD, streams and downloads.
+    public var jsonShape: JSONShape? {
+        get { content.value.jsonShape }
+        _modify { yield &content.value.jsonShape }
     }
     /// The body of the answer is handed over in pieces and not collected.
     package var isStreamed: Bool {
@@ -366,28 +379,6 @@ public struct Request: Sendable {
     }
 }
 
-/// A digest that the finished download must have.
-package struct ExpectedDigest: Sendable, Hashable {
-    package var algorithm: DigestAlgorithm
-    package var value: [UInt8]
-
-    package init(algorithm: DigestAlgorithm, value: [UInt8]) {
-        self.algorithm = algorithm
-        self.value = value
-    }
-
-    /// Reads a digest in hexadecimal or Base64.
-    package init(_ algorithm: DigestAlgorithm, text: String) throws(WherryError) {
-        let read = [Hex.decode(text), Base64.decode(text)].compactMap { $0 }
-        guard let value = read.first(where: { $0.count == algorithm.byteCount }) else {
-            throw WherryError(
-                .badDigest,
-                "The digest is not \(algorithm.byteCount) bytes in hexadecimal or Base64")
-        }
-        self.init(algorithm: algorithm, value: value)
-    }
-}
-
 extension Request {
     /// Time without a byte in either direction; `nil` takes the client's, zero is none.
     public var idleTimeout: Duration? {
@@ -478,22 +469,5 @@ extension Duration {
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         if overflow { return .max }
         return product.addingSaturating((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
-    }
-}
-
-extension Request.Body {
-    /// Whether this is another body than `shown`. Forms of parts count as the same: they were made
-    /// once, pictures and boundary included.
-    package func replaces(_ shown: Request.Body) -> Bool {
-        switch (self, shown) {
-        case (.none, .none), (.multipart, .multipart), (.stream, .stream): false
-        case (.json(let mine), .json(let theirs)): mine != theirs
-        case (.form(let mine), .form(let theirs)): mine != theirs
-        case (.bytes(let mine, let type), .bytes(let theirs, let shownType)):
-            type != shownType || mine != theirs
-        case (.file(let mine, let type), .file(let theirs, let shownType)):
-            type != shownType || mine != theirs
-        default: true
-        }
     }
 }

@@ -53,11 +53,13 @@ public struct Response: Sendable {
         let retries: Int
         let isLengthUnverified: Bool
         let marks: CacheMarks
+        let savedPath: String?
 
         init(
             head: ResponseHead, url: String, redirects: [Redirect], metrics: ExchangeMetrics,
-            retries: Int, isLengthUnverified: Bool, marks: CacheMarks
+            retries: Int, isLengthUnverified: Bool, marks: CacheMarks, savedPath: String? = nil
         ) {
+            self.savedPath = savedPath
             self.head = head
             self.url = url
             self.redirects = redirects
@@ -106,6 +108,17 @@ public struct Response: Sendable {
 
     /// The same answer without its body.
     package var bodiless: Response { Response(storage, Bytes()) }
+
+    /// The same answer, its body having gone to a file.
+    package func saved(at path: String) -> Response {
+        var saved = Response(
+            Storage(
+                head: head, url: url, redirects: redirects, metrics: storage.metrics,
+                retries: storage.retries, isLengthUnverified: isLengthUnverified,
+                marks: storage.marks, savedPath: path), body)
+        saved.images = images
+        return saved
+    }
 
     private init(_ storage: Storage, _ body: Bytes) {
         self.storage = storage
@@ -183,6 +196,10 @@ public struct Response: Sendable {
             }
         }
     }
+
+    /// The absolute path of the file that the body was saved to, where the question about the head
+    /// was answered so (R21); `nil` where it was not. The ``body`` is empty then.
+    public var savedPath: String? { storage.savedPath }
 
     /// A file name for the body: from Content-Disposition, else the URL, else "download". Never a
     /// path (D19).

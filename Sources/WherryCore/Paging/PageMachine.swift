@@ -83,6 +83,8 @@ package struct PageMachine<Item: Sendable>: Sendable {
     private var known: [ItemKey: Known] = [:]
     /// How many items were handed over.
     private var taken = 0
+    /// How many pages, from the first one on, have no more items to hand over.
+    private var emptied = 0
 
     /// The page that was loaded last; `nil` before the first.
     package private(set) var page: Int64?
@@ -300,6 +302,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         items = []
         known = [:]
         taken = 0
+        emptied = 0
         items.reserveCapacity(pages.reduce(0) { $0 + $1.entries.count })
         for page in pages { collect(page) }
     }
@@ -329,7 +332,9 @@ package struct PageMachine<Item: Sendable>: Sendable {
         defer {
             taken += items.count
             items = []
-            for index in pages.indices { pages[index].entries = [] }
+            // Those before were emptied the last time: of many pages each is looked at once.
+            for index in emptied..<pages.count { pages[index].entries = [] }
+            emptied = pages.count
         }
         return items
     }

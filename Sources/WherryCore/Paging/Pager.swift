@@ -17,19 +17,27 @@ package final class Pager: Sendable {
         var paging: Paging
         var machine: PageMachine<JSON>?
         var transfer: Transfer?
+        var tellsEvents = false
     }
 
     private let client: Client
     private let pattern: Request
     private let observer: any TransferObserver
-    private let userData: UInt
+    package let userData: UInt
     private let state: Lock<State>
+    /// Held while the list changes and its events are told, so that they come in the order of the
+    /// changes; taken before `state`.
+    private let order = Lock(())
+    private let tell: @Sendable (PageEvent, Pager) -> Void
 
+    /// - Parameter tell: takes what happens to the list, where ``tellsEvents`` says so; the end of a
+    ///   load comes before that of its transfer. It must not call the list.
     package init(
         _ client: Client, _ pattern: Request, _ paging: Paging, observer: any TransferObserver,
-        userData: UInt
+        userData: UInt, tell: @escaping @Sendable (PageEvent, Pager) -> Void
     ) {
         self.client = client
+        self.tell = tell
         self.pattern = pattern
         self.observer = observer
         self.userData = userData
@@ -49,6 +57,23 @@ package final class Pager: Sendable {
         }
     }
 
+    /// Whether what happens to the list is told; not so at first.
+    package func setTellsEvents(_ tells: Bool) { state.withLock { $0.tellsEvents = tells } }
+
+    /// Changes the list, and tells what happens to it.
+    private func change<Result, Failure>(
+        _ body: (inout State, (PageEvent) -> Void) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try order.withLock { _ throws(Failure) in
+            var events: [PageEvent] = []
+            defer { for event in events { tell(event, self) } }
+            return try state.withLock { state throws(Failure) in
+                let isTold = state.tellsEvents
+                return try body(&state) { if isTold { events.append($0) } }
+            }
+        }
+    }
+
     /// Looks at the list.
     package func look<Result>(
         _ body: (PageMachine<JSON>?) -> Result
@@ -62,8 +87,8 @@ package final class Pager: Sendable {
     package func start(
         _ verb: Verb, willBegin: (Transfer) -> Void = { _ in }
     ) throws(WherryError) -> Transfer? {
-        let (step, paging) = try state.withLock { state throws(WherryError) in
-            (try Self.step(verb, &state), state.paging)
+        let (step, paging) = try change { state, tell throws(WherryError) in
+            (try Self.step(verb, &state, tell), state.paging)
         }
         switch step {
         case .done: return nil
@@ -78,21 +103,23 @@ package final class Pager: Sendable {
                     willBegin(transfer)
                 }
             } catch {
-                state.withLock { $0.machine?.fail(load, error) { _ in } }
+                change { state, tell in
+                    // It never began, and so does not end.
+                    state.transfer = nil
+                    state.machine?.fail(load, error, tell)
+                }
                 throw error
             }
         }
     }
 
     private static func step(
-        _ verb: Verb, _ state: inout State
+        _ verb: Verb, _ state: inout State, _ tell: (PageEvent) -> Void
     ) throws(WherryError) -> PageMachine<JSON>.Step {
         if state.machine == nil {
             try state.paging.check()
             state.machine = PageMachine(state.paging)
         }
-        // Who has no callbacks hears of the ends of transfers.
-        let tell: (PageEvent) -> Void = { _ in }
         switch verb {
         case .refresh: return try state.machine?.refresh(tell) ?? .end
         case .next: return try state.machine?.loadNext(tell) ?? .end
@@ -143,14 +170,14 @@ package final class Pager: Sendable {
     private func end(
         _ transfer: Transfer, _ load: PageLoad, _ outcome: TransferOutcome, _ contents: Contents?
     ) {
-        state.withLock { state in
+        change { state, tell in
             state.transfer = nil
             if let contents {
-                state.machine?.succeed(load, contents.entries, contents.signals) { _ in }
+                state.machine?.succeed(load, contents.entries, contents.signals, tell)
             } else {
                 let error =
                     outcome.error ?? WherryError(.internal, "A page ended without an answer")
-                state.machine?.fail(load, error) { _ in }
+                state.machine?.fail(load, error, tell)
             }
         }
         observer.transfer(transfer, did: .done(outcome))

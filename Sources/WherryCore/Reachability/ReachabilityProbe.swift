@@ -35,7 +35,7 @@ extension Reachability {
                 return
             }
             do {
-                _ = try HTTPURL(url)
+                _ = try HTTPURL(url, as: "URL of a probe")
             } catch {
                 throw WherryError(.badURL, error.message)
             }

@@ -20,6 +20,7 @@ struct FlightKey: Hashable, Sendable {
     private let body: [UInt8]
     private let options: OptionTable
     private let accepted: [Int]
+    private let shape: JSONShape?
     private let caching: RequestCaching?
 
     /// What a request that has not begun is equal by.
@@ -60,6 +61,7 @@ struct FlightKey: Hashable, Sendable {
             of: request, at: state.url.origin, isHome: true)
         options = transfer.options
         accepted = request.acceptedStatus
+        shape = request.jsonShape
         caching = request.caching
     }
 }

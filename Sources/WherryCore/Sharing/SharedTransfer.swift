@@ -97,6 +97,8 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
         leave(Self.cancelledError)
     }
 
+    package override func applyPriority(_ priority: Int8) { leader.applyPriority(priority) }
+
     package override func applyPause() {
         let (flight, leader) = part.withLock { ($0.flight, $0.leader) }
         flight?.align(leader)

@@ -10,10 +10,12 @@ package struct DecisionSet: OptionSet, Sendable {
 
     /// Before every attempt: send it as it is?
     package static let adapt = DecisionSet(rawValue: 1)
-    /// Follow this redirect?
+    /// Follow this redirect, and as which request?
     package static let redirect = DecisionSet(rawValue: 2)
     /// Who asks?
     package static let credentials = DecisionSet(rawValue: 4)
+    /// What becomes of the answer that this head begins?
+    package static let head = DecisionSet(rawValue: 16)
     /// Try again after this failure?
     package static let retry = DecisionSet(rawValue: 8)
     /// Store this answer?
@@ -23,7 +25,7 @@ package struct DecisionSet: OptionSet, Sendable {
     /// What follows in a chain? Not asked for by a client or request: every chain asks it.
     package static let next = DecisionSet(rawValue: 128)
     package static let all: DecisionSet = [
-        .adapt, .redirect, .credentials, .retry, .store, .token,
+        .adapt, .redirect, .credentials, .retry, .head, .store, .token,
     ]
 }
 
@@ -32,11 +34,13 @@ package final class Decision: Sendable {
     package enum Kind: Sendable {
         /// The request about to go out, to be edited.
         case adapt(Request)
-        /// The redirect's answer and its absolute target.
-        case redirect(Response, target: String)
+        /// The redirect's answer, and the request that would follow it, with the absolute target.
+        case redirect(Response, Request)
         /// The 401, what it calls the place it guards, how credentials for it are sent, and how often
         /// this transfer has asked before.
         case credentials(Response, realm: String, Credentials.Scheme, before: Int)
+        /// The head of the answer, and where its body may be saved to.
+        case head(Response, BodyPlace)
         /// What went wrong, with the answer if there is one, and how many attempts went before.
         case retry(WherryError, retries: Int)
         /// The answer that is about to be stored.
@@ -51,6 +55,7 @@ package final class Decision: Sendable {
             case .adapt: .adapt
             case .redirect: .redirect
             case .credentials: .credentials
+            case .head: .head
             case .retry: .retry
             case .store: .store
             case .token: .token
@@ -62,12 +67,14 @@ package final class Decision: Sendable {
     package enum Answer: Sendable {
         /// Nobody said anything: the rules.
         case standard
-        /// Send this request.
+        /// Send this request, before an attempt or after a redirect.
         case adapted(Request)
         case follow(Bool)
         case credentials(Credentials)
         /// Whether to store it, and without which header fields.
         case store(Bool, without: [String])
+        /// Save the body there.
+        case save(DownloadTarget)
         /// Whether to try again, and after how many nanoseconds; `nil` for the usual wait.
         case again(Bool, after: Int64?)
         /// The client's bearer token from now on; `nil`: there is none.

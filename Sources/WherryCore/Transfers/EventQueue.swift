@@ -107,6 +107,16 @@ package final class EventQueue: TransferObserver {
         put(QueueEvent(news, from: source, userData: userData))
     }
 
+    /// Puts in what happened to a list of pages; nothing once the queue is closed.
+    package func tell(_ page: PageEvent, userData: UInt) {
+        put(QueueEvent(page, userData: userData))
+    }
+
+    /// Puts in that a client is at work, or no longer; `false` once the queue is closed.
+    func tell(_ change: ActivityChange, userData: UInt) -> Bool {
+        put(QueueEvent(change, userData: userData))
+    }
+
     /// Drops what waits of a source of news.
     package func drop(from source: AnyObject) {
         let dropped = state.withLock { state in

@@ -12,6 +12,12 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
     /// News of the network, and who put them in.
     package let news: Reachability.Change?
     package let source: AnyObject?
+    /// What happened to a list of pages; it is its own source.
+    package var page: PageEvent? { transfer == nil ? (source as? PageNews)?.event : nil }
+    /// Whether a client is at work; the same.
+    package var activity: ActivityChange? {
+        transfer == nil ? (source as? ActivityNews)?.change : nil
+    }
     package let userData: UInt
     /// The background job that it is about, where it is about one.
     package let job: String?
@@ -59,6 +65,30 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
         key = 0
     }
 
+    /// An indicator of activity is to be shown or hidden.
+    init(_ activity: ActivityChange, userData: UInt) {
+        transfer = nil
+        event = nil
+        news = nil
+        source = ActivityNews(activity)
+        log = nil
+        self.userData = userData
+        job = nil
+        key = 0
+    }
+
+    /// An event of a list of pages.
+    package init(_ page: PageEvent, userData: UInt) {
+        transfer = nil
+        event = nil
+        news = nil
+        source = PageNews(page)
+        log = nil
+        self.userData = userData
+        job = nil
+        key = 0
+    }
+
     /// An event of no transfer.
     package init(userData: UInt) {
         transfer = nil
@@ -82,6 +112,21 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
         job = nil
         key = 0
     }
+}
+
+/// Few events are of a client's activity, and fewer of lists of pages: those of transfers have no
+/// room for them.
+private final class ActivityNews: Sendable {
+    let change: ActivityChange
+
+    init(_ change: ActivityChange) { self.change = change }
+}
+
+/// The same of lists of pages.
+private final class PageNews: Sendable {
+    let event: PageEvent
+
+    init(_ event: PageEvent) { self.event = event }
 }
 
 /// Events in order, in memory that is used again and again. Each has a position that stays its

@@ -86,6 +86,8 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     public var state: TransferState { life.withLock { $0.cycle.state } }
     /// How far it has come; of an ended one how far it came.
     public var progress: Progress { Progress() }
+    /// Whether its progress changes only where the observer is told that it is moving.
+    package var tellsMoves: Bool { false }
     /// The pictures of an upload in the order of adding, as they stand now. Empty while those of one
     /// form are being encoded, and for other transfers.
     public var images: [ImageOutcome] { [] }
@@ -99,6 +101,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     public func pause() {
         guard life.withLock({ $0.cycle.pause() }) else { return noteIdle("suspend") }
         applyPause()
+        client.activity.look(at: self)
         emit(.state(.paused, reason: nil))
     }
 
@@ -107,6 +110,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         let state = life.withLock { $0.cycle.resume() ? $0.cycle.state : nil }
         guard let state else { return noteIdle("resume") }
         applyPause()
+        client.activity.look(at: self)
         emit(.state(state, reason: nil))
     }
 
@@ -115,6 +119,13 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
 
     /// Cancels it and deletes its partial; after a kept cancel or failure deletes what was kept.
     public final func discard() { cancel(discarding: true) }
+
+    /// What waits, a request for a connection and a download for its turn, goes behind what has this
+    /// priority, -100 to 100; without effect on what runs or has ended. Throws `bad_value` for another.
+    package final func setPriority(_ priority: Int64) throws(WherryError) {
+        try Option.priority.check(priority, in: .request)
+        applyPriority(Int8(clamping: priority))
+    }
 
     private func cancel(discarding: Bool) {
         let first = life.withLock { $0.cycle.cancel() }
@@ -129,6 +140,8 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
     package func begin(wake: Wake) {}
     /// Brings the work in line with ``isPaused``, which may have changed again meanwhile.
     package func applyPause() {}
+    /// Brings the work in line with another priority.
+    package func applyPriority(_ priority: Int8) {}
     /// Brings about the end; `finish` must follow.
     package func performCancel(discarding: Bool) {}
 
@@ -205,6 +218,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
 
     private func tellEnd(_ outcome: TransferOutcome) {
         noteEnd(outcome)
+        client.activity.look(at: self)
         if client.log.isOn(.debug) { noteAfterEnd() }
         observer.transfer(self, did: .done(outcome))
         client.pool.remove(self, outcome.state)

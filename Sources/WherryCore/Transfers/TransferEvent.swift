@@ -29,7 +29,8 @@ public enum TransferState: Int32, Sendable {
 /// How far a transfer has come.
 public struct Progress: Sendable, Hashable {
     /// Bytes sent or received, from the start of the file or body. Of an answer in a coding such as
-    /// gzip they are those on the wire, whose number is the one that is known beforehand.
+    /// gzip they are those on the wire, and of a body that is coded on its way those before that:
+    /// their number is the one that is known beforehand.
     public var completed: Int64 = 0
     /// The same bytes as the program gets them: more than `completed` where gzip is undone.
     public var decoded: Int64 { decodedCount ?? completed }
@@ -162,6 +163,9 @@ package protocol TransferObserver: AnyObject, Sendable {
     /// Who carries out what is started for this observer, if nobody turns the transport.
     var wake: Wake { get }
     func transfer(_ transfer: Transfer, did event: TransferEvent)
+    /// Its progress is another, of a transfer that ``Transfer/tellsMoves``. Where it is moving it goes
+    /// on changing without a word, until this is called again or it ends.
+    func transfer(_ transfer: Transfer, isMoving: Bool)
     /// Whether what it hears of is a part of another transfer, and not counted by itself.
     var isPart: Bool { get }
 }
@@ -170,4 +174,5 @@ extension TransferObserver {
     package var wake: Wake { .now }
     package var isPart: Bool { false }
     package func willStart(_ transfer: Transfer) throws(WherryError) {}
+    package func transfer(_ transfer: Transfer, isMoving: Bool) {}
 }

@@ -78,6 +78,9 @@ package final class TransferPool: Sendable {
         state.withLock { $0.transfers }.reduce(0) { $1.isFinal ? $0 : $0 + 1 }
     }
 
+    /// All that it knows just now, in no order.
+    var all: [Transfer] { state.withLock { $0.transfers } }
+
     /// Those that have not ended, by id.
     package func matching(_ matches: (Transfer) -> Bool) -> [Transfer] {
         let all = state.withLock { $0.transfers }

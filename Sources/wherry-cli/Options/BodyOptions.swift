@@ -24,6 +24,12 @@ struct BodyOptions: ParsableArguments, Sendable {
             valueName: "name=value"))
     var field: [PairArgument] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Code the body before it is sent: gzip or deflate. The server must know it.",
+            valueName: "coding"))
+    var bodyCoding: BodyCodingArgument?
+
     @OptionGroup var digest: BodyDigestOption
 
     mutating func validate() throws {
@@ -37,6 +43,7 @@ struct BodyOptions: ParsableArguments, Sendable {
     func apply(to request: inout Request) throws {
         request.body = try body(named: request.headers)
         request.bodyDigest = digest.bodyDigest?.digest
+        request.bodyCoding = bodyCoding?.coding
     }
 
     /// The body that the options describe.
@@ -68,6 +75,18 @@ struct BodyDigestOption: ParsableArguments, Sendable {
             "Send the digest of the body: md5 as Content-MD5, sha256 and sha512 as Content-Digest.",
             valueName: "kind"))
     var bodyDigest: DigestKindArgument?
+}
+
+/// Content codings of a body.
+enum BodyCodingArgument: String, ExpressibleByArgument, CaseIterable {
+    case gzip, deflate
+
+    var coding: ContentCoding {
+        switch self {
+        case .gzip: .gzip
+        case .deflate: .deflate
+        }
+    }
 }
 
 /// Digests that are sent along.

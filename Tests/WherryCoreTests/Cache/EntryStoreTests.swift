@@ -253,6 +253,54 @@ import Testing
         withExtendedLifetime(busy) {}
     }
 
+    // On a slow machine it ran after a request had stored what the next one was to find too old.
+    @Test("K11 SEC-C6 however late a sweep runs, it takes what was useless when it was asked for")
+    func lateSweep() throws {
+        let bench = try StoreBench()
+        let clock = ManualClock()
+        let workers = WorkerPool(limit: 1)
+        let gate = DispatchSemaphore(value: 0)
+        workers.submit { gate.wait() }
+        let store = try EntryStore(
+            bench.path + "/store", limit: 64 << 20, workers: workers, clock: clock)
+        let asked = Int64(clock.wallSeconds() * 1000)
+        func write(_ name: String, uselessAfter: Int64) {
+            var file = entry(name)
+            file.uselessAfter = uselessAfter
+            #expect(store.write(file, to: "0", in: store.folder(of: name)))
+        }
+        func isThere(_ name: String) -> Bool {
+            store.read("0", in: store.folder(of: name), key: key) != .missing
+        }
+        write("useless before", uselessAfter: asked - 1)
+        write("useless after", uselessAfter: asked + 1)
+        clock.advance(by: 60_000_000_000)
+
+        gate.signal()
+        store.waitUntilSwept()
+        #expect(!isThere("useless before") && isThere("useless after"))
+
+        store.sweeper.request()
+        store.waitUntilSwept()
+        #expect(!isThere("useless after"))
+        workers.close()
+    }
+
+    // It was told as "File exists", and the cache was not opened.
+    @Test("K20 a key that another process outran and a third one swept is no failure")
+    func outrun() throws {
+        let bench = try StoreBench()
+        let store = try bench.store()
+        store.waitUntilSwept()
+        func isOutrun(_ code: Int32) throws -> Bool {
+            try EntryStore.isOutrun(
+                SystemError(code, "rename to", path: "secret"), removing: ".tk", in: store.root)
+        }
+        #expect(try isOutrun(EEXIST) && isOutrun(ENOENT) && !isOutrun(ENOSPC))
+        try bench.write([1], to: ".tk")
+        #expect(try isOutrun(EEXIST) && !bench.files.contains(".tk"))
+    }
+
     @Test("Clearing and listing see every entry")
     func all() throws {
         let bench = try StoreBench()

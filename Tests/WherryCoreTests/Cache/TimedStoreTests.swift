@@ -139,6 +139,8 @@ import Testing
     func damaged() throws {
         let bench = try StoreBench()
         let cache = try bench.timedStore(memory: 0)
+        // It would take what is written there just now.
+        cache.entries.waitUntilSwept()
         let key = try key()
         cache.write(entry(key), for: key)
         let file = try #require(bench.entryFiles.first)
@@ -266,6 +268,8 @@ import Testing
     func replaced() throws {
         let bench = try StoreBench()
         let store = try bench.store()
+        // It would take what is damaged.
+        store.waitUntilSwept()
         let folder = store.folder(of: "url")
         func write(_ body: String, at time: Int64) -> EntryFile {
             let file = EntryFile(

@@ -304,9 +304,11 @@ import Testing
     func alreadyThere() {
         var run = MachineRun()
         #expect(
-            run.machine.foundComplete(path: "/a") == [
-                .report(.alreadyComplete), .report(.state(.done)), .finish(.done(path: "/a")),
+            run.machine.foundComplete(path: "/a", length: 1000) == [
+                .report(.state(.running)), .report(.alreadyComplete), .report(.state(.done)),
+                .finish(.done(path: "/a")),
             ])
+        #expect(run.machine.have.count == 1000 && run.machine.total == 1000)
         #expect(run.start() == [])
         var refused = MachineRun()
         let error = DownloadError(.exists, "there")
@@ -327,6 +329,6 @@ import Testing
             run.machine.head(answer(200), attempt: 1, now: run.now) == [])
         #expect(run.machine.retryDue() == [])
         #expect(run.machine.published("/a") == [])
-        #expect(run.machine.verified([]) == [])
+        #expect(run.machine.verified([], of: "/a") == [])
     }
 }

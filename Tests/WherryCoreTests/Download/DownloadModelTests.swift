@@ -93,7 +93,8 @@ private struct Driver {
                 try part.checkpoint()
                 queue = machine.checkpointed() + queue
             case .verify(let digests, let length):
-                queue += machine.verified(try part.verify(digests, length: length))
+                queue += machine.verified(
+                    try part.verify(digests, length: length), of: "/a")
             case .publish(let length): queue += machine.published(try part.publish(length: length))
             case .release(let keeping):
                 queue += machine.released(partialPath: try part.close(keeping: keeping))

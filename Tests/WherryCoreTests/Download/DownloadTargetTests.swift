@@ -47,8 +47,8 @@ import Testing
         #expect(target.isThere)
         let right = try #require(DownloadDigest(.md5, Digest.hash(of: [1], .md5)))
         let wrong = try #require(DownloadDigest(.md5, Digest.hash(of: [2], .md5)))
-        #expect(try PartFile.isThere(target, with: right))
-        #expect(try !PartFile.isThere(target, with: wrong))
+        #expect(try PartFile.lengthIfThere(target, with: right) == 1)
+        #expect(try PartFile.lengthIfThere(target, with: wrong) == nil)
         var other = target
         #expect(reason { try other.giveUpExisting() } == "exists")
     }

@@ -69,7 +69,7 @@ struct MachineRun {
     mutating func resume() -> [DownloadAction] { noting(machine.resume()) }
     mutating func checkpointed() -> [DownloadAction] { noting(machine.checkpointed()) }
     mutating func verified(_ digests: [[UInt8]]?) -> [DownloadAction] {
-        noting(machine.verified(digests))
+        noting(machine.verified(digests, of: "/a"))
     }
 
     /// The request sent last.

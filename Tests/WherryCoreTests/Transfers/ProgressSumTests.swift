@@ -36,4 +36,20 @@ import Testing
         #expect(sum.total == .max && sum.completed == .max && sum.remaining == .zero)
         #expect((Progress(sumOf: [part(0, of: .max, speed: 1)]).remaining ?? .zero) > .seconds(1))
     }
+
+    @Test func `what was added can be taken out again, however large it was`() {
+        let parts = [
+            part(.max, of: .max, speed: .max), part(7, of: 9, speed: 3), part(1, of: nil),
+            part(.max, of: .max), part(5, of: 5, speed: 0),
+        ]
+        var sum = ProgressSum()
+        for part in parts { sum.add(part) }
+        #expect(sum.progress.completed == .max && sum.progress.total == nil)
+
+        for index in [0, 2, 3] { sum.remove(parts[index]) }
+        #expect(sum.progress == Progress(sumOf: [parts[1], parts[4]]))
+        #expect(sum.progress.completed == 12 && sum.progress.total == 14)
+        for index in [1, 4] { sum.remove(parts[index]) }
+        #expect(sum.progress == Progress(sumOf: []))
+    }
 }

@@ -97,7 +97,8 @@ def test_DC_E01_a_job_outlives_the_program_that_started_it(
     program = (
         "import os, sys, wherry\n"
         "agent, state, url, path = sys.argv[1:]\n"
-        "s = wherry.BackgroundSession('tests', agent=agent, state_directory=state, agent_idle=0.2)\n"
+        "s = wherry.BackgroundSession('tests', agent=agent, state_directory=state, agent_idle=0.2,\n"
+        "    timeout=None, stall_bytes_per_second=0)\n"
         "print(s.download(url, path), flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
@@ -232,7 +233,8 @@ def test_U17_an_upload_outlives_the_program_that_started_it(
     program = (
         "import os, sys, wherry\n"
         "agent, state, url, path = sys.argv[1:]\n"
-        "s = wherry.BackgroundSession('tests', agent=agent, state_directory=state, agent_idle=0.2)\n"
+        "s = wherry.BackgroundSession('tests', agent=agent, state_directory=state, agent_idle=0.2,\n"
+        "    timeout=None, stall_bytes_per_second=0)\n"
         "print(s.upload(url, path, fields={'album': 'one'}, tag='mine'), flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )

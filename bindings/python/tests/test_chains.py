@@ -224,7 +224,7 @@ def test_R35_an_exception_ends_its_chain_alone_where_all_settle(way: Way, server
 
 def test_R35_a_function_that_takes_too_long_is_an_error(way: Way, server: Server) -> None:
     def slow(chain: Any, previous: Any) -> None:
-        urllib.request.urlopen(server.url("/delay/300"), timeout=PATIENCE).close()
+        urllib.request.urlopen(server.url("/delay/2000"), timeout=PATIENCE).close()
         chain.get(server.url("/json"))
 
     way.client.configure(decision_timeout=0.05)

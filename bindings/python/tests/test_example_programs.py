@@ -117,7 +117,7 @@ def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
 ) -> None:
     target, right, half = tmp_path / "model.bin", digest(server, SIZE), SIZE // 2
     gate = server.gate()
-    url = server.url(f"/bytes/{SIZE}", hold=half, gate=gate, times=1)
+    url = server.url(f"/bytes/{SIZE}", hold_at=half, gate=gate)
     arguments = command("fetch_model.py", url, target, "--sha256", right, "--segments", 1)
     with subprocess.Popen(
         arguments, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

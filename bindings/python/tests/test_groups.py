@@ -9,7 +9,7 @@ import threading
 from typing import Any, List, Tuple
 
 import pytest
-from conftest import PATIENT, Make, Server, Way
+from conftest import PATIENT, Make, Server, Way, until
 
 import wherry
 
@@ -154,6 +154,79 @@ def test_R34_what_a_function_of_the_caller_raises_ends_the_group(
     group.get(server.url("/bytes/100000"), progress=broken)
     with pytest.raises(LookupError, match="mine"):
         way.done(group.run())
+
+
+class TestRaisedAfterTheEnd:
+    """A stub answers as a group begins: when what it tells of a member is read, that has ended.
+    What a function raised then was once a value among the answers, and the group a success."""
+
+    @pytest.fixture
+    def late(self, make: Make, mock: wherry.MockTransport) -> Way:
+        mock.advance(0)
+        mock.add(None, "http://h/now", content=b"x" * 1000)
+        mock.add(None, "http://h/later", content=b"y", delay=10)
+        return make(transport=mock, cache=False)
+
+    def member(self, late: Way, group: Any, error: Exception) -> None:
+        def broken(_: Any) -> None:
+            until(lambda: late.client.count(tag="one") == 0)
+            raise error
+
+        group.get("http://h/now", tag="one", progress=broken)
+
+    def test_R34_it_ends_the_group_and_those_on_their_way(self, late: Way) -> None:
+        mine = wherry.StateError("mine", "wrong_state")
+        for error in (LookupError("mine"), mine):
+            group = late.client.group()
+            group.get("http://h/later")
+            self.member(late, group, error)
+            with pytest.raises(type(error), match="mine"):
+                late.done(group.run())
+            assert group.failed == 1
+            assert late.client.count() == 0
+
+    def test_R34_it_ends_the_group_where_all_have_ended(self, late: Way) -> None:
+        group = late.client.group()
+        group.get("http://h/now")
+        self.member(late, group, LookupError("mine"))
+        with pytest.raises(LookupError, match="mine"):
+            late.done(group.run())
+        assert group.failed == 1
+
+    def test_R34_it_is_a_value_where_all_settle(self, late: Way) -> None:
+        inner = late.client.group()
+        self.member(late, inner, LookupError("inner"))
+        steps = late.client.chain(lambda chain, previous: None)
+        self.member(late, steps, LookupError("step"))
+        group = late.client.group(all_settled=True)
+        self.member(late, group, LookupError("member"))
+        group.add(inner)
+        group.add(steps)
+        group.get("http://h/now")
+        *errors, answer = late.done(group.run())
+        assert [str(error) for error in errors] == ["member", "inner", "step"]
+        assert answer.status_code == 200 and group.failed == 2
+
+    def test_R34_groups_that_settle_keep_theirs_and_others_hand_it_on(self, late: Way) -> None:
+        settled = late.client.group(all_settled=True)
+        self.member(late, settled, LookupError("kept"))
+        outer = late.client.group()
+        outer.get("http://h/now")
+        outer.add(settled)
+        answer, (kept,) = late.done(outer.run())
+        assert answer.status_code == 200 and isinstance(kept, LookupError)
+
+        inner = late.client.chain(lambda chain, previous: None)
+        batch = late.client.group()
+        self.member(late, batch, LookupError("handed on"))
+        inner.add(batch)
+        inner.get("http://h/later")
+        outer = late.client.group()
+        outer.get("http://h/now")
+        outer.add(inner)
+        with pytest.raises(LookupError, match="handed on"):
+            late.done(outer.run())
+        assert outer.failed == 1 and late.client.count() == 0
 
 
 def test_R34_bodies_that_are_written_as_they_go(way: Way, server: Server) -> None:

@@ -7,8 +7,10 @@ import hashlib
 import os
 import socket
 import ssl
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict, Iterator, List
+from contextlib import ExitStack
+from typing import Any, BinaryIO, Dict, Iterator, List, Tuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -59,6 +61,21 @@ def test_HTTP2_is_spoken_over_tls_where_it_is_offered_and_not_forbidden(
     assert trusting.get(f"http://127.0.0.1:{nginx['port']}/protocol").text == "HTTP/1.1"
 
 
+def test_C19_over_tls_a_download_speaks_1_1_and_2_where_that_is_asked_for(
+    nginx: Dict[str, Any], secure: str, tmp_path: Any
+) -> None:
+    url = secure + "/protocol"
+    for version, text in ((None, "HTTP/1.1"), ("2", "HTTP/2.0"), ("1.1", "HTTP/1.1")):
+        path = tmp_path / f"{version}"
+        # A client of its own: one kept connection of HTTP/1.1 would do for HTTP/2 too.
+        with wherry.Client(verify=nginx["ca"]) as client:
+            client.download(url, path, http_version=version)
+        assert path.read_text() == text
+    with wherry.Client(verify=nginx["ca"], http_version="2") as client:
+        client.download(url, tmp_path / "configured")
+    assert (tmp_path / "configured").read_text() == "HTTP/2.0"
+
+
 def test_HTTP2_carries_many_requests_at_a_time_each_with_its_own_answer(
     nginx: Dict[str, Any], secure: str, server: Server
 ) -> None:
@@ -98,6 +115,7 @@ def test_HTTP2_a_download_whose_stream_is_reset_goes_on(
     secure: str, server: Server, trusting: wherry.Client, tmp_path: Any
 ) -> None:
     url = via(secure, server, f"/bytes/{SIZE}", cut=CUT, times=1)
+    trusting.configure(http_version="2")
     with pytest.raises(wherry.NetworkError) as caught:
         trusting.download(url, tmp_path / "file")
     assert caught.value.partial_path is not None
@@ -131,23 +149,78 @@ def test_HTTP2_bodies_stream_in_both_directions(
     assert sent["bytes"] == size and sent["sha256"] == hashlib.sha256(bytes(size)).hexdigest()
 
 
+def answered(stream: ssl.SSLSocket, frames: BinaryIO) -> int:
+    """Answers one request over HTTP/2 with 200; the weight in its HEADERS frame, 16 without one."""
+    assert frames.read(24) == b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    stream.sendall(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))  # SETTINGS
+    while True:
+        head = frames.read(9)
+        size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
+        content = frames.read(size)
+        if kind == 1:
+            break
+    # HEADERS with ":status: 200", and the end of stream and fields.
+    stream.sendall(bytes((0, 0, 1, 1, 5)) + head[5:] + b"\x88")
+    return content[4] + 1 if flags & 0x20 else 16
+
+
 def weight_of(listener: socket.socket, tls: ssl.SSLContext) -> int:
-    """Answers one request over HTTP/2; the weight in its HEADERS frame, 16 where it has none."""
     peer, _ = listener.accept()
     with tls.wrap_socket(peer, server_side=True) as stream, stream.makefile("rb") as frames:
-        assert frames.read(24) == b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-        stream.sendall(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))  # SETTINGS
-        while True:
-            head = frames.read(9)
-            size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
-            content = frames.read(size)
-            if kind == 1:
-                break
-        # HEADERS with ":status: 200", and the end of stream and fields.
-        stream.sendall(bytes((0, 0, 1, 1, 5)) + head[5:] + b"\x88")
+        weight = answered(stream, frames)
         while frames.read(9):  # Until the client goes.
             pass
-        return content[4] + 1 if flags & 0x20 else 16
+        return weight
+
+
+def test_C19_what_comes_over_the_connection_a_download_has_left_is_no_answer(
+    certificate: str, tmp_path: Any
+) -> None:
+    cert, key = os.path.join(certificate, "cert.pem"), os.path.join(certificate, "key.pem")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(cert, key)
+    tls.set_alpn_protocols(["h2", "http/1.1"])
+    is_idle, is_soiled = threading.Event(), threading.Event()
+
+    def accepted(listener: socket.socket, stack: ExitStack) -> Tuple[ssl.SSLSocket, BinaryIO]:
+        peer, _ = listener.accept()
+        stream = stack.enter_context(tls.wrap_socket(peer, server_side=True))
+        return stream, stack.enter_context(stream.makefile("rb"))
+
+    def serve(listener: socket.socket) -> bytes:
+        with ExitStack() as stack:
+            first, frames = accepted(listener, stack)
+            answered(first, frames)
+            first.shutdown(socket.SHUT_WR)  # It is not used again.
+            second, lines = accepted(listener, stack)
+            assert second.selected_alpn_protocol() == "http/1.1"
+            while lines.readline() != b"\r\n":
+                pass
+            second.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood")
+            assert is_idle.wait(PATIENCE)
+            second.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+            is_soiled.set()
+            third, frames = accepted(listener, stack)
+            answered(third, frames)
+            while frames.read(9):  # Until the client goes.
+                pass
+            try:
+                return lines.read()
+            except OSError:  # It was closed with the stray answer unread.
+                return b""
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
+        listener.settimeout(PATIENCE)
+        told = pool.submit(serve, listener)
+        with wherry.Client(verify=cert, proxy="", **PATIENT) as client:
+            assert client.get(url).content == b""
+            client.download(url, tmp_path / "file")
+            is_idle.set()
+            assert is_soiled.wait(PATIENCE)
+            assert client.get(url).content == b""
+        assert told.result(PATIENCE) == b"", "nothing is asked over it"
+    assert (tmp_path / "file").read_bytes() == b"good"
 
 
 def test_R28_the_priority_is_the_streams_weight(certificate: str) -> None:

@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, Iterator, List, Type
 
 import pytest
 from conftest import PATIENCE, PATIENT, ROOT, Server, run_python
+from test_uploads import png
 
 import wherry
 from wherry import _native
@@ -293,6 +294,45 @@ client.close()
     assert (done.returncode, done.stderr) == (0, "")
     again = run_python(f"import wherry\nwith wherry.Client() as c: c.get({server.url('/json')!r})")
     assert (again.returncode, again.stderr) == (0, "")
+
+
+def test_M12_a_child_lets_go_of_what_is_its_parents_in_peace(server: Server) -> None:
+    code = f"""
+import asyncio, gc, os, sys, wherry
+url = {server.base + "/json"!r}
+shared = wherry.Client()
+pages = shared.pages(url)
+image = wherry.Image({png(8, 8)!r})
+spare = [wherry.Reachability(), shared.log(), wherry.MockTransport(), wherry.AsyncClient()]
+endpoint = wherry.Endpoint(shared, url, "", "GET")
+assert shared.get(url).ok and wherry.get(url).ok
+with wherry.Client() as client:
+    child = os.fork()
+    if child == 0:
+        wherry.restart()
+        try:
+            client.get(url)
+            os._exit(1)
+        except wherry.ForkedError as error:
+            if "wherry.restart" in str(error):
+                os._exit(2)
+        for one in (*spare[:3], pages, endpoint, shared):
+            one.close()
+        asyncio.run(spare[3].aclose())
+        del spare, one, pages, endpoint, image, shared
+        gc.collect()
+        assert wherry.get(url).ok
+        sys.exit(7)  # It leaves the client of its parent by the way out of with.
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    assert client.get(url).ok
+for one in (*spare[:3], pages, endpoint, shared):
+    one.close()
+asyncio.run(spare[3].aclose())
+del image
+"""
+    done = run_python(code)
+
+    assert (done.stderr, done.stdout) == ("", "7\n")
 
 
 def test_SEC_Y9_every_function_knows_its_types_and_refuses_others() -> None:

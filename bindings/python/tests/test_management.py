@@ -426,9 +426,9 @@ def test_ctrl_c_ends_any_wait(server: Server) -> None:
 import os, signal, threading, wherry, tempfile
 def stop():
     import urllib.request
-    urllib.request.urlopen({server.base + "/_wait?requests=1&key=" + server.key!r}).close()
+    urllib.request.urlopen({server.base + "/_wait?requests=1&timeout=600&key=" + server.key!r}).close()
     os.kill(os.getpid(), signal.SIGINT)
-with wherry.Client() as client:
+with wherry.Client(timeout=None) as client:
     threading.Thread(target=stop).start()
     with tempfile.TemporaryDirectory() as folder:
         try:

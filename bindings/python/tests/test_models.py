@@ -305,6 +305,36 @@ def test_O16_a_base_item_takes_what_is_there() -> None:
     assert wherry.Mapping.of(wherry.BaseItem).read([]) == wherry.BaseItem()
 
 
+@pytest.mark.parametrize("case", cases("sections.json"), ids=lambda case: str(case["about"]))
+def test_O15_every_list_in_sections_of_the_table(case: Dict[str, Any]) -> None:
+    def section(header: str, footer: str, items: List[Any]) -> wherry.Section[Any]:
+        return wherry.Section(items, header, footer)
+
+    made = wherry.SectionedList(section(*one) for one in case["start"])
+    verbs: Dict[str, Any] = {
+        "append": lambda at, items: made.extend(items, at),
+        "insert": made.insert,
+        "remove": made.remove,
+        "replace": made.replace,
+        "insert_section": lambda at, *rest: made.insert_section(at, section(*rest)),
+        "replace_section": lambda at, *rest: made.replace_section(at, section(*rest)),
+        "remove_section": made.remove_section,
+        "remove_all": made.clear,
+    }
+
+    def told(change: wherry.ListChange) -> List[Any]:
+        at = [] if change.section < 0 else [change.section]
+        range = [] if change.kind == "reload_all" else [change.indices.start, len(change.indices)]
+        return [change.kind, *at, *range]
+
+    for step in case["steps"]:
+        verb, *arguments = step["do"]
+        assert [told(change) for change in verbs[verb](*arguments)] == step["changes"], step
+    assert [[one.header, one.footer, one.items] for one in made.sections] == case["sections"]
+    for at, (header, footer, _) in enumerate(case["sections"]):
+        assert (made.header(at), made.footer(at)) == (header or None, footer or None)
+
+
 def test_O15_a_place_out_of_range_is_answered() -> None:
     items = wherry.SectionedList([wherry.Section([1, 2], header="A"), wherry.Section(footer="end")])
     assert items.item(0, 1) == 2

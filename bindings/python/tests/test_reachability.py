@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -47,7 +48,7 @@ def apart(program: str) -> str:
     return done.stdout
 
 
-def test_numbers_and_words() -> None:
+def test_N1_N8_numbers_and_words() -> None:
     """N1 and N8: AFNetworking's numbers and words; Chinese, and a table to replace them."""
     numbers = (wherry.UNKNOWN, wherry.NOT_REACHABLE, wherry.REACHABLE_VIA_WWAN, wherry.REACHABLE_VIA_WIFI)
     assert numbers == (-1, 0, 1, 2)
@@ -61,7 +62,7 @@ def test_numbers_and_words() -> None:
     assert wherry.reach_text(2, "fr") == "Reachable via WiFi"
 
 
-def test_reported() -> None:
+def test_N3_N4_N9_a_monitor_that_the_program_reports_to() -> None:
     """N3, N4 and N9: a monitor that the program reports to; getters, old and new."""
     heard: List[wherry.ReachabilityChange] = []
     monitor = wherry.Reachability(reported=True, callback=heard.append)
@@ -86,15 +87,15 @@ def test_reported() -> None:
 
 
 @pytest.mark.parametrize("target", ["http://example.org", "", "a b", "h:80"])
-def test_what_cannot_be_watched(target: str) -> None:
+def test_N3_what_cannot_be_watched_is_said_at_once(target: str) -> None:
     """N3: what is neither a host nor an address is said at once."""
     with pytest.raises(wherry.ArgumentError) as caught:
         wherry.Reachability(target)
     assert caught.value.reason == "bad_value"
 
 
-def test_loopback() -> None:
-    """N2 and N5: this machine is reached over the loopback, known when the start returns."""
+def test_N5_the_status_is_known_when_the_start_returns() -> None:
+    """N5: this machine is reached over the loopback, known when the start returns."""
     with wherry.Reachability("127.0.0.1", initial_sync=True) as monitor:
         assert monitor.is_reachable_via_wifi
         assert (monitor.interface, monitor.interface_name) == ("loopback", "lo")
@@ -103,7 +104,7 @@ def test_loopback() -> None:
         wherry.set_interface("", "wwan")
 
 
-def test_probe(server: Any) -> None:
+def test_N12_behind_the_routes_a_server_has_to_answer(server: Any) -> None:
     """N12: behind the routes a server has to answer; a redirect is somebody else's answer."""
     for probe, status in (
         (server.url("/echo"), 2), (server.url("/status/500"), 0),
@@ -115,7 +116,7 @@ def test_probe(server: Any) -> None:
 
 
 @needs_namespace
-def test_up_down_and_flips() -> None:
+def test_N6_N7_N2_N5_changes_are_told_once_to_its_own_and_to_those_of_all() -> None:
     """N2, N5, N6 and N7: changes are told once, to the monitor's own and to those of all."""
     apart("""
         with wherry.ReachabilityObserver() as everything, wherry.Reachability() as monitor:
@@ -141,7 +142,7 @@ def test_up_down_and_flips() -> None:
 
 
 @needs_namespace
-def test_wwan_and_rules() -> None:
+def test_N2_mobile_networks_by_name_and_by_rule() -> None:
     """N2: mobile networks by name and by rule."""
     apart("""
         link("wwan0")
@@ -157,7 +158,7 @@ def test_wwan_and_rules() -> None:
 
 
 @needs_namespace
-def test_waiting() -> None:
+def test_N13_N10_a_wait_ends_when_the_link_comes() -> None:
     """N13 and N10: a wait ends when the link comes; the client has a monitor of its own."""
     apart("""
         client = wherry.Client()
@@ -175,7 +176,7 @@ def test_waiting() -> None:
 
 
 @needs_namespace
-def test_asyncio() -> None:
+def test_N6_N13_news_and_waits_in_the_event_loop() -> None:
     """N6 and N13 with asyncio: news in the event loop, and a wait that blocks nobody."""
     apart("""
         async def main():
@@ -197,7 +198,7 @@ def test_asyncio() -> None:
 
 
 @needs_namespace
-def test_names(tmp_path: Any) -> None:
+def test_N11_names_are_looked_up(tmp_path: Any) -> None:
     """N11: a name is looked up; where nobody answers, or has an address, it is not reachable."""
     hosts, resolver = tmp_path / "hosts", tmp_path / "resolv.conf"
     hosts.write_text("10.9.0.2 known.test\n127.0.0.1 localhost\n")
@@ -225,7 +226,7 @@ def test_names(tmp_path: Any) -> None:
 
 
 @needs_namespace
-def test_a_request_waits_for_the_network() -> None:
+def test_R30_a_request_waits_for_the_network() -> None:
     """R30: it is sent when there is a way; without the setting it fails at once, in vain it is offline."""
     apart("""
         import http.server
@@ -249,7 +250,7 @@ def test_a_request_waits_for_the_network() -> None:
 
 
 @needs_namespace
-def test_mobile_networks_are_kept_from() -> None:
+def test_C13_mobile_networks_are_kept_from() -> None:
     """C13: a request that may not use a mobile network fails without a connection."""
     apart("""
         link("wwan0")
@@ -265,7 +266,7 @@ def test_mobile_networks_are_kept_from() -> None:
 
 
 @needs_namespace
-def test_a_download_outlives_the_network(tmp_path: Any) -> None:
+def test_D13_a_download_outlives_the_network(tmp_path: Any) -> None:
     """D13: the link goes in the middle and comes back: one success, and nothing of it was lost."""
     apart(f"""
         import http.server, pathlib
@@ -310,3 +311,47 @@ def test_a_download_outlives_the_network(tmp_path: Any) -> None:
         flipping.join()
         assert target.read_bytes() == content
     """)
+
+
+@pytest.mark.parametrize("kind", ["Reachability", "ReachabilityObserver"])
+@pytest.mark.parametrize("is_thread", [False, True])
+def test_N6_closing_ends_an_iteration_that_waits(kind: str, is_thread: bool) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        monitor: Any = getattr(wherry, kind)(**{"reported": True} if kind == "Reachability" else {})
+        if kind == "Reachability":
+            monitor.start()
+        reading = asyncio.ensure_future(monitor.__anext__())
+        # It is waiting once the loop has come round to this.
+        await asyncio.sleep(0)
+        assert monitor._queue._waits and not reading.done()
+        if is_thread:
+            await loop.run_in_executor(None, monitor.close)
+        else:
+            await asyncio.ensure_future(closed(monitor))
+        with pytest.raises(StopAsyncIteration):
+            await reading
+        assert not monitor._queue._waits
+        with pytest.raises(StopAsyncIteration):
+            await monitor.__anext__()
+        with pytest.raises(wherry.StateError):
+            monitor.poll()
+
+    asyncio.run(main())
+
+
+async def closed(what: Any) -> None:
+    what.close()
+
+
+def test_N13_closing_ends_a_wait_for_the_network() -> None:
+    async def main() -> None:
+        monitor = wherry.Reachability(reported=True)
+        waiting = asyncio.ensure_future(monitor.wait_until_reachable_async())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        monitor.close()
+        with pytest.raises(wherry.StateError, match="closed"):
+            await waiting
+
+    asyncio.run(main())

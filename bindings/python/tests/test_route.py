@@ -75,6 +75,16 @@ def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(server: Server)
         wherry.Client(proxy_auth="ab")  # type: ignore[arg-type]
 
 
+def test_C19_a_proxy_that_can_be_none_is_refused_and_one_that_fails_is_named() -> None:
+    with pytest.raises(wherry.ArgumentError, match="^proxy ") as refused:
+        wherry.Client(proxy="ftp://h:1")
+    assert refused.value.reason == "bad_value"
+    with wherry.Client(proxy="http://name:hunter4@127.0.0.1:1") as client:
+        with pytest.raises(wherry.NetworkError, match="the proxy http://127.0.0.1:1:") as caught:
+            client.get("http://h.invalid/")
+    assert "h.invalid" not in str(caught.value) and "hunter4" not in str(caught.value)
+
+
 def configuration(folder: pathlib.Path, **settings: Any) -> pathlib.Path:
     path = folder / "config.json"
     path.write_text(json.dumps(settings, ensure_ascii=False), encoding="utf-8")

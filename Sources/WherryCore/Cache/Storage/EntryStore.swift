@@ -109,15 +109,26 @@ package final class EntryStore: Sendable {
                 try root.write([Bytes(made)], to: temporary + "k", temporary: temporary)
                 try root.rename(temporary + "k", to: "secret", replacing: false)
             } catch {
+                guard try isOutrun(error, removing: temporary + "k", in: root) else { throw error }
                 // Gone where another process's sweep took it for a leftover.
                 guard error.code != EntrySweeper.noSuchFile else { continue }
-                guard try root.remove(temporary + "k") else { throw error }
                 refusals += 1
                 // Cut short by a full disk, say: then nothing can be compared with it.
                 if try root.status(of: "secret")?.size != 32 { try root.remove("secret") }
             }
         }
         throw SystemError(EntrySweeper.badFile, "read", path: root.path(of: "secret"))
+    }
+
+    /// Takes a key away that did not get its name.
+    ///
+    /// - Returns: whether another process was faster, so that its key is to be read; else the disk
+    ///   has failed. Of our own nothing need be left for that: a third process sweeps too.
+    static func isOutrun(
+        _ error: SystemError, removing own: String, in root: Directory
+    ) throws(SystemError) -> Bool {
+        let wasThere = try root.remove(own)
+        return wasThere || [EntrySweeper.noSuchFile, EntrySweeper.nameTaken].contains(error.code)
     }
 
     static func temporaryName() throws(SystemError) -> String {

@@ -11,10 +11,12 @@ import WherrySystem
 /// One process sweeps at a time; another one's wish is then fulfilled by it.
 package final class EntrySweeper: Sendable {
     static let noSuchFile = ENOENT
+    static let nameTaken = EEXIST
     static let badFile = EIO
 
     private struct State {
-        var isWanted = false
+        /// When a sweep was asked for that has not begun, in milliseconds of 1970.
+        var wantedAt: Int64?
         var isRunning = false
         var isStopped = false
     }
@@ -40,10 +42,14 @@ package final class EntrySweeper: Sendable {
     }
 
     /// Asks for a sweep; one that is asked for during another comes after it.
+    ///
+    /// However late it runs, what became useless only after this stays: on a machine that is busy
+    /// the sweep of a store's opening would take what a request is just about to find too old.
     func request() {
+        let now = Int64(clock.wallSeconds() * 1000)
         let mustStart = state.update { state -> Bool in
             guard !state.isStopped else { return false }
-            state.isWanted = true
+            state.wantedAt = now
             guard !state.isRunning else { return false }
             state.isRunning = true
             return true
@@ -64,18 +70,19 @@ package final class EntrySweeper: Sendable {
 
     private func run() {
         while true {
-            let isWanted = state.update { state -> Bool in
-                defer { state.isWanted = false }
-                if !state.isWanted || state.isStopped { state.isRunning = false }
-                return state.isRunning
+            let wantedAt = state.update { state -> Int64? in
+                defer { state.wantedAt = nil }
+                if state.isStopped { state.wantedAt = nil }
+                if state.wantedAt == nil { state.isRunning = false }
+                return state.wantedAt
             }
-            guard isWanted else { return }
+            guard let wantedAt else { return }
             // Where the lock cannot be had, another process is at it, or the disk fails: the next
             // write asks again.
             if let lock = try? File.open("sweep", [.read, .write, .create], in: root),
                 (try? lock.lock()) == true
             {
-                sweep()
+                sweep(wantedAt: wantedAt)
                 try? lock.unlock()
             }
         }
@@ -89,11 +96,10 @@ package final class EntrySweeper: Sendable {
         let used: Int64
     }
 
-    private func sweep() {
+    private func sweep(wantedAt: Int64) {
         var candidates: [Candidate] = []
         var total: Int64 = 0
         let before = counters[EntryStore.totalBytes]
-        let now = Int64(clock.wallSeconds() * 1000)
         for name in (try? root.names()) ?? [] where name.hasPrefix(".") {
             removeLeftover(name, in: root)
         }
@@ -104,7 +110,7 @@ package final class EntrySweeper: Sendable {
                 removeLeftover(name, in: open)
                 return true
             }
-            if status.kind != .regular || isUseless(name, in: open, now: now) {
+            if status.kind != .regular || isUseless(name, in: open, at: wantedAt) {
                 _ = try? open.remove(name)
                 return true
             }
@@ -153,14 +159,14 @@ package final class EntrySweeper: Sendable {
         }
     }
 
-    /// Whether the owner has said that nobody will want it after a time that is over. Only the
+    /// Whether the owner has said that nobody will want it after a time that was over then. Only the
     /// fixed part of the head is looked at; whether it is whole is for the reader.
-    private func isUseless(_ name: String, in open: Directory, now: Int64) -> Bool {
+    private func isUseless(_ name: String, in open: Directory, at time: Int64) -> Bool {
         guard let file = try? File.open(name, [.read], in: open),
             let bytes = try? file.read(EntryFile.fixedCount, at: 0)
         else { return false }
         guard let end = EntryFile.uselessAfter(fixed: bytes) else { return true }
-        return end < now
+        return end < time
     }
 
     private func removeEmptyFolders() {

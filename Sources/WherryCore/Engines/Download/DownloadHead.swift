@@ -6,6 +6,8 @@ import WherrySystem
 /// The fields of an answer that decide about a download.
 package struct DownloadHead: Sendable {
     package var status: Int
+    /// Whose answer it is, for sentences.
+    package var url = ""
     /// When it came, in seconds since 1970.
     package var receivedAt: Int64
     /// Every Content-Length, split at commas: more than one different value is an error.
@@ -82,7 +84,9 @@ package struct DownloadHead: Sendable {
             throw DownloadError(.badProtocol, "The answer has a length and a transfer coding")
         }
         guard contentLengths.allSatisfy({ $0 == first }) else {
-            throw DownloadError(.badProtocol, "The answer has two different lengths")
+            let other = contentLengths.first { $0 != first } ?? ""
+            throw DownloadError(
+                .badProtocol, "The answer has two different lengths, \(first) and \(other)")
         }
         guard let length = FieldScanner.number(first.utf8) else {
             throw DownloadError(.badProtocol, "The answer's length is not a number")

@@ -17,14 +17,16 @@ extension DownloadMachine {
 
     /// The part was read back.
     ///
-    /// - Parameter digests: as many as were asked for, in their order; `nil` if it was stopped.
-    package mutating func verified(_ digests: [[UInt8]]?) -> [DownloadAction] {
+    /// - Parameters:
+    ///   - digests: as many as were asked for, in their order; `nil` if it was stopped.
+    ///   - path: of the file to be, for a sentence.
+    package mutating func verified(_ digests: [[UInt8]]?, of path: String) -> [DownloadAction] {
         guard state == .verifying, let digests else { return [] }
         for (expected, actual) in zip(promised, digests) where expected.bytes != actual {
             guard !hasRestartedForChecksum else {
                 var error = DownloadError(
                     .checksum,
-                    "The file does not have \(expected.source.name): expected \(expected.hex), got "
+                    "\(path) does not have \(expected.source.name): expected \(expected.hex), got "
                         + "\(Hex.encode(actual))")
                 error.expectedDigest = expected.hex
                 error.actualDigest = Hex.encode(actual)

@@ -176,10 +176,18 @@ package struct DownloadMachine: Sendable {
     }
 
     /// The target was there already and has the digest asked for (DC-C19).
-    package mutating func foundComplete(path: String) -> [DownloadAction] {
+    ///
+    /// - Parameter length: of the file, all of which is there.
+    package mutating func foundComplete(path: String, length: Int64) -> [DownloadAction] {
         guard state == .queued else { return [] }
         if let digest = policy.expected { found = [digest.algorithm: digest.bytes] }
-        return settle([.report(.alreadyComplete)] + end(.done(path: path), as: .done))
+        var facts = DownloadFacts()
+        facts.total = length
+        self.facts = facts
+        have.insert(0..<length)
+        return settle(
+            [.report(.state(.running)), .report(.alreadyComplete)]
+                + end(.done(path: path), as: .done))
     }
 
     /// The part could not be opened, or the target is in the way. Nothing was begun.
@@ -388,7 +396,8 @@ package struct DownloadMachine: Sendable {
             return settle(
                 retry(
                     DownloadError(
-                        .truncated, "The answer ended \(end - body.position) bytes too early")))
+                        .truncated,
+                        "The answer ended at byte \(body.position) of the file, not at byte \(end)")))
         }
         let total = facts?.total ?? end
         guard have.firstGap(below: total) != nil else { return settle(finishBytes(total)) }

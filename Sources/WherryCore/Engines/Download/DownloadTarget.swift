@@ -157,7 +157,10 @@ package struct DownloadTarget: Sendable {
 
     /// The final name is somebody else's.
     var existsError: DownloadError {
-        DownloadError(.exists, "\(identity) is there already")
+        DownloadError(
+            .exists,
+            "\(identity) is there already: give another path, or allow to overwrite it or to rename the new file"
+        )
     }
 
     /// A link to a directory counts as one; any other link is itself.

@@ -94,9 +94,10 @@ extension DownloadTransfer {
                 exchange.timeouts.stallWindow = .milliseconds(options[.stallTimeout])
                 exchange.timeouts.stallBytesPerSecond = options[.stallSpeed]
             }
+            // The frames of HTTP/2 cost processor time, and streams of one connection share what it
+            // may have: further ones have one each, whatever was asked for.
+            if exchange.httpVersion == 0 || place == .further { exchange.httpVersion = 11 }
             if place == .further {
-                // Streams of one connection would share what it may have.
-                exchange.httpVersion = 11
                 exchange.admission = policy.segments > 0 ? .always : .onlyIfFree
             }
             let started = Exchange(exchange, receiver: self)
@@ -204,7 +205,8 @@ extension DownloadTransfer {
     /// Lets the machine decide on a final answer.
     private func judge(_ head: ResponseHead, _ hop: Hop, _ core: inout State, now: Instant) {
         let wall = client.transport.clock.wallSeconds()
-        let read = DownloadHead(status: head.status, fields: head.fields, at: Int64(wall))
+        var read = DownloadHead(status: head.status, fields: head.fields, at: Int64(wall))
+        read.url = hop.url.text
         let name =
             target.name == nil
             ? SuggestedFileName.choose(

@@ -14,12 +14,6 @@ extension DownloadTransfer {
     /// Higher goes first; `nil` after its end.
     package var priority: Int? { client.queue.priority(of: id) }
 
-    /// Takes it to the end of the downloads that have that priority, -100 to 100. One that runs goes on.
-    package func setPriority(_ priority: Int64) throws(WherryError) {
-        try Option.priority.check(priority, in: .request)
-        client.queue.setPriority(of: id, to: Int(priority))
-    }
-
     /// Takes it to a place among the downloads that have no turn: 0 is the next. Where its priority
     /// would forbid that place it changes. One that runs stays.
     package func move(to place: Int) { client.queue.move(id, to: place) }

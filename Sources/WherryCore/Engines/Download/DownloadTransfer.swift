@@ -145,16 +145,22 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     package override func begin(wake: Wake) { enterQueue() }
 
+    package override func applyPriority(_ priority: Int8) {
+        client.queue.setPriority(of: id, to: Int(priority))
+    }
+
     /// Looks for what is there, on a worker.
     func open() {
         noteStart(firstURL.text, settings.fields.map { ($0.name, $0.value) })
         do throws(DownloadError) {
             var target = target
             if target.isThere, let digest = policy.expected {
-                let isIt = try PartFile.isThere(
+                let length = try PartFile.lengthIfThere(
                     target, with: digest,
                     isStopped: { stopsReading.load(ordering: .relaxed) })
-                if isIt { return opened { $0.foundComplete(path: target.identity) } }
+                if let length {
+                    return opened { $0.foundComplete(path: target.identity, length: length) }
+                }
                 if !stopsReading.load(ordering: .relaxed) { try target.giveUpExisting() }
             }
             // What an earlier run left has to be opened to be deleted.

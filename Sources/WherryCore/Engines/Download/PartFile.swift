@@ -63,6 +63,10 @@ package final class PartFile {
     /// Before that nothing is written about it: it may be of another URL.
     private var isAdopted = false
     private let isNamedByAnswer: Bool
+    /// How much the disk has not been told to begin with. Told of a little at a time it is never idle,
+    /// and a checkpoint waits for the last of it alone.
+    private var sinceWriteBack: Int64 = 0
+    private static let writeBackStep: Int64 = 8 << 20
     /// Another process has taken the files over, or this one has let go of them: hands off.
     private var isGone = false
 
@@ -152,7 +156,7 @@ package final class PartFile {
     package func write(_ bytes: RawSpan, at offset: Int64) throws(DownloadError) {
         try checkLength()
         do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw trouble(error) }
-        written.insert(offset..<offset + Int64(bytes.byteCount))
+        wrote(Int64(bytes.byteCount), at: offset)
     }
 
     /// Writes a piece of a body as its ``Placement`` says.
@@ -166,14 +170,23 @@ package final class PartFile {
         } catch {
             throw trouble(error)
         }
-        written.insert(placement.offset..<placement.offset + Int64(end - start))
+        wrote(Int64(end - start), at: placement.offset)
     }
 
     /// Writes bytes where they belong in the file.
     package func write(_ bytes: [UInt8], at offset: Int64) throws(DownloadError) {
         try checkLength()
         do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw trouble(error) }
-        written.insert(offset..<offset + Int64(bytes.count))
+        wrote(Int64(bytes.count), at: offset)
+    }
+
+    private func wrote(_ count: Int64, at offset: Int64) {
+        written.insert(offset..<offset + count)
+        guard isDurable else { return }
+        sinceWriteBack += count
+        guard sinceWriteBack >= Self.writeBackStep else { return }
+        sinceWriteBack = 0
+        file.beginWriteBack()
     }
 
     /// Makes the bytes written so far durable, and then the journal that claims them (DR20).
@@ -241,19 +254,19 @@ package final class PartFile {
         try PartFile.digests(of: file, algorithms, length: length, isStopped)
     }
 
-    /// Whether the file that has the target's name has the digest (DC-C19).
-    package static func isThere(
+    /// The length of the file that has the target's name, if it has the digest (DC-C19).
+    package static func lengthIfThere(
         _ target: DownloadTarget, with digest: DownloadDigest, isStopped: () -> Bool = { false }
-    ) throws(DownloadError) -> Bool {
-        guard let name = target.name else { return false }
+    ) throws(DownloadError) -> Int64? {
+        guard let name = target.name else { return nil }
         let file = try DownloadError.naming { () throws(SystemError) -> File? in
             let file = try File.open(name, [.read, .following], in: target.directory)
             return try file.status().kind == .regular ? file : nil
         }
-        guard let file else { return false }
+        guard let file else { return nil }
         let length = try DownloadError.naming { () throws(SystemError) in try file.status().size }
-        return try digests(of: file, [digest.algorithm], length: length, isStopped)
-            == [digest.bytes]
+        let found = try digests(of: file, [digest.algorithm], length: length, isStopped)
+        return found == [digest.bytes] ? length : nil
     }
 
     private static func digests(
@@ -274,7 +287,8 @@ package final class PartFile {
                 }
                 let wanted = Int(min(Int64(count), length - offset))
                 guard wanted > 0 else {
-                    throw DownloadError(.io, "\(file.path) is shorter than what was written")
+                    throw DownloadError(
+                        .io, "\(file.path) has \(offset) bytes, of \(length) that were written")
                 }
                 digest.update(wanted == buffer.count ? buffer : Array(buffer[..<wanted]))
                 offset += Int64(wanted)

@@ -70,12 +70,15 @@ package enum ResumeRules {
         case 401 where asked != nil, 403 where asked != nil, 410 where asked != nil:
             var error = DownloadError(
                 .expired,
-                "The server answers \(head.status) where it gave the file before: the link may "
-                    + "have expired, or the login; what has come is kept for the same link")
+                ResponseRules.sentence("GET", head.url, status: head.status)
+                    + ", and with the file before: the link may have expired, or the login; what "
+                    + "has come is kept for the same link")
             error.status = head.status
             return .fail(error)
         default:
-            let error = statusError(head.status)
+            var error = DownloadError(
+                .httpStatus, ResponseRules.sentence("GET", head.url, status: head.status))
+            error.status = head.status
             guard isTransient(status: head.status) else { return .fail(error) }
             return .retry(error, afterSeconds: retryAfter(head))
         }
@@ -84,12 +87,6 @@ package enum ResumeRules {
     /// 408, 429, 500, 502, 503 and 504: the statuses that pass (DR15).
     package static func isTransient(status: Int) -> Bool {
         [408, 429, 500, 502, 503, 504].contains(status)
-    }
-
-    static func statusError(_ status: Int) -> DownloadError {
-        var error = DownloadError(.httpStatus, "The server answered with status \(status)")
-        error.status = status
-        return error
     }
 
     /// Seconds until the server wants to be asked again. A date counts from the answer's own Date,

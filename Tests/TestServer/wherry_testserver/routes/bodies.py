@@ -55,6 +55,7 @@ async def sink(exchange: Exchange) -> None:
     }
     if inflater is not None:
         answer["inflated"] = plain
+        answer["whole"] = inflater.eof and not inflater.unused_data
         answer["inflated_sha256"] = inflated.hexdigest()
     await exchange.json(answer, request.integer("status", 200))
 

@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._activity import ActivityReader
+    from ._adapt import Request
     from ._api import (
         client, delete, download, get, head, patch, post, put, request, stream, upload,
     )  # fmt: skip
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from ._sections import ListChange, Section, SectionedList
 
 _HOMES = {
+    "_activity": "ActivityReader",
+    "_adapt": "Request",
     "_api": "client delete download get head patch post put request stream upload",
     "_async": "AsyncClient",
     "_async_pages": "AsyncPages",
@@ -92,7 +96,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "ArgumentError", "AsyncBackgroundSession", "AsyncCache", "AsyncChain", "AsyncClient",
+    "ActivityReader", "ArgumentError", "AsyncBackgroundSession", "AsyncCache", "AsyncChain", "AsyncClient",
     "AsyncDownload", "AsyncEndpoint", "AsyncGroup", "AsyncModel", "AsyncPages", "BackgroundSession",
     "BaseItem", "Basic", "Bearer", "BusyError", "Cache", "CacheEntry", "CacheMissError",
     "CacheUsage", "CancelledError", "Chain", "Client", "Compression", "Cookie", "Cookies",
@@ -102,7 +106,7 @@ __all__ = [
     "LogRecord", "Mapping", "Metrics", "MockRequest", "MockTransport", "Model", "NOT_REACHABLE",
     "NetworkError", "PageOptions", "Pages", "Partial", "Problem", "Progress", "REACHABLE_VIA_WIFI",
     "REACHABLE_VIA_WWAN", "Reachability", "ReachabilityChange", "ReachabilityObserver",
-    "RequestOptions", "Response", "Section", "SectionedList", "ServerEvent", "Settings", "Sized",
+    "Request", "RequestOptions", "Response", "Section", "SectionedList", "ServerEvent", "Settings", "Sized",
     "StateError", "StreamOptions", "TLSError", "Timeout", "TimeoutError", "Timing", "TransferInfo",
     "UNKNOWN", "UploadOptions", "WherryError", "Which", "at", "client", "delete", "discard_partial",
     "download", "get", "head", "partial_ratio", "partials", "patch", "post", "put", "reach_text",

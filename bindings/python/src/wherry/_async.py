@@ -346,7 +346,7 @@ class AsyncClient(BaseClient["Answer"]):
         if pump is not None:
             # Also where the task that waits is cancelled.
             freeing.add_done_callback(lambda _: pump.leave(self._mark))
-        freeing.add_done_callback(lambda _: self._end_log())
+        freeing.add_done_callback(lambda _: self._end_readers())
         await asyncio.shield(freeing)
 
     async def __aenter__(self: Self) -> Self:

@@ -306,19 +306,14 @@ class AsyncBackgroundSession(BaseSession):
             # The thread goes on: what it makes is nobody's.
             making.add_done_callback(_drop)
             raise
-        come = asyncio.Event()
-        descriptor = lib.wherry_queue_fd(news.queue)
-        loop.add_reader(descriptor, come.set)
         try:
             while not news.is_over:
                 found = news.read(0)
                 for job in found:
                     yield job
                 if not found and not news.is_over:
-                    await come.wait()
-                    come.clear()
+                    await news.queue.readable()
         finally:
-            loop.remove_reader(descriptor)
             news.close()
 
     async def wait(self, which: Which) -> Job:

@@ -441,7 +441,7 @@ class BaseClient(Managed, Observed, Generic[Answer]):
         handle, self._handle = self._handle, 0
         if handle:
             free_client(handle)
-            self._end_log()
+            self._end_readers()
 
     def __del__(self) -> None:
         if not self._handle:

@@ -202,7 +202,7 @@ def check(status: int) -> None:
 
 
 def freed(status: int) -> None:
-    """The same after letting go of something; in a forked child it is gone already."""
+    """The same after letting go of something; a forked child lets go of its parent's in peace."""
     if status and status != codes.E_FORKED:
         raise last_error(status)
 
@@ -242,7 +242,7 @@ def error_at(handle: int, depth: int = 0) -> WherryError:
     message = (lib.wherry_error_message(handle) or b"").decode("utf-8", "replace")
     reason = (lib.wherry_error_reason(handle) or b"").decode("utf-8", "replace")
     if status == codes.E_FORKED:
-        message = "this process was forked: call wherry.restart() in the child"
+        message = message.replace("wherry_library_restart", "wherry.restart()")
     retry = lib.wherry_error_retry_after_ms(handle)
     partial = lib.wherry_error_partial_path(handle)
     below = lib.wherry_error_underlying(handle) if depth < 4 else None

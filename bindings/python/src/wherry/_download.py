@@ -11,6 +11,7 @@ from ._base import warn_unclosed
 from ._bridge import check, copy_text, lib, made, partial_rows, progress_of, text
 from ._errors import ArgumentError
 from ._exchange import Channel, Exchange
+from ._options import refuse_pairs
 from ._progress import Partial, Progress
 from ._questions import refuse_functions
 from ._request import milliseconds, path_text, segments
@@ -39,6 +40,7 @@ def prepare(
 
     rest = dict(options)
     refuse_functions(rest, "a download")
+    refuse_pairs(rest)
     directory = rest.pop("directory", None)
     overwrite, rename = rest.pop("overwrite", False), rest.pop("rename", False)
     flags: Tuple[Tuple[int, Optional[int]], ...] = (
@@ -67,8 +69,6 @@ def prepare(
     )
     if (path is None) == (directory is None):
         raise ArgumentError("a download wants a path or a directory", "bad_argument")
-    if overwrite and rename:
-        raise ArgumentError("overwrite= and rename= exclude each other", "bad_argument")
     said: List[Tuple[int, Optional[bytes]]] = [
         (kind, text(value)) for kind, value in digests if value is not None
     ]

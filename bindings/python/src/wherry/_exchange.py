@@ -109,8 +109,11 @@ def settle(response: Response, record: Record, draft: Optional[Draft]) -> None:
             response._error = error_at(error)
             if draft is not None and draft.pictures:
                 response.failed_images = failed_images(error)
-        if draft is not None and draft.pictures:
-            response.images = images_of(record[1])
+        if draft is not None:
+            if draft.pictures:
+                response.images = images_of(record[1])
+            if codes.DECISION_HEAD in draft.functions:
+                response.saved_path = text_at(lib.wherry_event_text(record[1]))
         return
     raise failure(record, response, draft)
 
@@ -166,7 +169,7 @@ class Exchange:
     """One transfer whose events somebody reads: progress, streamed bodies, downloads."""
 
     __slots__ = (
-        "response", "transfer", "done", "error", "path", "digests", "head", "on_progress",
+        "response", "transfer", "done", "error", "raised", "path", "digests", "head", "on_progress",
         "_source", "_draft", "_is_download", "_started", "_retries",
     )  # fmt: skip
 
@@ -176,6 +179,8 @@ class Exchange:
         self.done = False
         self.head = False
         self.error: Optional[BaseException] = None
+        #: The error where it is none of the transfer's own: what a function of the caller's raised.
+        self.raised: Optional[BaseException] = None
         #: Where a finished download lies.
         self.path: Optional[str] = None
         #: Its digests in hexadecimal, as far as they were computed.
@@ -242,7 +247,7 @@ class Exchange:
     def fail(self, error: BaseException) -> None:
         """Cancels the transfer; `result` raises this error."""
         if self.error is None:
-            self.error = error
+            self.error = self.raised = error
         if self.transfer and not self.done:
             lib.wherry_transfer_cancel(self.transfer)
 
@@ -258,7 +263,10 @@ class Exchange:
             found = lib.wherry_event_text(record[1])
             self.path = None if found is None else found.decode()
             self.digests = digests(record[1])
-        settle(self.response, record, self._draft)
+        try:
+            settle(self.response, record, self._draft)
+        except Exception as error:
+            self.error = error
 
     def result(self) -> Response:
         """The answer, once it is done."""

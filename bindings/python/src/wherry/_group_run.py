@@ -125,6 +125,9 @@ class Run:
         member, place = chain._members[index], path + (index,)
         if isinstance(member, Draft):
             return self.exchanges[self.keys[place]].result()
+        raised = self._raised(member, place)
+        if raised is not None:
+            raise raised[1]
         return self._results(member, place)
 
     def read(self, record: Record) -> None:
@@ -136,6 +139,9 @@ class Run:
             exchange.read(record)
             if exchange.done:
                 exchange.free()
+                # The library knows nothing of what was raised after the member had ended well.
+                if exchange.raised is not None and not record[5] and self._raised(self.group, ()):
+                    self.cancel()
             return
         if kind == codes.EVENT_DECISION:
             self.decide(record)
@@ -160,18 +166,45 @@ class Run:
         self.done = True
         self.failed = None if record[6] < 0 else record[6]
         self.from_cache = bool(record[8] & codes.RECORD_FROM_CACHE)
-        if error is not None and self.error is None:
-            self.error = self._raised(error)
+        if self.error is None:
+            raised = self._raised(self.group, ())
+            if raised is not None:
+                self.failed, self.error = raised
+            elif error is not None:
+                self.error = self._answered(error)
         self.free()
 
-    def _raised(self, error: WherryError) -> BaseException:
-        """What a function of the caller's has raised, where that is behind it, else the library's
-        error with its answer."""
-        if self._thrown:
-            return next(iter(self._thrown.values()))
-        for exchange in self.exchanges.values():
-            if exchange.error is not None and not isinstance(exchange.error, WherryError):
-                return exchange.error
+    def _raised(
+        self, group: BaseGroup, path: Tuple[int, ...]
+    ) -> Optional[Tuple[int, BaseException]]:
+        """What a function of the caller's has raised that ends this group, and the place of the
+        member. Where all settle, it is a value among the answers."""
+        if group._policy == codes.GROUP_ALL_SETTLED:
+            return None
+        for index, member in enumerate(group._members):
+            place = path + (index,)
+            key = self.keys.get(place, 0)
+            if not key:
+                break  # A step that did not come.
+            error = self._raised_by(member, place, key)
+            if error is not None:
+                return index, error
+        return None
+
+    def _raised_by(
+        self, member: Union[Draft, BaseGroup], place: Tuple[int, ...], key: int
+    ) -> Optional[BaseException]:
+        """What the functions of one member have raised; of a chain, its own before its steps'."""
+        if isinstance(member, Draft):
+            return self.exchanges[key].raised
+        thrown = self._thrown.get(key)
+        if thrown is not None:
+            return thrown
+        raised = self._raised(member, place)
+        return None if raised is None else raised[1]
+
+    def _answered(self, error: WherryError) -> WherryError:
+        """The library's error, with the answer of the member that failed."""
         if self.failed is not None:
             member = self.exchanges.get(self.keys.get((self.failed,), 0))
             if member is not None and member.response.status_code:
@@ -203,7 +236,8 @@ class Run:
             if not key:
                 break  # A step that did not come.
             if not isinstance(member, Draft):
-                end = self._thrown.get(key, self._ends.get(key))
+                end = self._raised_by(member, path + (index,), key)
+                end = self._ends.get(key) if end is None else end
                 found.append(self._results(member, path + (index,)) if end is None else end)
                 continue
             exchange = self.exchanges[key]

@@ -265,7 +265,7 @@ class _Keeper(Exchange):
         self._run = run
         self.transfer = 0
         self.done = False
-        self.error = None
+        self.error = self.raised = None
 
     def fail(self, error: BaseException) -> None:
         self._run.fail(error)

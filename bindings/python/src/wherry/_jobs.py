@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._bridge import Records, check, error_at, freed, last_error, lib, made, text, text_at
+from ._bridge import Records, check, error_at, last_error, lib, text, text_at
 from ._errors import CLASSES, WherryError
+from ._queue import Queue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,11 +123,11 @@ class News:
         #: That of the job that is followed; None for all of them.
         self.id = None if which is None else job_id(which).decode()
         self._records = Records(BATCH)
-        self.queue = made(lib.wherry_queue_new)
+        self.queue = Queue()
         try:
             check(
                 lib.wherry_session_follow(
-                    session._live(), None if which is None else job_id(which), self.queue, None
+                    session._live(), None if which is None else job_id(which), self.queue.handle, None
                 )
             )
         except BaseException:
@@ -138,7 +139,7 @@ class News:
         """What has come; waits so long for the first of it."""
         records = self._records
         status = lib.wherry_queue_read(
-            self.queue, records.address, BATCH, milliseconds, records.count.address
+            self.queue.handle, records.address, BATCH, milliseconds, records.count.address
         )
         if status == codes.E_TIMEOUT:
             return []
@@ -147,7 +148,7 @@ class News:
         try:
             found = [self._job(records.at(index)) for index in range(count)]
         finally:
-            check(lib.wherry_queue_release(self.queue, records.address, count))
+            check(lib.wherry_queue_release(self.queue.handle, records.address, count))
         return [job for job in found if job is not None]
 
     def _job(self, record: Record) -> Optional[Job]:
@@ -167,9 +168,7 @@ class News:
 
     def close(self) -> None:
         """Hears no more."""
-        queue, self.queue = self.queue, 0
-        if queue:
-            freed(lib.wherry_queue_free(queue))
+        self.queue.close()
 
 
 def gone(which: Which) -> WherryError:

@@ -25,7 +25,7 @@ ignore_base | False | True takes the URL as it is
 array_style | "brackets" | arrays in queries: "brackets" a[]=, "repeat" a=, "index" a[0]=
 member_style | "brackets" | members of objects in queries: "brackets" a[b]=, "dots" a.b=
 bool_style | "digits" | bools in queries: "digits" 1 and 0, "words" true and false
-http_version | by itself | "1.1" or "2"
+http_version | 2 over TLS, downloads 1.1 | "1.1", or "2" where the server offers it
 priority | 0 | of what waits for a connection, or for its turn, the highest goes first; -100 to 100
 max_body_bytes | 67108864 | the largest body that is collected, decoded
 max_send_bytes_per_second | 0: no limit | what is sent at most
@@ -41,11 +41,17 @@ max_retry_after | 60 | seconds a server may ask for before that; after more a do
 """
 
 QUESTIONS = """\
+adapt | none | called with each Request before it is sent, also again, to edit it; what it raises refuses it
 on_credentials | none | called with a 401 and its realm; gives (user, password), or None
 on_retry | none | called with a failure and how many attempts failed before: None (max_retries), False, True, or seconds
 refresh_token | none | called with the 401 to auth=Bearer(...), once for all requests that met it; gives the new token, or None
+on_head | none | called when the head of the answer has come: None goes on, False ends it, a path has the body saved there
+on_redirect | none | called with a redirect and the Request that would follow it, to edit: None sends it, False makes the redirect the answer
 decision_timeout | 30 | seconds that such functions have to answer; then it goes on as if there were none
 accept_status_range | below 400 | (least, greatest) or a range: the statuses that `raise_for_status` lets pass
+overwrite | False | True replaces the file that `on_head` names, where it exists
+rename | False | True takes a name with a number where it exists
+make_directories | False | True makes the folders of that file
 """
 
 BODY = """\
@@ -57,9 +63,13 @@ files | none | name: file, bytes, path, Sized, or (file name, content, content t
 extended_names | False | True sends names of files that are not ASCII as filename* too
 body_digest | "none" | sent before the body: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
 part_digests | "none" | the same in the head of each file
+body_coding | "identity" | the content coding of the body: "gzip" or "deflate"; not of forms with files
+body_coding_min_bytes | 1024 | what is known to be shorter is not coded
+coded_body | "skip" | where there is a Content-Encoding already: "skip" the coding, "replace", or "error"
 """
 
 COLLECTED = """\
+json_shape | none | what the JSON of a success has to look like, as {"name": str, "friends": [{"id": int}]}; else `bad_json_body`
 coalesce | False | True: an equal request on its way, with True too, is not sent again: its answer serves both
 cache | not stored | seconds for which the answer serves later requests; 0 stores nothing
 cache_policy | "use" with cache=, "protocol" with the client's cache=True | "off", or of the timed \
@@ -114,8 +124,11 @@ progress | none | called with a Progress while bytes move
 """
 
 LIVE = """\
+adapt | none | called with each Request before it is sent, also again, to edit it; what it raises refuses it
 on_retry | none | called with a failure and how many attempts failed before: None (max_retries), False, True, or seconds
 refresh_token | none | called with the 401 to auth=Bearer(...), once for all requests that met it; gives the new token, or None
+on_head | none | called when the head of the answer has come: None goes on, False ends it, a path has the body saved there
+on_redirect | none | called with a redirect and the Request that would follow it, to edit: None sends it, False makes the redirect the answer
 decision_timeout | 30 | seconds that such functions have to answer; then it goes on as if there were none
 accept_status_range | below 400 | (least, greatest) or a range: the statuses that `raise_for_status` lets pass
 max_redirects | 10 | how many redirects are followed
@@ -124,7 +137,7 @@ deny_metered | False | True: no connection over a mobile network; that is a Netw
 max_retries | downloads 5, requests 0 | how often it goes again after a failure that may pass
 retry_unsafe_methods | False | True: POST and PATCH go again too; the server may do it twice
 keep_auth_across_hosts | False | True sends credentials on to other hosts after a redirect
-http_version | by itself | "1.1" or "2"
+http_version | 2 over TLS, downloads 1.1 | "1.1", or "2" where the server offers it
 compressed | 1 | 0 asks for no coding, 1 for gzip and deflate, 2 for br and zstd too
 max_body_bytes | 67108864 | the largest body that is collected, decoded
 max_header_bytes | 307200 | the largest head of an answer
@@ -138,8 +151,15 @@ bool_style | "digits" | bools in queries: "digits" 1 and 0, "words" true and fal
 extended_names | False | True sends names of files that are not ASCII as filename* too
 body_digest | "none" | sent before bodies: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
 part_digests | "none" | the same in the heads of pictures and files of forms
+body_coding | "identity" | the content coding of bodies: "gzip" or "deflate"; not of forms with files
+body_coding_min_bytes | 1024 | what is known to be shorter is not coded
+coded_body | "skip" | where there is a Content-Encoding already: "skip" the coding, "replace", or "error"
 max_per_host | 6 | connections to one host
 max_connections | 32 | connections in all
+rate_limit | 0: no limit | requests that start in rate_interval, 1,000,000 at most; others wait; counts at once
+host_rate_limit | 0: no limit | the same for each host, beside it
+rate_burst | 0: all of them | how many of these may start at once, 10,000 at most
+rate_interval | 1 | seconds, 0.001 to 86400
 cookies | True | False neither keeps nor sends cookies; see `Client.cookies`
 cache | False | True: the HTTP cache (RFC 9111) serves requests and keeps answers
 cache_max_bytes | 268435456 | what stored answers may have on disk; the longest unused goes first

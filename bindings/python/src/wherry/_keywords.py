@@ -13,6 +13,7 @@ from typing import (
 from . import _keyword_tables as tables
 
 if TYPE_CHECKING:
+    from ._adapt import Request
     from ._errors import WherryError
     from ._options import AuthLike, Compression, TimeoutLike, Unset
     from ._progress import Progress
@@ -112,6 +113,10 @@ class QuestionOptions(CommonOptions, total=False):
     With an AsyncClient each function may be a coroutine function. What it raises ends the request.
     """
 
+    #: Called with a `Request` before every attempt and after every redirect: edits its URL, params,
+    #: headers and body in place, to sign it, say. Nothing is sent where it raises. None in place of a
+    #: function: the client's is not called.
+    adapt: Optional[Callable[[Request], Any]]
     #: Called with a 401 and its realm where no credentials are known, or they were refused: gives
     #: (user, password), or None, and the 401 is the answer.
     on_credentials: Optional[Callable[[Response, str], Any]]
@@ -127,6 +132,24 @@ class QuestionOptions(CommonOptions, total=False):
     #: half a minute. Not called for requests with an Authorization of their own, nor for what it
     #: sends itself.
     refresh_token: Optional[Callable[[Response], Any]]
+    #: Called once when the head of the answer has come, with a response that has no body: None or True
+    #: goes on, False ends the request with CancelledError `refused`, and a path has the body saved
+    #: there, its content coding undone: `Response.saved_path`. The file appears when it is whole; one
+    #: that exists is FileError `exists`, unless ``overwrite=`` or ``rename=`` says otherwise. Not called
+    #: for redirects that are followed, nor for answers after which it goes again; of one that could be
+    #: such, or is out of a cache, at its end. It does not go again after the call. An answer whose
+    #: status is a refusal by ``accept_status_range=`` goes on, and makes no file.
+    on_head: Optional[Callable[[Response], Any]]
+    #: Called before a redirect is followed, with it and the `Request` that would be sent, its URL the
+    #: absolute target, to be edited in place: None or True sends it, False makes the redirect the
+    #: answer. It is held to the rules of every redirect: it counts, credentials stay with their origin,
+    #: and none leads from https to http. What is set here is sent to this target, wherever it is.
+    on_redirect: Optional[Callable[[Response, Request], Any]]
+    #: Of the file that ``on_head=`` names: replaces what has the name, takes a name with a number, makes
+    #: its folders. False by default; of the first two only one can be True.
+    overwrite: bool
+    rename: bool
+    make_directories: bool
     #: Seconds that these functions have to answer: 30 by default. Then the request goes on as if
     #: there were none, and what they answer counts no more.
     decision_timeout: float
@@ -154,6 +177,13 @@ class StreamOptions(QuestionOptions, total=False):
     body_digest: str
     #: The same for each file, in the head of its part.
     part_digests: str
+    #: The content coding that the body gets: "gzip" or "deflate"; "identity" where the client has one.
+    #: Not of forms with files. The server must know it.
+    body_coding: str
+    #: Bodies that are known to be shorter are not coded: 1024 bytes by default.
+    body_coding_min_bytes: int
+    #: What becomes of that where there is a Content-Encoding already: "skip", "replace" or "error".
+    coded_body: str
 
 class RequestOptions(StreamOptions, CacheKey, total=False):
     """The keywords of a request whose answer is collected."""
@@ -162,6 +192,12 @@ class RequestOptions(StreamOptions, CacheKey, total=False):
     #: sent again; its answer is this one's. Each is cancelled by itself. With functions that decide,
     #: ``on_cached``, files or a written body it goes alone.
     coalesce: bool
+
+    #: The shape that the JSON of a success has to have: types, a list with the shape of its elements,
+    #: dictionaries with those of their members, as ``{"name": str, "friends": [{"id": int}]}``. Members
+    #: that are named must be there, and may be None; numbers are int or float, whatever is object.
+    #: Another shape, or no JSON, is an HTTPStatusError `bad_json_body` that names the place.
+    json_shape: Any
 
     #: Seconds for which the answer serves later requests; a stored one that is still good is
     #: the answer to this one. 0 stores nothing.
@@ -285,8 +321,11 @@ class LiveSettings(TypedDict, total=False):
     """The settings that can be changed at any time."""
 
     #: The functions of requests that have none of their own; see `RequestOptions`.
+    adapt: Optional[Callable[[Request], Any]]
     on_retry: Optional[Callable[[WherryError, int], Any]]
     refresh_token: Optional[Callable[[Response], Any]]
+    on_head: Optional[Callable[[Response], Any]]
+    on_redirect: Optional[Callable[[Response, Request], Any]]
     decision_timeout: float
     accept_status_range: Union[range, Tuple[int, int], None]
     max_redirects: int
@@ -310,8 +349,19 @@ class LiveSettings(TypedDict, total=False):
     extended_names: bool
     body_digest: str
     part_digests: str
+    body_coding: str
+    body_coding_min_bytes: int
+    coded_body: str
     max_per_host: int
     max_connections: int
+    #: How many requests may start in ``rate_interval`` seconds, in all and to each host: 0 to 1,000,000;
+    #: 0 is no limit.
+    rate_limit: int
+    host_rate_limit: int
+    #: How many of them may start at once, 10,000 at most; 0 is all.
+    rate_burst: int
+    #: Seconds: 1 by default, 0.001 to 86,400, which is a day.
+    rate_interval: float
     #: False neither keeps nor sends cookies.
     cookies: bool
     #: True: the HTTP cache (RFC 9111) serves and keeps answers; see ``cache_policy=``.

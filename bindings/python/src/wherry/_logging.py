@@ -9,19 +9,17 @@ import threading
 import weakref
 
 from . import _codes as codes
-from ._bridge import LOG_RECORD, Records, check, filled, freed, last_error, lib, made, text_at
+from ._bridge import LOG_RECORD, check, filled, lib, text_at
 from ._errors import ArgumentError
+from ._reader import ClientReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import asyncio
     import logging
     from typing import Dict, Optional, Tuple
 
     from ._observed import Observed
 
-#: A wait is never longer, so that Ctrl-C is answered.
-SLICE_MS = 100
 #: The levels of `logging` by ours.
 _LEVELS = {codes.LOG_ERROR: 40, codes.LOG_WARNING: 30, codes.LOG_INFO: 20, codes.LOG_DEBUG: 10}
 _NAMES = {number: name for name, number in codes.LOG_LEVELS.items()}
@@ -79,7 +77,7 @@ class LogRecord:
         return f"<LogRecord {self.level} {self.event} {line!r}>"
 
 
-class LogReader:
+class LogReader(ClientReader[LogRecord]):
     """The records of one client from now on: ``for record in client.log("debug")``.
 
     Also for ``async for``. The iteration ends when the client or the reader is closed, or another
@@ -88,118 +86,19 @@ class LogReader:
     """
 
     def __init__(self, client: Observed, level: int) -> None:
-        self._queue = made(lib.wherry_queue_new)
-        self._records = Records(1)
-        #: No more will come.
-        self._ended = False
-        self._lock = threading.Lock()
+        super().__init__()
         try:
-            check(lib.wherry_client_set_log(client._live(), level, self._queue, None))
+            check(lib.wherry_client_set_log(client._live(), level, self._queue.handle, None))
         except BaseException:
             self.close()
             raise
         client._end_log()
         client._log = weakref.ref(self)
 
-    def read(self, timeout: Optional[float] = None) -> Optional[LogRecord]:
-        """The next record; None when the time is over, or no more will come."""
-        from time import perf_counter
-
-        deadline = None if timeout is None else perf_counter() + timeout
-        while True:
-            wait = SLICE_MS
-            if deadline is not None:
-                wait = max(0, min(SLICE_MS, int((deadline - perf_counter()) * 1000)))
-            record = self._take(wait)
-            if record is not None or self._ended:
-                return record
-            if deadline is not None and perf_counter() >= deadline:
-                return None
-
-    def _take(self, wait: int) -> Optional[LogRecord]:
-        """A record that comes within so many milliseconds."""
-        if self._ended or not self._queue:
+    def _told(self, kind: int, record: Tuple[int, ...]) -> Optional[LogRecord]:
+        if kind != codes.EVENT_LOG:
             return None
-        records = self._records
-        status = lib.wherry_queue_read(
-            self._queue, records.address, 1, wait, records.count.address
-        )
-        if status == codes.E_TIMEOUT:
-            return None
-        if status:
-            if self._ended or not self._queue:
-                return None  # Closed by another thread.
-            raise last_error(status)
-        event, kind = records.at()[1], records.at()[4]
-        try:
-            if kind == codes.EVENT_LOG:
-                return LogRecord(filled(LOG_RECORD, lib.wherry_event_log, event))
-            self._ended = True
-            return None
-        finally:
-            lib.wherry_event_free(event)
-
-    def end(self) -> None:
-        """What has been told can still be read, and then the iteration ends."""
-        with self._lock:
-            if self._queue:
-                lib.wherry_queue_wake(self._queue, None)
-
-    def close(self) -> None:
-        """No more is read. Twice is fine."""
-        with self._lock:
-            self._ended = True
-            queue, self._queue = self._queue, 0
-        if queue:
-            freed(lib.wherry_queue_free(queue))
-
-    def __iter__(self) -> LogReader:
-        return self
-
-    def __next__(self) -> LogRecord:
-        record = self.read()
-        if record is None:
-            raise StopIteration
-        return record
-
-    def __aiter__(self) -> LogReader:
-        return self
-
-    async def __anext__(self) -> LogRecord:
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        while True:
-            record = self._take(0)
-            if record is not None:
-                return record
-            if self._ended or not self._queue:
-                raise StopAsyncIteration
-            ready: asyncio.Future[None] = loop.create_future()
-            descriptor = lib.wherry_queue_fd(self._queue)
-            loop.add_reader(descriptor, _set, ready)
-            try:
-                await ready
-            finally:
-                loop.remove_reader(descriptor)
-
-    def __enter__(self) -> LogReader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_queue", 0):
-            try:
-                self.close()
-            except (TypeError, AttributeError):
-                pass  # At the interpreter's end the library may be half gone.
-
-
-def _set(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_result(None)
+        return LogRecord(filled(LOG_RECORD, lib.wherry_event_log, record[1]))
 
 
 class LogBridge:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._activity import ActivityReader
     from ._keywords import RequestOptions
     from ._logging import Counters, LogBridge, LogReader
     from ._request import Draft
@@ -27,6 +28,8 @@ class Observed:
 
     #: Who reads its log.
     _log: Optional[weakref.ref[LogReader]] = None
+    #: Who shows whether it is at work.
+    _activity: Optional[weakref.ref[ActivityReader]] = None
 
     def _live(self) -> int:
         raise NotImplementedError
@@ -43,6 +46,17 @@ class Observed:
         from ._logging import LogReader, level_of
 
         return LogReader(self, level_of(level))
+
+    def activity(self, show_after: float = 1.0, hide_after: float = 0.17) -> ActivityReader:
+        """When an indicator of its activity is to be shown and hidden, to iterate over.
+
+        Gives how many transfers are under way, ``show_after`` seconds after the first began and if
+        there are some then; and 0, ``hide_after`` seconds after the last ended or was paused. A
+        client has one such reader at a time: a new one ends the one before.
+        """
+        from ._activity import ActivityReader
+
+        return ActivityReader(self, show_after, hide_after)
 
     def log_to(
         self, logger: Union[logging.Logger, str] = "wherry", level: Optional[str] = None
@@ -105,6 +119,18 @@ class Observed:
             )
         finally:
             draft.free()
+
+    def _end_readers(self) -> None:
+        """The client is closed: lets all who read what it tells come to the end."""
+        self._end_log()
+        self._end_activity()
+
+    def _end_activity(self) -> None:
+        """Lets whoever shows its activity come to the end."""
+        reader = None if self._activity is None else self._activity()
+        self._activity = None
+        if reader is not None:
+            reader.end()
 
     def _end_log(self) -> None:
         """Lets whoever reads the log come to its end."""

@@ -30,6 +30,20 @@ class Unset:
 
 UNSET = Unset()
 
+#: Keywords that are the body; of them only a form and its files go together.
+BODIES = ("json", "data", "content", "files")
+
+
+def refuse_pairs(options: Mapping[str, Any]) -> None:
+    """Keywords of one request that exclude each other are an ArgumentError."""
+    told = [name for name in BODIES if options.get(name) is not None]
+    if len(told) < 2 or set(told) == {"data", "files"}:
+        if not (options.get("overwrite") and options.get("rename")):
+            return
+        told = ["overwrite", "rename"]
+    words = " and ".join(f"{name}=" for name in told)
+    raise ArgumentError(f"{words} exclude each other", "bad_argument")
+
 
 class Timeout:
     """Time limits in seconds; None is no limit, what is left out keeps its setting.
@@ -260,6 +274,15 @@ def flat(values: Any, argument: str = "") -> Iterator[Tuple[str, str]]:
                 yield word(name), word(one)
 
 
+def queried(values: Any) -> Iterator[Tuple[str, str]]:
+    """The same of ``params=``, which may be the text of a query."""
+    if isinstance(values, (str, bytes)):
+        from urllib.parse import parse_qsl
+
+        values = parse_qsl(word(values), keep_blank_values=True)
+    return flat(values, "params")
+
+
 def word(value: Any) -> str:
     """A value as it stands in a query or form."""
     if isinstance(value, str):
@@ -285,6 +308,28 @@ def json_bytes(value: Any) -> bytes:
         raise ArgumentError(f"this cannot be JSON: {error}", "bad_parameters") from error
 
 
+def json_shape(value: Any) -> Optional[bytes]:
+    """A shape of types, words, lists and dictionaries as the library reads it; None is none."""
+    words = {str: "string", int: "number", float: "number", bool: "bool", list: "array",
+             dict: "object", object: "any"}  # fmt: skip
+
+    def told(value: Any) -> Any:
+        if isinstance(value, type) and value in words:
+            return words[value]
+        if isinstance(value, (list, tuple)):
+            return [told(element) for element in value]
+        if isinstance(value, dict):
+            return {name: told(shape) for name, shape in value.items()}
+        if isinstance(value, str):
+            return value
+        raise TypeError(
+            f"json_shape= is made of types ({', '.join(sorted(kind.__name__ for kind in words))}),"
+            f" lists of one shape and dictionaries, not {value!r}"
+        )
+
+    return None if value is None else json_bytes(told(value))
+
+
 def array_style(value: str) -> int:
     """The number behind the name of an array style."""
     return _style("array_style", value, ("brackets", "repeat", "index"))
@@ -298,6 +343,16 @@ def member_style(value: str) -> int:
 def bool_style(value: str) -> int:
     """The number behind the name of a style of bools."""
     return _style("bool_style", value, ("digits", "words"))
+
+
+def body_coding(value: str) -> int:
+    """The number behind the name of a content coding of bodies."""
+    return _style("body_coding", value, ("identity", "gzip", "deflate"))
+
+
+def coded_body(value: str) -> int:
+    """The number behind what becomes of a body that is said to be coded already."""
+    return _style("coded_body", value, ("skip", "replace", "error"))
 
 
 def _style(keyword: str, value: str, styles: Tuple[str, ...]) -> int:

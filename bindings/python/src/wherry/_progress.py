@@ -25,7 +25,7 @@ class Progress:
     def __init__(self, values: Tuple[int, ...]) -> None:
         done, total, resumed, wire, speed, remaining, generation, decoded, count, ended = values
         #: Sent or received, from the start of the file or body; of an answer in a coding those on
-        #: the wire, of which the whole is known.
+        #: the wire, and of a body with ``body_coding=`` those before it: of these the whole is known.
         self.done_bytes = done
         self.total_bytes: Optional[int] = None if total < 0 else total
         #: Already there when this run began.

@@ -77,6 +77,7 @@ wherry_status wherry_request_set_text(wherry_request *request, wherry_text_optio
     *value);
 wherry_status wherry_request_set_credentials(wherry_request *request, wherry_auth auth, const char
     *user, const char *password);
+wherry_status wherry_request_set_method(wherry_request *request, const char *method);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
 wherry_status wherry_request_set_base(wherry_request *request, const char *names);
 wherry_status wherry_request_set_header(wherry_request *request, const char *name, const char
@@ -109,6 +110,7 @@ wherry_status wherry_request_add_image(wherry_request *request, const char *name
     *image, const wherry_compression *compression);
 wherry_status wherry_request_set_streamed(wherry_request *request, bool streamed);
 wherry_status wherry_request_accept_status(wherry_request *request, int32_t http_code);
+wherry_status wherry_request_set_json_shape(wherry_request *request, const char *shape);
 wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t decisions);
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest, const char
     *value);
@@ -123,6 +125,12 @@ wherry_status wherry_request_set_stale_if_error_ms(wherry_request *request, int6
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
+bool wherry_request_header_at(const wherry_request *request, size_t index, const char **out_name,
+    const char **out_value);
+bool wherry_request_query_at(const wherry_request *request, size_t index, const char **out_name,
+    const char **out_value);
+const char *wherry_request_parameters(const wherry_request *request, size_t *out_count);
+const uint8_t *wherry_request_body(const wherry_request *request, size_t *out_count);
 // 7. Transfers
 wherry_status wherry_client_send(wherry_client *client, const wherry_request *request, wherry_queue
     *queue, void *user_data, wherry_transfer **out_transfer);
@@ -187,6 +195,8 @@ wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *
 wherry_request *wherry_event_request(const wherry_event *event);
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
 wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
+wherry_status wherry_event_answer_head(wherry_event *event, bool proceed);
+wherry_status wherry_event_answer_save(wherry_event *event, const char *path);
 wherry_status wherry_event_answer_retry(wherry_event *event, bool again, int64_t delay_ms);
 wherry_status wherry_event_answer_token(wherry_event *event, const char *token);
 wherry_status wherry_event_answer_credentials(wherry_event *event, const char *user, const char

@@ -156,6 +156,8 @@ wherry_status wherry_reach_set_interface(const char *pattern, const char *word);
 // 20. Log, descriptions and counters
 wherry_status wherry_client_set_log(wherry_client *client, wherry_log_level level, wherry_queue
     *queue, void *user_data);
+wherry_status wherry_client_set_activity(wherry_client *client, wherry_queue *queue, int64_t
+    show_after_ms, int64_t hide_after_ms, void *user_data);
 wherry_status wherry_client_set_log_file(wherry_client *client, wherry_log_level level, const char
     *path, bool json, int64_t max_bytes);
 wherry_status wherry_client_add_secret_name(wherry_client *client, const char *name);
@@ -173,6 +175,7 @@ wherry_status wherry_mapping_new(wherry_mapping **out_mapping);
 wherry_status wherry_mapping_free(wherry_mapping *mapping);
 wherry_status wherry_mapping_add(wherry_mapping *mapping, const char *name, const char *path,
     wherry_field_type type, int32_t arrays, const wherry_mapping *item);
+wherry_status wherry_mapping_new_base_item(wherry_mapping **out_mapping);
 wherry_status wherry_mapping_apply(const wherry_mapping *mapping, const wherry_json *json, const
     char *path, wherry_json *record);
 wherry_status wherry_mapping_check(const wherry_mapping *mapping, const wherry_json *json, const
@@ -198,6 +201,8 @@ wherry_status wherry_pager_set_size(wherry_pager *pager, int64_t size, const cha
 wherry_status wherry_pager_set_end(wherry_pager *pager, wherry_pager_end end, const char *path);
 wherry_status wherry_pager_set_key(wherry_pager *pager, const char *key_path, bool newest_wins);
 wherry_status wherry_pager_set_kept_pages(wherry_pager *pager, int32_t count);
+wherry_status wherry_pager_set_events(wherry_pager *pager, bool told);
+int64_t wherry_event_page(const wherry_event *event);
 wherry_status wherry_pager_load_next(wherry_pager *pager, wherry_transfer **out_transfer);
 wherry_status wherry_pager_load_previous(wherry_pager *pager, wherry_transfer **out_transfer);
 wherry_status wherry_pager_refresh(wherry_pager *pager, wherry_transfer **out_transfer);
@@ -211,6 +216,31 @@ int64_t wherry_pager_page(const wherry_pager *pager, int64_t otherwise);
 size_t wherry_pager_count(const wherry_pager *pager);
 wherry_status wherry_pager_copy_items(const wherry_pager *pager, size_t first, size_t count,
     wherry_json **out_items);
+wherry_status wherry_list_change(const wherry_list *list, size_t index, wherry_change_row *out_row);
+wherry_status wherry_sectioned_list_new(wherry_sectioned_list **out_sections);
+wherry_status wherry_sectioned_list_free(wherry_sectioned_list *sections);
+size_t wherry_sectioned_list_count(const wherry_sectioned_list *sections);
+size_t wherry_sectioned_list_row_count(const wherry_sectioned_list *sections, size_t section);
+wherry_status wherry_sectioned_list_copy_item(const wherry_sectioned_list *sections, size_t section,
+    size_t row, wherry_json **out_item);
+const char *wherry_sectioned_list_header(const wherry_sectioned_list *sections, size_t section);
+const char *wherry_sectioned_list_footer(const wherry_sectioned_list *sections, size_t section);
+wherry_status wherry_sectioned_list_append(wherry_sectioned_list *sections, size_t section,
+    const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_insert(wherry_sectioned_list *sections, size_t section,
+    size_t row, const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_remove(wherry_sectioned_list *sections, size_t section,
+    size_t row, size_t count, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_replace(wherry_sectioned_list *sections, size_t section,
+    size_t row, const wherry_json *item, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_insert_section(wherry_sectioned_list *sections, size_t section,
+    const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_replace_section(wherry_sectioned_list *sections, size_t section,
+    const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_remove_section(wherry_sectioned_list *sections, size_t section,
+    wherry_list **out_changes);
+wherry_status wherry_sectioned_list_remove_all(wherry_sectioned_list *sections,
+    wherry_list **out_changes);
 // 22. Server-sent events
 wherry_status wherry_sse_new(size_t max_event_bytes, wherry_sse **out_sse);
 wherry_status wherry_sse_free(wherry_sse *sse);

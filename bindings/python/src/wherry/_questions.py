@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 
 from . import _codes as codes
+from ._adapt import Request, adapted, redirected
 from ._bridge import check, error_at, last_error, lib, text
 from ._errors import shown
 from ._options import Bearer, login
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
 #: The keyword of each question.
 KEYWORDS: Dict[int, str] = {
+    codes.DECISION_ADAPT: "adapt",
+    codes.DECISION_REDIRECT: "on_redirect",
     codes.DECISION_CREDENTIALS: "on_credentials",
     codes.DECISION_RETRY: "on_retry",
+    codes.DECISION_HEAD: "on_head",
     codes.DECISION_STORE: "store",
     codes.DECISION_TOKEN: "refresh_token",
 }
@@ -38,7 +42,7 @@ refreshing: ContextVar[Tuple[object, ...]] = ContextVar("wherry_refreshing", def
 class Question:
     """One question of a transfer. The event stays the caller's."""
 
-    __slots__ = ("_draft", "_kind", "_event", "_retries")
+    __slots__ = ("_draft", "_kind", "_event", "_retries", "_request")
 
     def __init__(self, draft: Draft, record: Record, retries: int) -> None:
         self._draft = draft
@@ -46,6 +50,8 @@ class Question:
         self._event = record[1]
         #: How many attempts failed before.
         self._retries = retries
+        #: The request that an `adapt=` or `on_redirect=` function is given.
+        self._request: Optional[Request] = None
 
     @property
     def keyword(self) -> str:
@@ -80,6 +86,10 @@ class Question:
                 error.response = response
                 error.http_status = error.http_status or response.status_code
             arguments = error, self._retries
+        elif self._kind in (codes.DECISION_ADAPT, codes.DECISION_REDIRECT):
+            self._request = Request._lent(lib.wherry_event_request(self._event), draft.context)
+            follows = self._kind == codes.DECISION_REDIRECT
+            arguments = (response, self._request) if follows else (self._request,)
         asks = (draft.client,) if self._kind == codes.DECISION_TOKEN else ()
         before = refreshing.set((*refreshing.get(), *asks))
         try:
@@ -95,7 +105,12 @@ class Question:
                 answer.close()
             url = shown(self._draft.url)
             raise TypeError(f"{self.keyword}= is a coroutine function: {url} needs an AsyncClient")
-        status = ANSWERS[self._kind](self._event, answer)
+        if self._request is not None:
+            decided = adapted if self._kind == codes.DECISION_ADAPT else redirected
+            status = decided(self._event, answer, self._request)
+            self._request._end()
+        else:
+            status = ANSWERS[self._kind](self._event, answer)
         if status:
             error = last_error(status)
             if error.reason != "decision_expired":
@@ -105,6 +120,8 @@ class Question:
 
     def refuse(self) -> None:
         """Ends the transfer: the function raised, or answered nonsense."""
+        if self._request is not None:
+            self._request._end()
         lib.wherry_event_answer_refuse(self._event, f"{self.keyword}= failed".encode())
 
 
@@ -162,6 +179,21 @@ def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
         return True
 
     return read
+
+
+def _head(event: int, answer: Any) -> int:
+    """None and True go on, False ends the request, a path has the body saved there."""
+    from ._request import path_text  # It imports this module.
+
+    status: int
+    if answer is None or isinstance(answer, bool):
+        status = lib.wherry_event_answer_head(event, answer is not False)
+        return status
+    if not isinstance(answer, (str, bytes)) and not hasattr(answer, "__fspath__"):
+        kind = type(answer).__name__
+        raise TypeError(f"on_head= answers None, True, False or a path, not {kind}")
+    status = lib.wherry_event_answer_save(event, path_text(answer))
+    return status
 
 
 def _credentials(event: int, answer: Any) -> int:
@@ -224,6 +256,7 @@ def _token(answer: Any) -> str:
 ANSWERS: Dict[int, Callable[[int, Any], int]] = {
     codes.DECISION_CREDENTIALS: _credentials,
     codes.DECISION_RETRY: _retry,
+    codes.DECISION_HEAD: _head,
     codes.DECISION_STORE: _storing,
     codes.DECISION_TOKEN: _refresh,
 }

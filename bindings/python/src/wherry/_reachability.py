@@ -7,11 +7,11 @@ from __future__ import annotations
 from . import _codes as codes
 from ._bridge import Records, check, copy_text, freed, last_error, lib, made, text, text_at
 from ._errors import ArgumentError, StateError
+from ._queue import Queue
 from ._request import milliseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import asyncio
     from typing import Any, Callable, Iterator, List, Optional, TypeVar
 
     from ._base import BaseClient
@@ -69,12 +69,6 @@ def _decoded(found: Optional[bytes]) -> Optional[str]:
     return None if found is None else found.decode("utf-8", "replace")
 
 
-def _mark(came: asyncio.Future[None]) -> None:
-    """Called again and again until the news are read: the first call counts."""
-    if not came.done():
-        came.set_result(None)
-
-
 class _Listener:
     """A queue of news, read by whoever wants them, and what they come from."""
 
@@ -83,19 +77,23 @@ class _Listener:
     callback: Optional[Callable[[ReachabilityChange], Any]] = None
 
     def __init__(self) -> None:
-        self._queue = made(lib.wherry_queue_new)
+        self._queue = Queue()
         self._records = Records(64)
         #: Read already, and not yet given to an ``async for``.
         self._waiting: List[ReachabilityChange] = []
+        #: What is told to nobody once it is closed, so that it is closed too.
+        self._dependents: List[_Listener] = []
 
     def _read(self, wait: int) -> List[ReachabilityChange]:
         """The news that wait; for the first of them as long as ``wait`` milliseconds."""
-        records = self._records
+        records, queue = self._records, self._queue.handle
+        if not queue:
+            return []
         status = lib.wherry_queue_read(
-            self._queue, records.address, records.capacity, wait, records.count.address
+            queue, records.address, records.capacity, wait, records.count.address
         )
         if status:
-            if status != codes.E_TIMEOUT:
+            if status != codes.E_TIMEOUT and self._queue.handle:
                 raise last_error(status)
             return []
         count = records.count.take()
@@ -109,11 +107,18 @@ class _Listener:
                 for record in found
             ]  # fmt: skip
         finally:
-            check(lib.wherry_queue_release(self._queue, records.address, count))
+            status = lib.wherry_queue_release(queue, records.address, count)
+            if self._queue.handle:
+                check(status)
 
     def poll(self, timeout: Optional[float] = 0) -> List[ReachabilityChange]:
         """The news that have come, in their order; waits ``timeout`` seconds for the first (None:
-        for ever). The callback is called here with each, and nowhere else."""
+        for ever, or until it is closed). The callback is called here with each, and nowhere else."""
+        if not self._queue.handle:
+            raise StateError("the monitor was closed", "closed")
+        return self._poll(timeout)
+
+    def _poll(self, timeout: Optional[float]) -> List[ReachabilityChange]:
         from time import monotonic
 
         end = None if timeout is None else monotonic() + timeout
@@ -122,41 +127,34 @@ class _Listener:
             news = self._read(left)
             for change in news:
                 self._tell(change)
-            if news or (end is not None and monotonic() >= end):
+            if news or not self._queue.handle or (end is not None and monotonic() >= end):
                 return news
 
     def _begin(self) -> None:
         """Sees to it that there will be news."""
 
     def changes(self, timeout: Optional[float] = None) -> Iterator[ReachabilityChange]:
-        """News, one after the other; ends when none came for ``timeout`` seconds."""
+        """News, one after the other; ends when none came for ``timeout`` seconds, or it is closed."""
         self._begin()
         while True:
-            news = self.poll(timeout)
+            news = self._poll(timeout)
             if not news:
                 return
             yield from news
 
     def __aiter__(self: Self) -> Self:
-        """``async for change in reachability``: news, one after the other; one reader at a time."""
+        """``async for change in reachability``: news, one after the other, until it is closed; one
+        reader at a time."""
         self._begin()
         return self
 
     async def __anext__(self) -> ReachabilityChange:
-        import asyncio
-
         while not self._waiting:
             self._waiting = self._read(0)
-            if self._waiting:
-                break
-            loop = asyncio.get_running_loop()
-            descriptor = lib.wherry_queue_fd(self._queue)
-            came: asyncio.Future[None] = loop.create_future()
-            loop.add_reader(descriptor, _mark, came)
-            try:
-                await came
-            finally:
-                loop.remove_reader(descriptor)
+            if not self._waiting:
+                if not self._queue.handle:
+                    raise StopAsyncIteration
+                await self._queue.readable()
         change = self._waiting.pop(0)
         self._tell(change)
         return change
@@ -166,13 +164,13 @@ class _Listener:
             self.callback(change)
 
     def close(self) -> None:
-        """Ends it for good. Any number of times."""
+        """Ends it for good, and every wait for its news. From any thread, any number of times."""
         handle, self._handle = self._handle, 0
         if handle and lib is not None:
             freed(lib.wherry_reachability_free(handle))
-        queue, self._queue = self._queue, 0
-        if queue and lib is not None:
-            freed(lib.wherry_queue_free(queue))
+        self._queue.close()
+        for dependent in list(self._dependents):
+            dependent.close()
 
 
 class Reachability(_Listener):
@@ -280,7 +278,7 @@ class Reachability(_Listener):
 
     def start(self) -> None:
         """Begins to watch; the first news come soon, also if nothing changed. Again: starts over."""
-        check(lib.wherry_reachability_start(self._live(), self._queue, 0))
+        check(lib.wherry_reachability_start(self._live(), self._queue.handle, 0))
         self._is_started = True
 
     def stop(self) -> None:
@@ -317,14 +315,18 @@ class Reachability(_Listener):
                 check(lib.wherry_reachability_stop(self._live()))
 
     async def wait_until_reachable_async(self, timeout: Optional[float] = None) -> bool:
-        """The same for asyncio."""
+        """The same for asyncio. StateError when it is closed meanwhile."""
         wait = -1 if timeout is None else milliseconds(timeout)
         listener = _Listener()
+        self._dependents.append(listener)
         try:
-            check(lib.wherry_reachability_notify(self._live(), wait, listener._queue, 0))
+            check(lib.wherry_reachability_notify(self._live(), wait, listener._queue.handle, 0))
             change = await listener.__anext__()
             return change.is_reachable
+        except StopAsyncIteration:
+            raise StateError("the monitor was closed", "closed") from None
         finally:
+            self._dependents.remove(listener)
             listener.close()
 
     def _begin(self) -> None:
@@ -363,7 +365,7 @@ class ReachabilityObserver(_Listener):
     def __init__(self, callback: Optional[Callable[[ReachabilityChange], Any]] = None) -> None:
         super().__init__()
         self.callback = callback
-        self._handle = made(lib.wherry_reachability_observe, self._queue, 0)
+        self._handle = made(lib.wherry_reachability_observe, self._queue.handle, 0)
 
     def __enter__(self) -> ReachabilityObserver:
         return self

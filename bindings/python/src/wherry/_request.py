@@ -9,8 +9,8 @@ from ._body import Path, Source, joined, of_object, parts
 from ._bridge import check, lib, made, text
 from ._errors import ArgumentError
 from ._options import (
-    DigestAuth, Timeout, array_style, bool_style, credentials, flat, json_bytes, member_style, pairs,
-    word,
+    DigestAuth, Timeout, array_style, body_coding, bool_style, coded_body, credentials, flat, json_bytes,
+    json_shape, member_style, pairs, queried, refuse_pairs, word,
 )  # fmt: skip
 from ._questions import set_function
 from ._response import Response
@@ -61,10 +61,7 @@ class Draft:
     def apply(self, options: Mapping[str, Any]) -> Draft:
         """Carries the keywords out; frees the request if one of them is wrong."""
         try:
-            bodies = [name for name in BODIES if options.get(name) is not None]
-            if len(bodies) > 1 and set(bodies) != {"data", "files"}:
-                told = " and ".join(f"{name}=" for name in bodies)
-                raise ArgumentError(f"{told} exclude each other", "bad_argument")
+            refuse_pairs(options)
             for name, value in options.items():
                 function = KEYWORDS.get(name)
                 if function is None:
@@ -109,11 +106,7 @@ class Draft:
     # Queries and fields
 
     def params(self, values: Any) -> None:
-        if isinstance(values, (str, bytes)):
-            from urllib.parse import parse_qsl
-
-            values = parse_qsl(word(values), keep_blank_values=True)
-        for name, value in flat(values, "params"):
+        for name, value in queried(values):
             check(
                 lib.wherry_request_add_query(
                     self.handle, text(name, "bad_parameters"), text(value, "bad_parameters")
@@ -233,6 +226,10 @@ class Draft:
     def option(self, option: int, value: int) -> None:
         check(lib.wherry_request_set_option(self.handle, option, value))
 
+    def target_exists(self, what: int, wanted: Any) -> None:
+        if wanted:
+            self.option(codes.OPTION_TARGET_EXISTS, what)
+
     def separate(self, count: int) -> None:
         """One request for each picture, so many at once."""
         self.is_separate = count > 0
@@ -255,6 +252,9 @@ class Draft:
         self.accepted = frozenset(values)
         for value in self.accepted:
             check(lib.wherry_request_accept_status(self.handle, value))
+
+    def json_shape(self, value: Any) -> None:
+        check(lib.wherry_request_set_json_shape(self.handle, json_shape(value)))
 
     def accept_status_range(self, value: Union[range, Tuple[int, int]]) -> None:
         self.accepted_range = statuses = status_range(value)
@@ -425,9 +425,6 @@ def plain(method: Optional[str]) -> int:
     return kept
 
 
-#: Keywords that are the body; of them only a form and its files go together.
-BODIES = ("json", "data", "content", "files")
-
 #: Keywords whose None is a value: no time limit, whichever version.
 NONE_SAYS_SOMETHING = frozenset(("timeout", "http_version"))
 
@@ -451,6 +448,12 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "cache_policy": Draft.cache_policy,
     "on_cached": Draft.set_on_cached,
     "store": _asks(codes.DECISION_STORE),
+    "adapt": _asks(codes.DECISION_ADAPT),
+    "on_head": _asks(codes.DECISION_HEAD),
+    "on_redirect": _asks(codes.DECISION_REDIRECT),
+    "overwrite": lambda draft, value: draft.target_exists(1, value),
+    "rename": lambda draft, value: draft.target_exists(2, value),
+    "make_directories": _number(codes.OPTION_MAKE_DIRECTORIES),
     "on_credentials": _asks(codes.DECISION_CREDENTIALS),
     "on_retry": _asks(codes.DECISION_RETRY),
     "refresh_token": _asks(codes.DECISION_TOKEN),
@@ -462,6 +465,7 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "cache_version": Draft.cache_version,
     "accept_status": Draft.accept_status,
     "accept_status_range": Draft.accept_status_range,
+    "json_shape": Draft.json_shape,
     "default_parameters": _number(codes.OPTION_DEFAULT_PARAMETERS),
     "base": Draft.set_base,
     "ignore_base": _number(codes.OPTION_IGNORE_BASE),
@@ -478,6 +482,9 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "extended_names": _number(codes.OPTION_EXTENDED_NAMES),
     "body_digest": _number(codes.OPTION_BODY_DIGEST, content_digest),
     "part_digests": _number(codes.OPTION_PART_DIGESTS, content_digest),
+    "body_coding": _number(codes.OPTION_BODY_CODING, body_coding),
+    "body_coding_min_bytes": _number(codes.OPTION_BODY_CODING_MIN_BYTES),
+    "coded_body": _number(codes.OPTION_CODED_BODY, coded_body),
     "json_only": _number(codes.OPTION_JSON_ONLY),
     "wait_for_network": _number(codes.OPTION_WAIT_FOR_NETWORK_MS, milliseconds),
     "deny_metered": _number(codes.OPTION_DENY_METERED),

@@ -34,6 +34,7 @@ class Response:
     ``history``       the redirects that led here, oldest first
     ``failed_images`` the pictures of an upload that did not get through
     ``images``        all pictures of the upload, also those that were skipped, in order
+    ``saved_path``    where ``on_head=`` has had the body saved
     ``context``       what the caller gave the request as ``context=``
     ``metrics``       times, bytes and the like, where the request had ``metrics=True``
     """
@@ -58,6 +59,8 @@ class Response:
     failed_images: Tuple[ImageResult, ...] = ()
     #: All pictures of the upload, also those that were skipped, in order.
     images: Tuple[ImageResult, ...] = ()
+    #: The absolute path of the file where ``on_head=`` has had the body saved; the answer has none then.
+    saved_path: Optional[str] = None
     #: What the caller gave the request as ``context=``.
     context: Any = None
     #: Times, bytes and the like, where the request had ``metrics=True``.

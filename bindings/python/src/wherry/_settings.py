@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._options import array_style, bool_style, member_style
+from ._options import array_style, body_coding, bool_style, coded_body, member_style
 from ._request import content_digest, http_version, milliseconds, segments
 
 TYPE_CHECKING = False
@@ -38,8 +38,15 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "extended_names": (codes.OPTION_EXTENDED_NAMES, int),
     "body_digest": (codes.OPTION_BODY_DIGEST, content_digest),
     "part_digests": (codes.OPTION_PART_DIGESTS, content_digest),
+    "body_coding": (codes.OPTION_BODY_CODING, body_coding),
+    "body_coding_min_bytes": (codes.OPTION_BODY_CODING_MIN_BYTES, int),
+    "coded_body": (codes.OPTION_CODED_BODY, coded_body),
     "max_per_host": (codes.OPTION_MAX_PER_HOST, int),
     "max_connections": (codes.OPTION_MAX_CONNECTIONS, int),
+    "rate_limit": (codes.OPTION_RATE_LIMIT, int),
+    "host_rate_limit": (codes.OPTION_HOST_RATE_LIMIT, int),
+    "rate_burst": (codes.OPTION_RATE_BURST, int),
+    "rate_interval": (codes.OPTION_RATE_INTERVAL_MS, milliseconds),
     "send_languages": (codes.OPTION_SEND_LANGUAGES, int),
     "cookies": (codes.OPTION_COOKIES, int),
     "cache": (codes.OPTION_HTTP_CACHE, int),
@@ -72,4 +79,6 @@ FIXED: Dict[str, int] = {
     "interface": codes.TEXT_INTERFACE,
 }
 #: Settings that each request has as a keyword, unless it says otherwise.
-DEFAULTS = frozenset(("on_retry", "refresh_token", "accept_status_range"))
+DEFAULTS = frozenset(
+    ("adapt", "on_retry", "refresh_token", "on_head", "on_redirect", "accept_status_range")
+)

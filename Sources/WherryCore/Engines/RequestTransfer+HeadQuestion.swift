@@ -1,0 +1,209 @@
+// Wherry: the question that the head of an answer puts: go on, end, or a file.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension RequestTransfer {
+    /// What came of the question about the head of the answer.
+    enum HeadAnswer {
+        /// Nobody has asked. Goes to any other.
+        case none
+        /// The body waits for the answer. Goes to the others.
+        case awaited
+        /// It goes on as if nobody had asked.
+        case goesOn
+        /// The transfer ends so, whatever becomes of its exchange.
+        indirect case ends(TransferOutcome)
+        /// The body goes to a file. Goes to saved and to goesOn.
+        case saves(BodyFile)
+        /// The whole body is in the file.
+        case saved(path: String)
+    }
+
+    // MARK: An answer that comes
+
+    /// Asks what becomes of the answer that begins; its body waits meanwhile.
+    func ask(about head: ResponseHead, of exchange: Exchange) -> BodyDisposition {
+        let isFirst = hops.withLock { state in
+            guard case .none = state.headAnswer else { return false }
+            state.headAnswer = .awaited
+            // From now on it is known, and so another attempt would not do.
+            state.told = .head
+            return true
+        }
+        guard isFirst else { return take(head) }
+        let response = response(head, Bytes(), ExchangeResult())
+        let place = place(of: response, hasBody: hasBody(head))
+        put(.head(response, place)) { [self] answer in
+            carryOut(answer, response, place, of: exchange)
+        }
+        return .wait
+    }
+
+    private func carryOut(
+        _ answer: Decision.Answer, _ response: Response, _ place: BodyPlace, of exchange: Exchange
+    ) {
+        let next = answerToHead(answer, response, place)
+        let isOpen = hops.withLock { state in
+            // The exchange may have ended first.
+            guard case .awaited = state.headAnswer else { return false }
+            state.headAnswer = next
+            return true
+        }
+        guard isOpen else { return }
+        guard !isCancelled else {
+            return exchange.decide(.abort(TransportError(.cancelled, "The transfer was cancelled")))
+        }
+        become(.running, quiet: true)
+        switch next {
+        case .ends: client.transport.cancel(exchange)
+        case .saves(let file):
+            file.open { [self] in client.transport.cancel(exchange) }
+            tellHead(response)
+            exchange.decide(.deliver(offset: 0, eager: false))
+        case .none, .awaited, .goesOn, .saved: exchange.decide(take(response.head))
+        }
+    }
+
+    private func answerToHead(
+        _ answer: Decision.Answer, _ response: Response, _ place: BodyPlace
+    ) -> HeadAnswer {
+        switch answer {
+        case .refuse(let message): return .ends(refusal(of: response, .init(.refused, message)))
+        case .fail(let error): return .ends(refusal(of: response, error))
+        case .save(let target) where accepts(response):
+            return .saves(BodyFile(place, target, on: client.workers))
+        case .save, .standard, .adapted, .follow, .credentials, .store, .again, .token, .next,
+            .stop:
+            return .goesOn
+        }
+    }
+
+    /// Goes on once the exchange has ended that the question was about. `false` where it changes
+    /// nothing.
+    func concludeHead(_ exchange: Exchange, _ result: ExchangeResult) -> Bool {
+        let (answer, decision, length) = hops.withLock { state in
+            defer {
+                if case .awaited = state.headAnswer { state.headAnswer = .goesOn }
+            }
+            return (state.headAnswer, state.decision?.decision, state.delivered)
+        }
+        switch answer {
+        case .none, .goesOn, .saved: return false
+        case .awaited:
+            // Nobody needs an answer any more.
+            decision?.expire()
+            return false
+        case .ends(let outcome):
+            end(isCancelled ? TransferOutcome(error: Self.cancelledError) : outcome)
+        case .saves(let file):
+            let response = result.head.map { self.response($0, Bytes(), result) }
+            guard result.error == nil, !isCancelled else {
+                file.abandon { [self] failure in
+                    hops.withLock { $0.headAnswer = .goesOn }
+                    guard let failure, !isCancelled else { return goOn(result, of: exchange) }
+                    end(unsaved(response, failure))
+                }
+                return true
+            }
+            file.publish(length: length) { [self] outcome in
+                switch outcome {
+                case .success(let path):
+                    hops.withLock { $0.headAnswer = .saved(path: path) }
+                    goOn(result, of: exchange)
+                case .failure(let failure): end(unsaved(response, failure))
+                }
+            }
+        }
+        return true
+    }
+
+    // MARK: An answer that is here
+
+    /// Asks about an answer that was held until the end, with its body in memory: it came from a
+    /// cache, or another attempt might have brought a better one. `false` where nobody is to be
+    /// asked.
+    func asksAtEnd(_ outcome: TransferOutcome) -> Bool {
+        guard decisions.contains(.head), let held = outcome.response, !isCancelled,
+            outcome.error == nil || outcome.error?.reasonWord == .httpStatus
+        else { return false }
+        let isFirst = hops.withLock { state in
+            guard state.told == .held, case .none = state.headAnswer else { return false }
+            state.headAnswer = .awaited
+            return true
+        }
+        guard isFirst else { return false }
+        let response = held.bodiless
+        let place = place(of: response, hasBody: false)
+        put(.head(response, place)) { [self] answer in
+            let next = answerToHead(answer, response, place)
+            hops.withLock { $0.headAnswer = next }
+            guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+            switch next {
+            case .ends(let outcome):
+                hops.withLock { $0.told = .head }
+                end(outcome)
+            case .saves(let file): save(held, to: file, outcome)
+            case .none, .awaited, .goesOn, .saved: end(outcome)
+            }
+        }
+        return true
+    }
+
+    private func save(_ response: Response, to file: BodyFile, _ outcome: TransferOutcome) {
+        file.open {}
+        file.write(whole: response.body)
+        file.publish(length: Int64(response.body.count)) { [self] published in
+            switch published {
+            case .success(let path):
+                hops.withLock { $0.headAnswer = .saved(path: path) }
+                var outcome = outcome
+                outcome.response = response.bodiless
+                end(outcome)
+            case .failure(let failure): end(unsaved(response.bodiless, failure))
+            }
+        }
+    }
+
+    // MARK: Pieces
+
+    /// The path of the file that the body is in.
+    var savedPath: String? {
+        hops.withLock { state in
+            guard case .saved(let path) = state.headAnswer else { return nil }
+            return path
+        }
+    }
+
+    private func accepts(_ response: Response) -> Bool {
+        ResponseRules.accepts(response.status, request: request, options: options)
+    }
+
+    private func hasBody(_ head: ResponseHead) -> Bool {
+        method != "HEAD" && head.status != 204 && head.status != 304
+    }
+
+    private func place(of response: Response, hasBody: Bool) -> BodyPlace {
+        let (url, edited) = hops.withLock { ($0.url, $0.edited) }
+        return BodyPlace(
+            response, hasBody: hasBody, url: url, request: edited ?? request, options: options,
+            now: Int64(client.transport.clock.wallSeconds()))
+    }
+
+    /// What the program ended at its head.
+    private func refusal(of response: Response, _ error: WherryError) -> TransferOutcome {
+        TransferOutcome(
+            response: response,
+            error: error.with {
+                $0.httpStatus = response.status
+                $0.response = response
+            })
+    }
+
+    /// The answer was good, and its body is in no file.
+    private func unsaved(_ response: Response?, _ failure: DownloadError) -> TransferOutcome {
+        guard let response else { return TransferOutcome(error: failure.wherryError()) }
+        return refusal(of: response, failure.wherryError())
+    }
+}

@@ -1,0 +1,199 @@
+// Wherry: redirects: followed, asked about, rewritten.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension RequestTransfer.State {
+    /// The fields that were given for the origin of the present hop.
+    var givenFields: RequestPlanner.GivenFields? {
+        given?.origin == url.origin ? given : nil
+    }
+
+    /// The request that a redirect to this origin goes on with: what was given for another one stays there.
+    func goingOn(to origin: Origin, _ first: Request) -> Request {
+        let present = edited ?? first
+        guard let lent, lent.origin != origin else { return present }
+        var before = lent.before
+        before.body = present.body
+        return before
+    }
+}
+
+extension RequestTransfer {
+    /// A redirect's request as a decision has rewritten it.
+    struct Rewriting {
+        let request: Request
+        /// As the rules would have sent it.
+        let offered: Request
+        /// `nil` for that from before, or none.
+        let body: PreparedBody?
+    }
+
+    /// Asks whether a redirect is followed, and as which request (R19).
+    func ask(
+        about hop: RedirectRules.Hop, _ head: ResponseHead, _ result: ExchangeResult,
+        _ marks: Response.CacheMarks
+    ) {
+        let next = hops.withLock { Self.redirected($0.goingOn(to: hop.url.origin, request), hop) }
+        put(.redirect(response(head, result.body, result, marks), next)) { [self] answer in
+            switch answer {
+            case .follow(false):
+                hold()
+                if let error = result.error {
+                    fail(error, result)
+                } else {
+                    judge(head, result, marks)
+                }
+            case .adapted(let edited) where !edited.isUnchanged(from: next):
+                resume { self.follow(edited, inPlaceOf: next, hop, from: head, result.metrics) }
+            case .refuse(let message): refuse(message)
+            case .standard, .adapted, .follow, .credentials, .store, .again, .save, .token, .next,
+                .stop, .fail:
+                resume { self.follow(hop, from: head, result.metrics) }
+            }
+        }
+    }
+
+    /// Follows a redirect as the program has rewritten it, by the rules of every hop.
+    private func follow(
+        _ edited: Request, inPlaceOf next: Request, _ hop: RedirectRules.Hop,
+        from head: ResponseHead, _ metrics: ExchangeMetrics
+    ) {
+        do throws(WherryError) {
+            let method = edited.effectiveMethod
+            try RequestPlanner.check(method: method, body: edited.body)
+            var options = options
+            // The URL of a redirect has had its parameters.
+            options[.defaultParameters] = 0
+            let url = try RequestPlanner.url(
+                of: edited, method: method, settings: settings, options: options)
+            // Parameters are a body too, where they do not go into the query.
+            let isOther = edited.body.replaces(next.body)
+                || !(edited.parameters.isEmpty || RequestPlanner.takesQuery(method))
+            let body = isOther ? try otherBody(of: edited, method, options) : nil
+            let (from, origin, owner) = hops.withLock {
+                ($0.url, $0.origin, $0.bodyOrigin ?? $0.origin)
+            }
+            let rewritten = try RedirectRules.rewritten(
+                to: url, method: method, keepsBody: hop.keepsBody && !isOther, from: from,
+                origin: origin, bodyOrigin: owner, mayCrossWithBody: options[.keepAuthAcrossHosts] == 1)
+            note(.debug, .adapted, [.everybody("Rewritten redirect:\(shortDescription)")])
+            follow(
+                rewritten, as: Rewriting(request: edited, offered: next, body: body), from: head,
+                metrics)
+        } catch {
+            end(TransferOutcome(error: error))
+        }
+    }
+
+    /// The body that the program gives in place of the one before.
+    private func otherBody(
+        of edited: Request, _ method: String, _ options: OptionTable
+    ) throws(WherryError) -> PreparedBody? {
+        switch edited.body {
+        case .none where edited.parameters.isEmpty: return nil
+        case .multipart, .stream:
+            throw WherryError(
+                .badValue,
+                "After a redirect a body can be JSON, a form, bytes or a file, and no parts or stream")
+        case .none, .json, .form, .bytes, .file:
+            return try UploadEngine.body(
+                of: edited, method: method, settings: settings, options: options,
+                workers: client.workers)
+        }
+    }
+
+    /// Goes on to the next hop.
+    ///
+    /// - Parameter rewritten: what a decision wants to be sent.
+    func follow(
+        _ hop: RedirectRules.Hop, as rewritten: Rewriting? = nil,
+        from head: ResponseHead, _ metrics: ExchangeMetrics
+    ) {
+        let (old, origin) = hops.withLock { ($0.url.text, $0.url.origin) }
+        let canReplay = hops.withLock { state -> Bool in
+            state.wire.sent += metrics.sent
+            state.wire.received += metrics.received
+            state.redirects.append(.init(url: state.url.text, status: head.status))
+            state.spare = nil
+            state.url = hop.url
+            state.method = hop.method
+            state.isCrossOrigin = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0
+            let present = state.goingOn(to: hop.url.origin, request)
+            if let lent = state.lent, lent.origin != hop.url.origin {
+                (state.edited, state.lent, state.given) = (present, nil, nil)
+            }
+            if let rewritten {
+                adopt(rewritten, present, &state)
+            } else if decisions.contains(.adapt) {
+                state.edited = Self.redirected(present, hop)
+            }
+            if let body = rewritten?.body {
+                state.body = body
+                state.bodyOrigin = hop.url.origin
+                state.isDigested = false
+                state.lostBody = false
+                return true
+            }
+            guard hop.keepsBody else {
+                if case .none = state.body.body {} else { state.lostBody = true }
+                state.body = PreparedBody()
+                return true
+            }
+            if case .source(let source) = state.body.body { return source.rewind() }
+            return true
+        }
+        noteRedirect(from: old, status: head.status, to: hop.url.text, isCounted: origin)
+        guard canReplay else {
+            return end(
+                TransferOutcome(
+                    error: WherryError(
+                        .redirectRefused, "The body of the request cannot be sent again")))
+        }
+        if decisions.contains(.adapt) { ask() } else { send(wake: .now) }
+    }
+
+    /// Takes over a rewritten request, of which the hop is in place.
+    ///
+    /// - Parameter before: what it was rewritten from.
+    private func adopt(_ rewritten: Rewriting, _ before: Request, _ state: inout State) {
+        let (edited, offered) = (rewritten.request, rewritten.offered)
+        // The answer is not that of what caches were asked for.
+        state.isEditedLate = true
+        // What was changed was given for this target, and no other origin sees it.
+        var given = RequestPlanner.GivenFields(for: state.url.origin)
+        for field in edited.headers.fields {
+            guard let value = field.value, !offered.headers.values(field.name).contains(value) else {
+                continue
+            }
+            given.add(field.name, value)
+        }
+        if let token = edited.bearerToken, token != offered.bearerToken {
+            given.add("Authorization", "Bearer \(token)")
+        }
+        state.given = given
+        if state.lent == nil, given.origin != state.origin { state.lent = (given.origin, before) }
+        if edited.credentials != offered.credentials {
+            state.auth = edited.credentials.map { Authentication($0, at: state.url.origin) }
+        } else if !edited.asksLike(offered) {
+            let credentials = settings.credentials(
+                of: edited, at: state.url.origin, isHome: !state.isCrossOrigin)
+            state.auth = state.auth?.with(credentials)
+        }
+        state.edited = edited
+    }
+
+    /// A request as it goes on to the target of a redirect, to be shown and edited. Its parameters
+    /// were in the URL or the body before.
+    private static func redirected(_ request: Request, _ hop: RedirectRules.Hop) -> Request {
+        var request = request
+        request.url = hop.url.text
+        request.base = nil
+        request.method = hop.method
+        request.query = []
+        request.parameters = [:]
+        if !hop.keepsBody { request.body = .none }
+        return request
+    }
+}

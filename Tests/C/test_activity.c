@@ -1,0 +1,84 @@
+/* Wherry: row L13 of features.md, from C: an indicator of activity. Time is moved by hand: all that is
+ * due has happened when wherry_stub_advance_ms returns.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "fixture.h"
+
+/* The next event of the queue is ACTIVITY with this detail, and of no transfer. */
+static void check_activity(wherry_queue *queue, int64_t detail) {
+  wherry_event *event = NULL;
+  REQUIRE_OK(wherry_queue_next(queue, 0, &event));
+  CHECK_INT(wherry_event_get_kind(event), WHERRY_EVENT_ACTIVITY);
+  CHECK_INT(wherry_event_detail(event), detail);
+  CHECK_INT(wherry_event_transfer_id(event), 0);
+  CHECK(wherry_event_user_data(event) == queue);
+  CHECK_OK(wherry_event_free(event));
+}
+
+TEST("L13 it shows after a second and hides 0.17 s after the last has ended") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue(), *news = new_queue();
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
+  CHECK_OK(wherry_stub_set_delay_ms(stub, 3000));
+  CHECK_OK(wherry_client_set_activity(client, news, 1000, 170, news));
+  for (int i = 0; i < 3; i++)
+    (void)send_request(client, new_request("GET", "http://h.invalid/"), queue, NULL);
+  CHECK_OK(wherry_stub_advance_ms(stub, 999));
+  CHECK(queue_is_empty(news));
+  CHECK_OK(wherry_stub_advance_ms(stub, 1));
+  check_activity(news, 3);
+  CHECK_OK(wherry_stub_advance_ms(stub, 2000));
+  for (int i = 0; i < 3; i++) CHECK_OK(next_done(queue).status);
+  CHECK_OK(wherry_stub_advance_ms(stub, 169));
+  CHECK(queue_is_empty(news));
+  CHECK_OK(wherry_stub_advance_ms(stub, 1));
+  check_activity(news, 0);
+  CHECK(queue_is_empty(news));
+}
+
+TEST("L13 what ended while nobody listened is counted no more") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue(), *news = new_queue();
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
+  CHECK_OK(wherry_stub_set_delay_ms(stub, 100));
+  (void)send_request(client, new_request("GET", "http://h.invalid/"), queue, NULL);
+  CHECK_OK(wherry_client_set_activity(client, news, 10, 0, news));
+  CHECK_OK(wherry_queue_free(news));
+  /* Here it was to be shown, and nobody listens any more; then the request ends. */
+  CHECK_OK(wherry_stub_advance_ms(stub, 10));
+  CHECK_OK(wherry_stub_advance_ms(stub, 90));
+  CHECK_OK(next_done(queue).status);
+  news = new_queue();
+  CHECK_OK(wherry_client_set_activity(client, news, 10, 0, news));
+  CHECK_OK(wherry_stub_advance_ms(stub, 1000));
+  CHECK(queue_is_empty(news));
+}
+
+TEST("L13 it ends with a NULL queue, a freed one, or its client, which hides what is shown") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue(), *news = new_queue();
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
+  CHECK_OK(wherry_stub_set_delay_ms(stub, 60000));
+  (void)send_request(client, new_request("GET", "http://h.invalid/"), queue, NULL);
+  CHECK_OK(wherry_client_set_activity(client, news, 0, 0, news));
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  check_activity(news, 1);
+  CHECK_OK(wherry_client_set_activity(client, NULL, 0, 0, NULL));
+  CHECK_OK(wherry_client_set_activity(client, news, 10, 0, news));
+  CHECK_OK(wherry_queue_free(news));
+  CHECK_OK(wherry_stub_advance_ms(stub, 10));
+  news = new_queue();
+  CHECK_OK(wherry_client_set_activity(client, news, 10, 0, news));
+  CHECK_OK(wherry_stub_advance_ms(stub, 10));
+  check_activity(news, 1);
+  CHECK_FAILS(wherry_client_set_activity(client, news, -1, 0, NULL), WHERRY_E_ARGUMENT,
+              "bad_value");
+  CHECK_OK(wherry_client_free(client));
+  check_activity(news, 0);
+}

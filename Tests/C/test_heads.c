@@ -1,0 +1,166 @@
+/* Wherry: row R21 of features.md, from C: the question that the head of an answer puts
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "server.h"
+
+static wherry_client *client;
+static wherry_queue *queue;
+
+/* Sends and reads up to the question about the head, which is the test's to free. */
+static wherry_event *ask(wherry_request *request, wherry_transfer **out_transfer) {
+  queue = new_queue();
+  CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_HEAD));
+  wherry_transfer *transfer = send_request(client, request, queue, NULL);
+  if (out_transfer != NULL) *out_transfer = transfer;
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_HEAD);
+  return event;
+}
+
+static wherry_event *ask_about(const char *url) { return ask(new_request("GET", url), NULL); }
+
+TEST("R21 the head of an answer turns a request into a file") {
+  client = new_client(NULL);
+  wherry_event *event = ask_about(server_url("/bytes/1000003"));
+  const wherry_response *response = wherry_event_response(event);
+  CHECK_INT(wherry_response_http_code(response), 200);
+  CHECK_TEXT(wherry_response_header(response, "Content-Length"), "1000003");
+  size_t count = 1;
+  wherry_response_body(response, &count);
+  CHECK_INT(count, 0);
+  const char *path = check_path("file.bin");
+  CHECK_OK(wherry_event_answer_save(event, path));
+  CHECK_FAILS(wherry_event_answer_save(event, check_path("other")), WHERRY_E_STATE, "answered");
+  CHECK_OK(wherry_event_free(event));
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_INT(got.count, 0);
+  CHECK_TEXT(got.text, path);
+  long size;
+  const char *bytes = check_read_file(path, &size);
+  CHECK_INT(size, 1000003);
+  CHECK(is_pattern(bytes, (size_t)size, 0));
+  CHECK_INT(check_entries(check_path(".")), 1);
+}
+
+TEST("R21 an answer goes on, or ends with its head, as decided") {
+  client = new_client(NULL);
+  for (int proceed = 0; proceed < 2; proceed++) {
+    wherry_event *event = ask_about(server_url("/bytes/100000"));
+    CHECK_FAILS(wherry_event_answer_redirect(event, true), WHERRY_E_ARGUMENT, "bad_argument");
+    CHECK_OK(wherry_event_answer_head(event, proceed == 1));
+    CHECK_OK(wherry_event_free(event));
+    outcome got = next_done(queue);
+    CHECK_STATUS(got.status, proceed ? WHERRY_OK : WHERRY_E_CANCELLED);
+    CHECK_TEXT(got.reason, proceed ? "" : "refused");
+    CHECK_INT(got.http_code, 200);
+    CHECK_INT(got.count, proceed ? 100000 : 0);
+    CHECK(got.text == NULL);
+  }
+}
+
+TEST("R21 what is known of the target is answered at once, and the question stands") {
+  client = new_client(NULL);
+  const char *path = check_path("taken");
+  check_write_file(path, "old", 3);
+  wherry_event *event = ask_about(server_url("/bytes/10"));
+  CHECK_FAILS(wherry_event_answer_save(event, NULL), WHERRY_E_ARGUMENT, "bad_argument");
+  CHECK_FAILS(wherry_event_answer_save(event, ""), WHERRY_E_ARGUMENT, "bad_path");
+  CHECK_FAILS(wherry_event_answer_save(event, path), WHERRY_E_FILE, "exists");
+  CHECK_FAILS(wherry_event_answer_save(event, check_path("no/such")), WHERRY_E_FILE, "no_file");
+  CHECK_OK(wherry_event_answer_save(event, check_path("free")));
+  CHECK_OK(wherry_event_free(event));
+  CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+  long size;
+  CHECK_TEXT(check_read_file(path, &size), "old");
+
+  wherry_request *request = new_request("GET", server_url("/bytes/10"));
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_TARGET_EXISTS, 1));
+  event = ask(request, NULL);
+  CHECK_OK(wherry_event_answer_save(event, path));
+  CHECK_OK(wherry_event_free(event));
+  CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+  check_read_file(path, &size);
+  CHECK_INT(size, 10);
+  CHECK_INT(check_entries(check_path(".")), 2);
+}
+
+TEST("R21 HEAD and BODY come after the question, and a saved stream has none of its body") {
+  client = new_client(NULL);
+  for (int saves = 0; saves < 2; saves++) {
+    wherry_request *request = new_request("GET", server_url("/bytes/300000"));
+    REQUIRE_OK(wherry_request_set_streamed(request, true));
+    REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEAD, 1));
+    wherry_event *event = ask(request, NULL);
+    CHECK(queue_is_empty(queue));
+    CHECK_OK(saves ? wherry_event_answer_save(event, check_path("stream"))
+                   : wherry_event_answer_head(event, true));
+    CHECK_OK(wherry_event_free(event));
+    CHECK_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_HEAD)));
+    outcome got = next_done(queue);
+    CHECK_STATUS(got.status, WHERRY_OK);
+    CHECK(saves ? got.body_count == 0 : got.body_count > 0);
+  }
+  long size;
+  check_read_file(check_path("stream"), &size);
+  CHECK_INT(size, 300000);
+}
+
+TEST("R21 of redirects and attempts only the answer that stands is asked about") {
+  client = new_client(NULL);
+  wherry_request *request = new_request(
+      "GET", server_url("/status/302?location=%s",
+                        server_url("/bytes/10?status_first=503&status_times=1")));
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 2));
+  wherry_event *event = ask(request, NULL);
+  CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 200);
+  CHECK_OK(wherry_event_answer_head(event, true));
+  CHECK_OK(wherry_event_free(event));
+  CHECK_INT(next_done(queue).count, 10);
+}
+
+TEST("R21 an unanswered question goes on, in time or let go of, and an answer comes too late") {
+  wherry_stub *stub = new_stub();
+  client = new_stub_client(stub);
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "whole", 5));
+  wherry_event *event = ask_about("http://h.invalid/");
+  CHECK_OK(wherry_stub_advance_ms(stub, 29999));
+  CHECK(queue_is_empty(queue));
+  CHECK_OK(wherry_stub_advance_ms(stub, 1));
+  CHECK_TEXT(next_done(queue).body, "whole");
+  CHECK_FAILS(wherry_event_answer_head(event, false), WHERRY_E_STATE, "decision_expired");
+  CHECK_FAILS(wherry_event_answer_save(event, check_path("late")), WHERRY_E_STATE,
+              "decision_expired");
+  CHECK_OK(wherry_event_free(event));
+  CHECK_OK(wherry_event_free(ask_about("http://h.invalid/")));
+  CHECK_TEXT(next_done(queue).body, "whole");
+  CHECK_INT(check_entries(check_path(".")), 0);
+}
+
+TEST("R21 a pause, a cancel and the end of the client find a question that stands") {
+  for (int way = 0; way < 3; way++) {
+    client = new_client(NULL);
+    wherry_transfer *transfer = NULL;
+    wherry_event *event = ask(
+        new_request("GET", server_url("/bytes/100?hold=%d&gate=%d", way == 0 ? 0 : 10, way)),
+        &transfer);
+    if (way == 0) {
+      CHECK_OK(wherry_transfer_pause(transfer));
+      CHECK_OK(wherry_event_answer_save(event, check_path("paused")));
+      CHECK_OK(wherry_transfer_resume(transfer));
+      server_open("0");
+      CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+    } else {
+      if (way == 1) CHECK_OK(wherry_transfer_cancel(transfer));
+      if (way == 2) CHECK_OK(wherry_client_free(client));
+      CHECK_STATUS(next_done(queue).status, WHERRY_E_CANCELLED);
+      CHECK_FAILS(wherry_event_answer_head(event, true), WHERRY_E_STATE, "decision_expired");
+    }
+    CHECK_OK(wherry_event_free(event));
+  }
+  CHECK_INT(check_entries(check_path(".")), 1);
+}

@@ -1,0 +1,66 @@
+/* Wherry: row R26 of features.md, from C: the shape that an answer's JSON has to have
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "check.h"
+#include "fixture.h"
+
+/* The table of Tests/Scenarios. */
+static wherry_json *table(void) {
+  long count;
+  char *text = check_read_file(check_format("%s/json-shapes.json", WHERRY_SCENARIOS), &count);
+  REQUIRE(text != NULL);
+  return new_json(text, (size_t)count);
+}
+
+/* The value at a path as JSON text, the test's own. */
+static const char *printed(const wherry_json *json, const char *path) {
+  wherry_json *copy = NULL;
+  REQUIRE_OK(wherry_json_copy(json, path, &copy));
+  const char *text = check_format("%s", wherry_json_print(copy, false, NULL));
+  CHECK_OK(wherry_json_free(copy));
+  return text;
+}
+
+static wherry_client *client_of(const char *body) {
+  wherry_stub *stub = new_stub();
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, body, strlen(body)));
+  return new_stub_client(stub);
+}
+
+TEST("R26 good and bad answers of the table, nested arrays among them") {
+  wherry_json *cases = table();
+  size_t count = wherry_json_count(cases, "cases");
+  REQUIRE(count > 25);
+  for (size_t i = 0; i < count; i++) {
+    const char *fault = wherry_json_get_text(cases, check_format("cases/%zu/fault", i), NULL, NULL);
+    wherry_request *request = new_request("GET", "http://h.invalid/");
+    CHECK_OK(wherry_request_set_json_shape(
+        request, printed(cases, check_format("cases/%zu/shape", i))));
+    outcome got = perform(client_of(printed(cases, check_format("cases/%zu/json", i))), request);
+    CHECK_STATUS(got.status, fault == NULL ? WHERRY_OK : WHERRY_E_HTTP);
+    if (fault == NULL) continue;
+    CHECK_TEXT(got.reason, "bad_json_body");
+    CHECK_HOLDS(got.message, check_format(": %s", fault));
+    CHECK_INT(got.http_code, 200);
+  }
+}
+
+TEST("R26 what is no shape is refused, and NULL takes it away") {
+  wherry_json *cases = table();
+  wherry_request *request = new_request("GET", "http://h.invalid/");
+  for (size_t i = 0; i < wherry_json_count(cases, "bad"); i++)
+    CHECK_FAILS(wherry_request_set_json_shape(request,
+                                              printed(cases, check_format("bad/%zu/shape", i))),
+                WHERRY_E_ARGUMENT, "bad_value");
+  CHECK_FAILS(wherry_request_set_json_shape(request, "{"), WHERRY_E_ARGUMENT, "bad_json");
+  CHECK_OK(wherry_request_set_json_shape(request, "[]"));
+  wherry_client *client = client_of("{}");
+  CHECK_STATUS(perform(client, request).status, WHERRY_E_HTTP);
+  CHECK_OK(wherry_request_set_streamed(request, true));
+  CHECK_FAILS(wherry_client_send(client, request, new_queue(), NULL, NULL), WHERRY_E_ARGUMENT,
+              "bad_option");
+  CHECK_OK(wherry_request_set_streamed(request, false));
+  CHECK_OK(wherry_request_set_json_shape(request, NULL));
+  CHECK_OK(perform(client, request).status);
+}
