@@ -10,11 +10,16 @@ package final class ByteStorage: @unchecked Sendable {  // never changes after i
     @usableFromInline package let count: Int
     /// Whose memory it is a part of; `nil` where it is its own.
     private let owner: ByteStorage?
+    /// Where its memory goes afterwards; `nil` is `free`.
+    private let pool: BlockPool?
 
-    /// Takes over memory from malloc; it is given back to free.
-    package init(taking base: UnsafeMutableRawPointer?, count: Int) {
+    /// Takes over memory from malloc; it is given back to `pool`, or to free.
+    package init(
+        taking base: UnsafeMutableRawPointer?, count: Int, givingBackTo pool: BlockPool? = nil
+    ) {
         self.base = base
         self.count = base == nil ? 0 : count
+        self.pool = pool
         owner = nil
     }
 
@@ -23,9 +28,13 @@ package final class ByteStorage: @unchecked Sendable {  // never changes after i
         base = owner.base.map { $0 + part.lowerBound }
         count = part.count
         self.owner = owner
+        pool = nil
     }
 
-    deinit { if owner == nil { free(base) } }
+    deinit {
+        guard owner == nil else { return }
+        if let pool, let base { pool.give(base) } else { free(base) }
+    }
 }
 
 /// An immutable sequence of bytes. Copies share the memory.
@@ -145,13 +154,15 @@ package struct ByteBuffer: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer?
     @usableFromInline var filled = 0
     @usableFromInline var capacity = 0
+    /// Whose block the memory is; `nil` where it is nobody's.
+    @usableFromInline var pool: BlockPool?
 
     @inlinable package var count: Int { filled }
 
     @inlinable
     package init() {}
 
-    deinit { free(base) }
+    deinit { if let pool, let base { pool.give(base) } else { free(base) } }
 
     /// Makes room for `total` bytes in all. `false` if there is no memory.
     @inlinable
@@ -160,6 +171,18 @@ package struct ByteBuffer: ~Copyable {
         guard let grown = realloc(base, total) else { return false }
         base = grown
         capacity = total
+        // It is no block any more.
+        pool = nil
+        return true
+    }
+
+    /// Makes room for a block of the pool, of one that has no memory yet. `false` if there is none.
+    package mutating func reserve(from pool: BlockPool) -> Bool {
+        guard base == nil else { return reserve(pool.blockSize) }
+        guard let block = pool.take() else { return false }
+        base = block
+        capacity = pool.blockSize
+        self.pool = pool
         return true
     }
 
@@ -186,7 +209,8 @@ package struct ByteBuffer: ~Copyable {
     /// Gives memory back that is more than so many bytes.
     package mutating func trim(to most: Int) {
         guard capacity > most else { return }
-        free(base)
+        if let pool, let base { pool.give(base) } else { free(base) }
+        pool = nil
         base = nil
         filled = 0
         capacity = 0
@@ -209,10 +233,11 @@ package struct ByteBuffer: ~Copyable {
     /// Hands the bytes over and is empty afterwards.
     package mutating func take() -> Bytes {
         guard count > 0, let memory = base else { return Bytes() }
-        let storage = ByteStorage(taking: memory, count: count)
+        let storage = ByteStorage(taking: memory, count: count, givingBackTo: pool)
         base = nil
         filled = 0
         capacity = 0
+        pool = nil
         return Bytes(storage)
     }
 }

@@ -200,14 +200,12 @@ package final class Directory: Sendable {
         }
     }
 
-    /// False on network file systems whose locks are known to be granted to several at once, or to
-    /// none: NFS, Lustre, GPFS, SMB.
-    package func locksAreReliable() throws(SystemError) -> Bool {
+    /// The file system that it lies on.
+    package func fileSystem() throws(SystemError) -> FileSystem {
         var magic: UInt64 = 0
         let failure = clinux_file_system(file.descriptor, &magic)
         if failure != 0 { throw SystemError(failure, "examine", path: path) }
-        let unreliable: [UInt64] = [0x6969, 0x0BD0_0BD0, 0x4750_4653, 0xFF53_4D42, 0xFE53_4D42]
-        return !unreliable.contains(magic)
+        return FileSystem(magic: magic)
     }
 
     /// The largest file this process may write (`RLIMIT_FSIZE`), `Int64.max` without a limit.

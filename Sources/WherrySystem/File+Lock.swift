@@ -9,7 +9,7 @@ extension File {
     ///
     /// It belongs to this open file (an OFD lock): it excludes every other opening of the file, in
     /// this process too, and ends with this object or the process. Taking it twice is fine. Some
-    /// network file systems grant it to everybody: see ``Directory/locksAreReliable()``.
+    /// network file systems grant it to everybody: see ``FileSystem/withoutLocks``.
     ///
     /// - Returns: false while another opening holds it.
     package func lock() throws(SystemError) -> Bool {

@@ -26,6 +26,27 @@ package final class SerialQueue: Sendable {
         if mustStart { pool.submit { [self] in run() } }
     }
 
+    /// Runs a job on the calling thread, where none is queued or running and `mayRunHere` answers `true`;
+    /// else queues it. `mayRunHere` may touch what the jobs do.
+    package func submit(
+        _ job: @escaping @Sendable () -> Void, orRunHereIf mayRunHere: () -> Bool
+    ) {
+        let isFree = state.withLock { state in
+            guard !state.isRunning else { return false }
+            state.isRunning = true
+            return true
+        }
+        guard isFree else { return submit(job) }
+        let isHere = mayRunHere()
+        if isHere { job() }
+        let mustGoOn = state.withLock { state in
+            if !isHere { state.jobs.insert(job, at: state.head) }
+            state.isRunning = state.head < state.jobs.count
+            return state.isRunning
+        }
+        if mustGoOn { pool.submit { [self] in run() } }
+    }
+
     /// Some jobs, then to the pool's end: other queues want the thread too.
     private func run() {
         for _ in 0..<16 {

@@ -215,7 +215,7 @@ extension CurlEasy {
         var rest = bytes
         while rest.count > 0 {
             if exchange.state.piece.count == 0 && (!eager || rest.count >= Exchange.pieceSize) {
-                guard exchange.state.piece.reserve(exchange.state.pieceCapacity) else {
+                guard exchange.state.piece.reserve(from: loop.blocks) else {
                     return fail(exchange, .noMemory, "No memory for the body")
                 }
             }

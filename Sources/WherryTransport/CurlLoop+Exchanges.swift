@@ -271,6 +271,7 @@ extension CurlLoop {
         }
         complete(exchange, &result)
         startWaiting()
+        if active.isEmpty { blocks.freeAll() }
     }
 
     func complete(_ exchange: Exchange, _ result: inout ExchangeResult) {

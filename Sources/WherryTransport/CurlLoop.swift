@@ -104,6 +104,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// Counts the calls in which libcurl looks at the handles it was given.
     @exclusivity(unchecked) var curlCalls = 0
     let inflateBuffer = InflateBuffer()
+    /// Memory of delivered pieces: as many as one exchange has out, and the next.
+    let blocks = BlockPool(blockSize: Exchange.pieceSize, most: Exchange.window + 1)
     /// What each host is held to, and was found to be. Kept as long as connections may be: OpenSSL
     /// knows them by address.
     @exclusivity(unchecked) var hosts: [String: TrustedHost] = [:]

@@ -85,6 +85,30 @@ import Testing
     }
 
     @Test(
+        "An escaped host that another reader would take for an address is none",
+        arguments: [
+            "http://%31072/", "HTTP:/%31072", "http://%30x7f.1/", "http://1%2e2/",
+        ])
+    func escapedNumbers(text: String) throws {
+        #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }
+        #expect(throws: HTTPURL.Invalid.self) {
+            try HTTPURL("http://h/").resolving("//" + text.split(separator: "/")[1] + "/")
+        }
+    }
+
+    @Test(
+        "Escapes elsewhere, and in the name of a host, are fine",
+        arguments: [
+            ("http://127.0.0.1/a%20b?c=%31", "http://127.0.0.1/a%20b?c=%31"),
+            ("http://1072/%61", "http://0.0.4.48/%61"), ("http://%65xample.com/", "http://example.com/"),
+            ("http://[::1]/%61", "http://[::1]/%61"), ("http://%2531072/", "http://%2531072/"),
+        ])
+    func escapes(text: String, whole: String) throws {
+        #expect(try HTTPURL(text).text == whole)
+        #expect(try HTTPURL("http://h/").resolving(text).text == whole)
+    }
+
+    @Test(
         "What is no URL of the same origin does not take the short way",
         arguments: [
             "http://127.0.0.1:8081/a", "http://127.0.0.1:80800/a", "https://127.0.0.1:8080/a",

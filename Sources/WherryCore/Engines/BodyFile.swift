@@ -55,6 +55,7 @@ package struct BodyPlace: Sendable {
 
 /// A body on its way to a file: into a part beside it, which gets the name when it is whole.
 final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs of `disk`
+    private let workers: WorkerPool
     private let disk: SerialQueue
     private let place: BodyPlace
     private let target: DownloadTarget
@@ -66,6 +67,7 @@ final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs
     init(_ place: BodyPlace, _ target: DownloadTarget, on workers: WorkerPool) {
         self.place = place
         self.target = target
+        self.workers = workers
         disk = SerialQueue(on: workers)
     }
 
@@ -89,8 +91,10 @@ final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs
         _ failed: @escaping @Sendable () -> Void
     ) {
         disk.submit { [self] in
-            defer { exchange.consumed() }
             attempt(failed) { () throws(DownloadError) in try write(piece, at: offset) }
+            exchange.consumed()
+        } orRunHereIf: {
+            part?.isQuick == true
         }
     }
 
@@ -137,8 +141,9 @@ final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs
     }
 
     private func write(_ bytes: Bytes, at offset: Int64) throws(DownloadError) {
-        try part?.write(
-            bytes, Placement(skip: 0, count: bytes.count, offset: offset))
+        guard let part else { return }
+        try part.write(bytes, Placement(skip: 0, count: bytes.count, offset: offset))
+        part.beginWriteBack(on: workers)
     }
 
     /// Does it unless something has gone wrong before.

@@ -87,9 +87,10 @@ struct FullDiskTests {
     @Test("DR23 a kept partial gives back what was reserved, and the rest is reserved on going on")
     func givenBack() throws {
         let disk = try #require(SmallDisk())
+        // It is in memory, where nothing is reserved, and stands for a disk.
         func open() throws -> PartFile.Found {
             try PartFile.open(
-                try DownloadTarget.locate(disk.path + "/a.bin"), .init(url: MachineRun.url))
+                try DownloadTarget.locate(disk.path + "/a.bin"), .init(url: MachineRun.url), on: .local)
         }
         func free() throws -> Int64 { try Directory.open(disk.path).freeSpace() }
         let empty = try free()

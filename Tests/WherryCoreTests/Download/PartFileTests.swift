@@ -270,8 +270,8 @@ func reason(_ body: () throws -> Void) -> String? {
         let folder = try DownloadFolder()
         let target = try folder.target()
         let identity = PartFile.Identity(url: MachineRun.url)
-        let first = try PartFile.open(target, identity, trustsLocks: false).part
-        let second = try PartFile.open(target, identity, trustsLocks: false).part
+        let first = try PartFile.open(target, identity, on: .withoutLocks).part
+        let second = try PartFile.open(target, identity, on: .withoutLocks).part
         #expect(first.path != second.path)
         try first.begin(facts(), isJournaled: true)
         try first.write(bytes, at: 0)

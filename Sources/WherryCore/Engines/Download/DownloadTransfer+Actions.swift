@@ -16,11 +16,14 @@ extension DownloadTransfer {
             }
             send(start)
         case .write(let bytes, let placement, let exchange):
-            onDisk { part throws(DownloadError) in
-                defer { exchange.consumed() }
-                try part.write(bytes, placement)
-            } otherwise: {
+            disk.submit { [self] in
+                withPart { part throws(DownloadError) in
+                    try part.write(bytes, placement)
+                    part.beginWriteBack(on: client.workers)
+                }
                 exchange.consumed()
+            } orRunHereIf: {
+                files.part?.isQuick == true
             }
         case .progress(let progress): emit(.progress(progress))
         case .head(let response): emit(.head(response))
@@ -78,18 +81,17 @@ extension DownloadTransfer {
     // MARK: Disk
 
     /// Queues a job for the part. If it fails, what is queued behind it is left out.
-    private func onDisk(
-        _ job: @escaping @Sendable (PartFile) throws(DownloadError) -> Void,
-        otherwise: @escaping @Sendable () -> Void = {}
-    ) {
-        disk.submit { [self] in
-            guard !files.isBroken, let part = files.part else { return otherwise() }
-            do throws(DownloadError) {
-                try job(part)
-            } catch {
-                files.isBroken = true
-                feed { $0.diskFailed(error) }
-            }
+    private func onDisk(_ job: @escaping @Sendable (PartFile) throws(DownloadError) -> Void) {
+        disk.submit { [self] in withPart(job) }
+    }
+
+    private func withPart(_ job: (PartFile) throws(DownloadError) -> Void) {
+        guard !files.isBroken, let part = files.part else { return }
+        do throws(DownloadError) {
+            try job(part)
+        } catch {
+            files.isBroken = true
+            feed { $0.diskFailed(error) }
         }
     }
 

@@ -7,16 +7,16 @@ import WherrySystem
 extension PartFile {
     /// Opens or makes the part of a target and locks it.
     ///
-    /// - Parameter trustsLocks: `nil` to ask the file system. Where its locks are known to lie, the
+    /// - Parameter fileSystem: `nil` to look. Where its locks are known to lie, the
     ///   part gets a name of its own and no journal: no other run can go on with it (DR24).
     /// - Throws: `busy` if another download holds it, and what the file system says.
     package static func open(
-        _ target: DownloadTarget, _ identity: Identity, trustsLocks: Bool? = nil
+        _ target: DownloadTarget, _ identity: Identity, on fileSystem: FileSystem? = nil
     ) throws(DownloadError) -> Found {
         var target = target
         while true {
             do throws(DownloadError) {
-                return try openOnce(target, identity, trustsLocks: trustsLocks)
+                return try openOnce(target, identity, on: fileSystem)
             } catch {
                 // Somebody else is busy with "name (1)": "name (2)" will do.
                 guard error.reason == .busy, try target.takeNextNumber() else { throw error }
@@ -25,7 +25,7 @@ extension PartFile {
     }
 
     private static func openOnce(
-        _ target: DownloadTarget, _ identity: Identity, trustsLocks: Bool?
+        _ target: DownloadTarget, _ identity: Identity, on fileSystem: FileSystem?
     ) throws(DownloadError) -> Found {
         let directory = target.directory
         let id =
@@ -36,8 +36,8 @@ extension PartFile {
             : DownloadID(session: identity.session, target: target.identity)
         return try DownloadError.naming {
             () throws(SystemError) -> Result<Found, DownloadError> in
-            let canLock =
-                if let trustsLocks { trustsLocks } else { try directory.locksAreReliable() }
+            let fileSystem = if let fileSystem { fileSystem } else { try directory.fileSystem() }
+            let canLock = fileSystem != .withoutLocks
             let digits = canLock ? id.short : try SystemRandom.hex(byteCount: 4)
             let names = PartNames(name: target.stem, digits: digits)
             guard let file = try lockedFile(names.part, in: directory) else {
@@ -46,7 +46,7 @@ extension PartFile {
             let part = PartFile(
                 target: target, id: id, names: names, file: file,
                 inode: try file.status().inode, owner: try SystemRandom.bytes(16),
-                identity: identity, canLock: canLock)
+                identity: identity, fileSystem: fileSystem)
             return .success(try part.readJournal())
         }.get()
     }

@@ -58,21 +58,21 @@ package final class PartFile {
     var journal: JournalFile?
     /// What the journal says.
     var claimed = ByteRanges()
-    let canLock: Bool
+    let fileSystem: FileSystem
+    var canLock: Bool { fileSystem != .withoutLocks }
     /// What was found is this download's to go on with, or a generation of its own has begun.
     /// Before that nothing is written about it: it may be of another URL.
     private var isAdopted = false
     private let isNamedByAnswer: Bool
-    /// How much the disk has not been told to begin with. Told of a little at a time it is never idle,
-    /// and a checkpoint waits for the last of it alone.
-    private var sinceWriteBack: Int64 = 0
-    private static let writeBackStep: Int64 = 8 << 20
+    /// How much the disk has not been told to begin with.
+    var sinceWriteBack: Int64 = 0
+    var pace: WritePace
     /// Another process has taken the files over, or this one has let go of them: hands off.
     private var isGone = false
 
     init(
         target: DownloadTarget, id: DownloadID, names: PartNames, file: File, inode: UInt64,
-        owner: [UInt8], identity: Identity, canLock: Bool
+        owner: [UInt8], identity: Identity, fileSystem: FileSystem
     ) {
         self.target = target
         self.id = id
@@ -81,7 +81,8 @@ package final class PartFile {
         self.inode = inode
         self.owner = owner
         self.identity = identity
-        self.canLock = canLock
+        self.fileSystem = fileSystem
+        pace = WritePace(on: fileSystem)
         isNamedByAnswer = target.name == nil
     }
 
@@ -128,10 +129,13 @@ package final class PartFile {
         }
     }
 
-    /// Takes the space of the whole file; `false` where the file system cannot.
+    /// Takes the space of the whole file; `false` where the file system cannot, or would take memory
+    /// for bytes that may never come.
     @discardableResult
     private func reserve() throws(DownloadError) -> Bool {
-        guard let total = facts.total, total <= Directory.fileSizeLimit() else { return false }
+        guard fileSystem != .memory, let total = facts.total, total <= Directory.fileSizeLimit() else {
+            return false
+        }
         do throws(SystemError) {
             return try file.reserve(from: 0, count: total)
         } catch {
@@ -150,43 +154,6 @@ package final class PartFile {
         if isNamedByAnswer, let name, name != target.name { try target.setName(name) }
         // A run that crashed may have left its reservation, which free space does not show.
         if try !reserve() { try checkSpace() }
-    }
-
-    /// Writes bytes where they belong in the file.
-    package func write(_ bytes: RawSpan, at offset: Int64) throws(DownloadError) {
-        try checkLength()
-        do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw trouble(error) }
-        wrote(Int64(bytes.byteCount), at: offset)
-    }
-
-    /// Writes a piece of a body as its ``Placement`` says.
-    package func write(_ piece: Bytes, _ placement: Placement) throws(DownloadError) {
-        let start = max(0, placement.skip)
-        let end = min(piece.count, start &+ max(0, placement.count))
-        guard start < end else { return }
-        try checkLength()
-        do throws(SystemError) {
-            try file.write(piece, start..<end, at: placement.offset)
-        } catch {
-            throw trouble(error)
-        }
-        wrote(Int64(end - start), at: placement.offset)
-    }
-
-    /// Writes bytes where they belong in the file.
-    package func write(_ bytes: [UInt8], at offset: Int64) throws(DownloadError) {
-        try checkLength()
-        do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw trouble(error) }
-        wrote(Int64(bytes.count), at: offset)
-    }
-
-    private func wrote(_ count: Int64, at offset: Int64) {
-        written.insert(offset..<offset + count)
-        guard isDurable else { return }
-        sinceWriteBack += count
-        guard sinceWriteBack >= Self.writeBackStep else { return }
-        sinceWriteBack = 0
-        file.beginWriteBack()
     }
 
     /// Makes the bytes written so far durable, and then the journal that claims them (DR20).
@@ -410,7 +377,7 @@ package final class PartFile {
     }
 
     /// Before bytes are written behind a hole: of what somebody has cut off there would be zeros.
-    private func checkLength() throws(DownloadError) {
+    func checkLength() throws(DownloadError) {
         let size = try DownloadError.naming { () throws(SystemError) in try file.status().size }
         guard size < written.end else { return }
         written.clip(to: size)
@@ -450,7 +417,7 @@ package final class PartFile {
     }
 
     /// A failed write or reservation, with the numbers where the disk is full.
-    private func trouble(_ error: SystemError) -> DownloadError {
+    func trouble(_ error: SystemError) -> DownloadError {
         let plain = DownloadError(error)
         guard plain.reason == .noSpace, let total = facts.total, let free = try? freeSpace() else {
             return plain

@@ -1,0 +1,53 @@
+// Wherry: memory for bytes that pass through, used again.
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Blocks of one size. A few that were given back are kept for the next: memory that is made anew for
+/// each of many blocks is memory that the kernel clears anew each time. From any thread.
+@usableFromInline
+package final class BlockPool: Sendable {
+    /// Bytes in each block.
+    package let blockSize: Int
+    private let most: Int
+    private let kept: Lock<Kept>
+
+    private struct Kept: @unchecked Sendable {  // guarded by its lock
+        var blocks: [UnsafeMutableRawPointer] = []
+    }
+
+    /// - Parameter most: how many are kept at the same time.
+    package init(blockSize: Int, most: Int) {
+        self.blockSize = max(1, blockSize)
+        self.most = most
+        var kept = Kept()
+        kept.blocks.reserveCapacity(most)
+        self.kept = Lock(kept)
+    }
+
+    deinit { freeAll() }
+
+    /// A block, the one that was given back last; `nil` if there is no memory.
+    package func take() -> UnsafeMutableRawPointer? {
+        kept.withLock { $0.blocks.popLast() } ?? malloc(blockSize)
+    }
+
+    /// Takes a block back.
+    package func give(_ block: UnsafeMutableRawPointer) {
+        let isKept = kept.withLock { kept in
+            guard kept.blocks.count < most else { return false }
+            kept.blocks.append(block)
+            return true
+        }
+        if !isKept { free(block) }
+    }
+
+    /// Gives back what is kept, until the next blocks come.
+    package func freeAll() {
+        let blocks = kept.withLock { kept in
+            defer { kept.blocks.removeAll(keepingCapacity: true) }
+            return kept.blocks
+        }
+        for block in blocks { free(block) }
+    }
+}
