@@ -15,7 +15,6 @@ final class ProgressBar: ProgressDisplay {
     private let row: Int
     private var terminal: Terminal { rows.terminal }
     private let begun = ContinuousClock.now
-    private var last = ContinuousClock.now - .seconds(1)
     private var turn = 0
 
     init(named name: String, in rows: BarRows = BarRows()) {
@@ -27,8 +26,6 @@ final class ProgressBar: ProgressDisplay {
     }
 
     func update(_ progress: TransferProgress) {
-        guard ContinuousClock.now - last >= .milliseconds(80) else { return }
-        last = .now
         rows.draw(line(progress), in: row)
     }
 

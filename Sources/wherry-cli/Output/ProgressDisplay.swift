@@ -77,16 +77,14 @@ final class ProgressLines: ProgressDisplay {
     private func write(_ text: String) { FileBytes.writeLine(text, to: STDERR_FILENO) }
 }
 
-/// One JSON object per line, at most ten a second but for the last one.
+/// One JSON object per line, for each that the library tells: ten a second at most. To leave one out
+/// might leave out the last for a long time.
 final class ProgressRecords: ProgressDisplay {
     private let name: String
-    private var last = ContinuousClock.now - .seconds(1)
 
     init(named name: String) { self.name = name }
 
     func update(_ progress: TransferProgress) {
-        guard ContinuousClock.now - last >= .milliseconds(100) else { return }
-        last = .now
         write(Report.progress(progress, named: name))
     }
 
