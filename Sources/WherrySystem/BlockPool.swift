@@ -14,6 +14,8 @@ package final class BlockPool: Sendable {
 
     private struct Kept: @unchecked Sendable {  // guarded by its lock
         var blocks: [UnsafeMutableRawPointer] = []
+        /// Blocks were asked for since all were freed.
+        var isInUse = false
     }
 
     /// - Parameter most: how many are kept at the same time.
@@ -29,22 +31,27 @@ package final class BlockPool: Sendable {
 
     /// A block, the one that was given back last; `nil` if there is no memory.
     package func take() -> UnsafeMutableRawPointer? {
-        kept.withLock { $0.blocks.popLast() } ?? malloc(blockSize)
+        let block = kept.withLock { kept in
+            kept.isInUse = true
+            return kept.blocks.popLast()
+        }
+        return block ?? malloc(blockSize)
     }
 
     /// Takes a block back.
     package func give(_ block: UnsafeMutableRawPointer) {
         let isKept = kept.withLock { kept in
-            guard kept.blocks.count < most else { return false }
+            guard kept.isInUse, kept.blocks.count < most else { return false }
             kept.blocks.append(block)
             return true
         }
         if !isKept { free(block) }
     }
 
-    /// Gives back what is kept, until the next blocks come.
+    /// Gives back what is kept, and what comes back before one is taken again.
     package func freeAll() {
         let blocks = kept.withLock { kept in
+            kept.isInUse = false
             defer { kept.blocks.removeAll(keepingCapacity: true) }
             return kept.blocks
         }

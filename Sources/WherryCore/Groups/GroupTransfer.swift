@@ -17,6 +17,8 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         /// more than have a connection, however many members there are.
         var changed: Set<Int> = []
         var moving: Set<Int> = []
+        /// Counts the times that anybody looked at them.
+        var looks = 0
         /// Whether none of them asked a server.
         var isFromCache = true
         /// Why it failed, and the answer that did it.
@@ -27,6 +29,8 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         let transfer: Transfer
         /// Its part of the sum.
         var told: Progress
+        /// The look that it is of.
+        var look = 0
         /// Verbs find it at work.
         var isStarted = false
     }
@@ -47,21 +51,23 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
     }
 
     package override var progress: Progress {
-        let others = work.withLock { work in
+        let (look, others) = work.withLock { work in
+            work.looks += 1
             let others = work.moving.union(work.changed).compactMap { index in
                 work.running[index].map { (index, $0.transfer) }
             }
             work.changed = []
-            return others
+            return (work.looks, others)
         }
         let news = others.map { ($0, $1.progress) }
         return work.withLock { work in
             for (index, progress) in news {
-                // Another thread may have seen its end meanwhile.
-                guard let before = work.running[index]?.told else { continue }
-                work.sum.remove(before)
+                // Another thread, which looked later, may have seen more meanwhile, or its end.
+                guard let before = work.running[index], before.look < look else { continue }
+                work.sum.remove(before.told)
                 work.sum.add(progress)
                 work.running[index]?.told = progress
+                work.running[index]?.look = look
             }
             var sum = work.sum.progress
             sum.endedCount = Int32(clamping: work.machine.ended)
