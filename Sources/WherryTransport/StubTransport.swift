@@ -235,7 +235,11 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
             mailbox.isIdle = false
             return nil
         }
-        if let refusal, case .start(let exchange) = message { refuse(exchange, refusal) }
+        guard let refusal, case .start(let exchange) = message else { return }
+        // Its state is the thread's, which may be reading of its end already.
+        var result = ExchangeResult()
+        result.error = refusal
+        exchange.receiver.exchange(exchange, didFinish: result)
     }
 
     private func clockMoved() {
