@@ -2,24 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Wherry
+import WherrySystem
 
 /// Hears of one transfer and hands its events on in their order.
 private final class EventRelay: TransferObserver {
     let events: AsyncStream<TransferEvent>
     private let continuation: AsyncStream<TransferEvent>.Continuation
+    private let told = Lock(ContinuousClock.now)
 
     init() { (events, continuation) = AsyncStream.makeStream() }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
+        if case .progress = event { told.withLock { $0 = .now } }
         continuation.yield(event)
         if case .done = event { continuation.finish() }
     }
 
     /// Looks at the figures ten times a second until the task is cancelled, since no event says
-    /// that nothing comes any more.
+    /// that nothing comes any more. While events say how far it is, it says nothing.
     func tick(_ transfer: Transfer) async {
         var last = TransferProgress()
         while (try? await Task.sleep(for: .milliseconds(100))) != nil {
+            guard told.withLock({ ContinuousClock.now - $0 >= .milliseconds(150) }) else { continue }
             let progress = transfer.progress
             if progress != last { continuation.yield(.progress(progress)) }
             last = progress
