@@ -13,7 +13,7 @@ from ._exchange import SLICE_MS
 from ._jobs import Job, News, gone, job_id
 from ._options import DigestAuth, Timeout, Unset, credentials, pairs
 from ._questions import refuse_functions
-from ._request import Draft, path_text
+from ._request import Draft, named, path_text
 from ._settings import NUMBERS, TEXTS
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ class BaseSession:
             for name_, value in dict(settings).items():
                 if name_ in NUMBERS:
                     option, convert = NUMBERS[name_]
-                    check(lib.wherry_config_set_option(config, option, convert(value)))
+                    check(lib.wherry_config_set_option(config, option, named(name_, convert, value)))
                 elif name_ in TEXTS:
                     said = None if value is None else text(str(value))
                     check(lib.wherry_config_set_text(config, TEXTS[name_], said))

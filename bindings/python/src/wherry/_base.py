@@ -15,7 +15,7 @@ from ._managed import Managed
 from ._observed import Observed
 from ._options import Basic, Bearer, DigestAuth, Timeout, Unset, credentials, flat, pairs, word
 from ._questions import refreshing
-from ._request import KEYWORDS, NONE_SAYS_SOMETHING, PLAIN, Draft, path_text
+from ._request import KEYWORDS, NONE_SAYS_SOMETHING, PLAIN, Draft, named, path_text
 from ._route import apply_route
 from ._settings import DEFAULTS, FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
 from ._trust import apply
@@ -176,7 +176,7 @@ class BaseClient(Managed, Observed, Generic[Answer]):
             if name in NUMBERS:
                 option, convert = NUMBERS[name]
                 if value is not None or name in NONE_SAYS_SOMETHING:
-                    check(lib.wherry_client_set_option(self._live(), option, convert(value)))
+                    check(lib.wherry_client_set_option(self._live(), option, named(name, convert, value)))
             elif name in TEXTS:
                 sent = text(value) if value else None
                 check(lib.wherry_client_set_text(self._live(), TEXTS[name], sent))

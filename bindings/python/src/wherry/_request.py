@@ -73,6 +73,9 @@ class Draft:
                         if f"{name}=" in str(error):
                             raise
                         raise TypeError(f"{name}=: {error}") from error
+                    except _NotWhole:
+                        raise ArgumentError(
+                            f"{name}= is a whole number, not {value!r}", "bad_value") from None
         except BaseException:
             self.free()
             raise
@@ -233,7 +236,7 @@ class Draft:
     def separate(self, count: int) -> None:
         """One request for each picture, so many at once."""
         self.is_separate = count > 0
-        self.option(codes.OPTION_SEPARATE_IMAGES, int(count))
+        self.option(codes.OPTION_SEPARATE_IMAGES, whole(count))
 
     def set_base(self, value: Union[str, Sequence[str]]) -> None:
         names = value if isinstance(value, str) else ",".join(value)
@@ -399,7 +402,30 @@ def _asks(kind: int) -> Callable[[Draft, Any], None]:
     return lambda draft, function: set_function(draft, kind, function)
 
 
-def _number(option: int, convert: Callable[[Any], int] = int) -> Callable[[Draft, Any], None]:
+class _NotWhole(ValueError):
+    """Becomes an ArgumentError where the keyword's name is known."""
+
+
+def whole(value: Any) -> int:
+    """A whole number, or a switch. What is left of a fraction would be another number, of 0.5 none."""
+    try:
+        number = int(value)
+    except (ValueError, OverflowError):
+        raise _NotWhole from None
+    if not isinstance(value, (str, bytes)) and number != value:
+        raise _NotWhole
+    return number
+
+
+def named(name: str, function: Callable[[Any], int], value: Any) -> int:
+    """What `function` makes of a keyword's value."""
+    try:
+        return function(value)
+    except _NotWhole:
+        raise ArgumentError(f"{name}= is a whole number, not {value!r}", "bad_value") from None
+
+
+def _number(option: int, convert: Callable[[Any], int] = whole) -> Callable[[Draft, Any], None]:
     return lambda draft, value: draft.option(option, convert(value))
 
 
