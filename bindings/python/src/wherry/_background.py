@@ -11,9 +11,10 @@ from ._bridge import JOB_ROW, Records, check, freed, lib, made, rows, text, text
 from ._errors import StateError, TimeoutError, WherryError
 from ._exchange import SLICE_MS
 from ._jobs import Job, News, gone, job_id
+from ._numbers import named
 from ._options import DigestAuth, Timeout, Unset, credentials, pairs
 from ._questions import refuse_functions
-from ._request import Draft, named, path_text
+from ._request import Draft, path_text
 from ._settings import NUMBERS, TEXTS
 
 TYPE_CHECKING = False

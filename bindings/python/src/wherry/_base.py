@@ -12,10 +12,11 @@ from ._bridge import check, copy_text, freed, last_error, lib, made, text
 from ._errors import StateError, WherryError, shown
 from ._headers import ClientHeaders
 from ._managed import Managed
+from ._numbers import named
 from ._observed import Observed
 from ._options import Basic, Bearer, DigestAuth, Timeout, Unset, credentials, flat, pairs, word
 from ._questions import refreshing
-from ._request import KEYWORDS, NONE_SAYS_SOMETHING, PLAIN, Draft, named, path_text
+from ._request import KEYWORDS, NONE_SAYS_SOMETHING, PLAIN, Draft, path_text
 from ._route import apply_route
 from ._settings import DEFAULTS, FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
 from ._trust import apply

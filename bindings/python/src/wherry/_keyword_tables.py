@@ -156,7 +156,7 @@ body_coding_min_bytes | 1024 | what is known to be shorter is not coded
 coded_body | "skip" | where there is a Content-Encoding already: "skip" the coding, "replace", or "error"
 max_per_host | 6 | connections to one host
 max_connections | 32 | connections in all
-rate_limit | 0: no limit | requests that start in rate_interval, 1,000,000 at most; others wait; counts at once
+rate_limit | 0: no limit | requests that start in rate_interval, redirects too, 1,000,000 at most; others wait, and their time limits go on
 host_rate_limit | 0: no limit | the same for each host, beside it
 rate_burst | 0: all of them | how many of these may start at once, 10,000 at most
 rate_interval | 1 | seconds, 0.001 to 86400

@@ -8,6 +8,7 @@ from . import _codes as codes
 from ._body import Path, Source, joined, of_object, parts
 from ._bridge import check, lib, made, text
 from ._errors import ArgumentError
+from ._numbers import NotWhole, whole
 from ._options import (
     DigestAuth, Timeout, array_style, body_coding, bool_style, coded_body, credentials, flat, json_bytes,
     json_shape, member_style, pairs, queried, refuse_pairs, word,
@@ -73,7 +74,7 @@ class Draft:
                         if f"{name}=" in str(error):
                             raise
                         raise TypeError(f"{name}=: {error}") from error
-                    except _NotWhole:
+                    except NotWhole:
                         raise ArgumentError(
                             f"{name}= is a whole number, not {value!r}", "bad_value") from None
         except BaseException:
@@ -400,29 +401,6 @@ def status_range(value: Union[range, Tuple[int, int]]) -> range:
 
 def _asks(kind: int) -> Callable[[Draft, Any], None]:
     return lambda draft, function: set_function(draft, kind, function)
-
-
-class _NotWhole(ValueError):
-    """Becomes an ArgumentError where the keyword's name is known."""
-
-
-def whole(value: Any) -> int:
-    """A whole number, or a switch. What is left of a fraction would be another number, of 0.5 none."""
-    try:
-        number = int(value)
-    except (ValueError, OverflowError):
-        raise _NotWhole from None
-    if not isinstance(value, (str, bytes)) and number != value:
-        raise _NotWhole
-    return number
-
-
-def named(name: str, function: Callable[[Any], int], value: Any) -> int:
-    """What `function` makes of a keyword's value."""
-    try:
-        return function(value)
-    except _NotWhole:
-        raise ArgumentError(f"{name}= is a whole number, not {value!r}", "bad_value") from None
 
 
 def _number(option: int, convert: Callable[[Any], int] = whole) -> Callable[[Draft, Any], None]:
