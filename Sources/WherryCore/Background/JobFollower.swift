@@ -262,7 +262,10 @@ package final class JobFollower: Sendable {
                 if let job = known[id] {
                     guard watcher.told[id] != job else { continue }
                     watcher.told[id] = job
-                    goesOn = watcher.handler(.job(job)) && !(watcher.id != nil && job.isFinal)
+                    let isLast = watcher.id != nil && job.isFinal
+                    // Whoever hears of the end may follow anew at once.
+                    if isLast { state.withLock { $0.watchers[key] = nil } }
+                    goesOn = watcher.handler(.job(job)) && !isLast
                 } else if isComplete, watcher.isCovered {
                     let wasFinal = watcher.told[id]?.isFinal == true
                     watcher.told[id] = nil
