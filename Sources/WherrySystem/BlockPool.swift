@@ -12,7 +12,7 @@ package final class BlockPool: Sendable {
     private let most: Int
     private let kept: Lock<Kept>
 
-    private struct Kept: @unchecked Sendable {  // guarded by its lock
+    private struct Kept {
         var blocks: [UnsafeMutableRawPointer] = []
         /// Blocks were asked for since all were freed.
         var isInUse = false
@@ -46,6 +46,11 @@ package final class BlockPool: Sendable {
             return true
         }
         if !isKept { free(block) }
+    }
+
+    /// Gives memory of malloc to its pool, or to free where it is nobody's block.
+    static func release(_ memory: UnsafeMutableRawPointer?, to pool: BlockPool?) {
+        if let pool, let memory { pool.give(memory) } else { free(memory) }
     }
 
     /// Gives back what is kept, and what comes back before one is taken again.

@@ -31,10 +31,7 @@ package final class ByteStorage: @unchecked Sendable {  // never changes after i
         pool = nil
     }
 
-    deinit {
-        guard owner == nil else { return }
-        if let pool, let base { pool.give(base) } else { free(base) }
-    }
+    deinit { if owner == nil { BlockPool.release(base, to: pool) } }
 }
 
 /// An immutable sequence of bytes. Copies share the memory.
@@ -162,7 +159,7 @@ package struct ByteBuffer: ~Copyable {
     @inlinable
     package init() {}
 
-    deinit { if let pool, let base { pool.give(base) } else { free(base) } }
+    deinit { BlockPool.release(base, to: pool) }
 
     /// Makes room for `total` bytes in all. `false` if there is no memory.
     @inlinable
@@ -209,7 +206,7 @@ package struct ByteBuffer: ~Copyable {
     /// Gives memory back that is more than so many bytes.
     package mutating func trim(to most: Int) {
         guard capacity > most else { return }
-        if let pool, let base { pool.give(base) } else { free(base) }
+        BlockPool.release(base, to: pool)
         pool = nil
         base = nil
         filled = 0

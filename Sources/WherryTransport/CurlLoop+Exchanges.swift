@@ -313,8 +313,6 @@ extension CurlLoop {
 
     func finishUnstarted(_ exchange: Exchange, _ error: TransportError) {
         exchange.state.phase = .finished
-        var result = ExchangeResult()
-        result.error = error
-        exchange.receiver.exchange(exchange, didFinish: result)
+        exchange.refuse(error)
     }
 }

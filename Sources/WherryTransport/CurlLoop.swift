@@ -244,9 +244,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             return Self.noThreadError
         }
         if let refusal, case .start(let exchange) = message {
-            var result = ExchangeResult()
-            result.error = refusal
-            exchange.receiver.exchange(exchange, didFinish: result)
+            exchange.refuse(refusal)
         }
         return refusal == nil
     }

@@ -243,6 +243,13 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
         return waitsForReceiver.exchange(false, ordering: .sequentiallyConsistent)
     }
 
+    /// Ends it before it began, for its receiver. From any thread: its state stays as it is.
+    func refuse(_ error: TransportError) {
+        var result = ExchangeResult()
+        result.error = error
+        receiver.exchange(self, didFinish: result)
+    }
+
     func deliver(_ piece: Bytes) {
         outstanding.add(1, ordering: .sequentiallyConsistent)
         receiver.exchange(self, didReceive: piece)

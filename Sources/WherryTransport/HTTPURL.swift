@@ -248,9 +248,9 @@ package struct HTTPURL: Hashable, Sendable {
         }
         // libcurl undoes escapes after it has looked for a number: who reads the result finds an
         // address where this reader found a name.
-        let mayBeRead =
+        let mayReadOtherwise =
             (0x30...0x39).contains(host.utf8.first ?? 0) || host.utf8.contains(UInt8(ascii: "%"))
-        if mayBeRead, whole != text, !host.utf8.contains(UInt8(ascii: ":")) {
+        if mayReadOtherwise, whole != text, !host.utf8.contains(UInt8(ascii: ":")) {
             guard try parse(whole, as: name, base: nil).text == whole else {
                 throw Invalid(
                     message: "The host of the \(name) \"\(redacted(text))\" is escaped so that it can be read in two ways")

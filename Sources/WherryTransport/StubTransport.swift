@@ -235,11 +235,8 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
             mailbox.isIdle = false
             return nil
         }
-        guard let refusal, case .start(let exchange) = message else { return }
         // Its state is the thread's, which may be reading of its end already.
-        var result = ExchangeResult()
-        result.error = refusal
-        exchange.receiver.exchange(exchange, didFinish: result)
+        if let refusal, case .start(let exchange) = message { exchange.refuse(refusal) }
     }
 
     private func clockMoved() {
@@ -429,8 +426,6 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
 
     func refuse(_ exchange: Exchange, _ error: TransportError) {
         exchange.state.phase = .finished
-        var result = ExchangeResult()
-        result.error = error
-        exchange.receiver.exchange(exchange, didFinish: result)
+        exchange.refuse(error)
     }
 }

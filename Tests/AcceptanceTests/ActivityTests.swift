@@ -1,7 +1,6 @@
 // Wherry: acceptance tests of an indicator of activity
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import TestServer
 import Testing
 import Wherry

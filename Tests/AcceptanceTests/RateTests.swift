@@ -1,7 +1,6 @@
 // Wherry: acceptance tests of how many requests may start in a span of time
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import TestServer
 import Testing
 import Wherry

@@ -15,10 +15,25 @@ static void check_activity(wherry_queue *queue, int64_t detail) {
   CHECK_OK(wherry_event_free(event));
 }
 
+static wherry_stub *stub;
+static wherry_client *client;
+static wherry_queue *queue, *news;
+
+/* A client with a request whose answer takes so long, and a queue for news. */
+static void start_request(int delay_ms) {
+  stub = new_stub();
+  client = new_stub_client(stub);
+  queue = new_queue(), news = new_queue();
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
+  CHECK_OK(wherry_stub_set_delay_ms(stub, delay_ms));
+  (void)send_request(client, new_request("GET", "http://h.invalid/"), queue, NULL);
+}
+
 TEST("L13 it shows after a second and hides 0.17 s after the last has ended") {
-  wherry_stub *stub = new_stub();
-  wherry_client *client = new_stub_client(stub);
-  wherry_queue *queue = new_queue(), *news = new_queue();
+  stub = new_stub();
+  client = new_stub_client(stub);
+  queue = new_queue(), news = new_queue();
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
   CHECK_OK(wherry_stub_set_delay_ms(stub, 3000));
@@ -39,13 +54,7 @@ TEST("L13 it shows after a second and hides 0.17 s after the last has ended") {
 }
 
 TEST("L13 what ended while nobody listened is counted no more") {
-  wherry_stub *stub = new_stub();
-  wherry_client *client = new_stub_client(stub);
-  wherry_queue *queue = new_queue(), *news = new_queue();
-  CHECK_OK(wherry_stub_advance_ms(stub, 0));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
-  CHECK_OK(wherry_stub_set_delay_ms(stub, 100));
-  (void)send_request(client, new_request("GET", "http://h.invalid/"), queue, NULL);
+  start_request(100);
   CHECK_OK(wherry_client_set_activity(client, news, 10, 0, news));
   CHECK_OK(wherry_queue_free(news));
   /* Here it was to be shown, and nobody listens any more; then the request ends. */
@@ -59,13 +68,7 @@ TEST("L13 what ended while nobody listened is counted no more") {
 }
 
 TEST("L13 it ends with a NULL queue, a freed one, or its client, which hides what is shown") {
-  wherry_stub *stub = new_stub();
-  wherry_client *client = new_stub_client(stub);
-  wherry_queue *queue = new_queue(), *news = new_queue();
-  CHECK_OK(wherry_stub_advance_ms(stub, 0));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
-  CHECK_OK(wherry_stub_set_delay_ms(stub, 60000));
-  (void)send_request(client, new_request("GET", "http://h.invalid/"), queue, NULL);
+  start_request(60000);
   CHECK_OK(wherry_client_set_activity(client, news, 0, 0, news));
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
   check_activity(news, 1);

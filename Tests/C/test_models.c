@@ -25,20 +25,6 @@ static char *text_at(const wherry_json *json, const char *path) {
   return text == NULL ? NULL : check_format("%s", text);
 }
 
-static wherry_json *copy(const wherry_json *json, const char *path) {
-  wherry_json *found = NULL;
-  REQUIRE_OK(wherry_json_copy(json, path, &found));
-  return found;
-}
-
-/* The compact text of what is at a path, as the test's own; freed values are gone. */
-static char *printed(const wherry_json *json, const char *path) {
-  wherry_json *found = copy(json, path);
-  char *text = check_format("%s", wherry_json_print(found, false, NULL));
-  wherry_json_free(found);
-  return text;
-}
-
 static wherry_mapping *mapping_of(const wherry_json *json, const char *path);
 
 /* Adds a field whose type the table has at a path: a word, {"array": type} or {"item": fields}. */
@@ -79,18 +65,18 @@ static wherry_mapping *mapping_of(const wherry_json *json, const char *path) {
 TEST("O8 every conversion of the table") {
   wherry_json *cases = table("conversions.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
-    wherry_json *one = copy(cases, check_format("cases/%zu", i));
+    wherry_json *one = json_at(cases, check_format("cases/%zu", i));
     wherry_mapping *mapping = NULL;
     wherry_json *json = new_json("{}", 2), *record = NULL, *problems = NULL;
     REQUIRE_OK(wherry_mapping_new(&mapping));
     add_field(mapping, "a", NULL, one, "type");
-    wherry_json *value = copy(one, "value");
+    wherry_json *value = json_at(one, "value");
     REQUIRE_OK(wherry_json_set_value(json, "a", value));
     REQUIRE_OK(wherry_json_new(&record));
     CHECK_OK(wherry_mapping_apply(mapping, json, NULL, record));
     REQUIRE_OK(wherry_mapping_check(mapping, json, NULL, &problems));
     if (has(one, "gives")) {
-      CHECK_TEXT(printed(record, "a"), printed(one, "gives"));
+      CHECK_TEXT(json_text_at(record, "a"), json_text_at(one, "gives"));
       CHECK_INT(wherry_json_count(problems, NULL), 0);
     } else {
       CHECK(!has(record, "a"));
@@ -108,13 +94,13 @@ TEST("O8 every conversion of the table") {
 TEST("O7 every table of fields of the table") {
   wherry_json *cases = table("item-mapping.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
-    wherry_json *one = copy(cases, check_format("cases/%zu", i));
+    wherry_json *one = json_at(cases, check_format("cases/%zu", i));
     wherry_mapping *mapping = mapping_of(one, "fields");
     wherry_json *record = NULL, *problems = NULL;
-    if (has(one, "before")) record = copy(one, "before");
+    if (has(one, "before")) record = json_at(one, "before");
     else REQUIRE_OK(wherry_json_new(&record));
     CHECK_OK(wherry_mapping_apply(mapping, one, "json", record));
-    CHECK_TEXT(printed(record, ""), printed(one, "record"));
+    CHECK_TEXT(json_text_at(record, ""), json_text_at(one, "record"));
     REQUIRE_OK(wherry_mapping_check(mapping, one, "json", &problems));
     CHECK_INT(wherry_json_count(problems, NULL), wherry_json_count(one, "problems"));
     for (size_t k = 0; k < wherry_json_count(problems, NULL); k++) {
@@ -167,7 +153,7 @@ TEST("O7 a mapping that cannot be is refused") {
 TEST("O9 every path of the table, and otherwise where nothing is") {
   wherry_json *cases = table("json-paths.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
-    wherry_json *one = copy(cases, check_format("cases/%zu", i));
+    wherry_json *one = json_at(cases, check_format("cases/%zu", i));
     const char *path = check_format("json/%s", text_at(one, "path"));
     for (int otherwise = 0; otherwise < 2; otherwise++) {
       CHECK_INT(wherry_json_get_bool(cases, path, otherwise),
@@ -196,7 +182,7 @@ TEST("O9 every path of the table, and otherwise where nothing is") {
 TEST("O1 every spelling of a server of the table") {
   wherry_json *cases = table("server-urls.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
-    wherry_json *one = copy(cases, check_format("cases/%zu", i));
+    wherry_json *one = json_at(cases, check_format("cases/%zu", i));
     wherry_request *request = new_request("GET", "before");
     wherry_status status =
         wherry_request_set_server(request, text_at(one, "server"), text_at(one, "path"));

@@ -12,19 +12,6 @@ static const char *const kinds[] = {"",
                                     "reload_sections",
                                     "reload_all"};
 
-static wherry_json *copy(const wherry_json *json, const char *path) {
-  wherry_json *found = NULL;
-  REQUIRE_OK(wherry_json_copy(json, path, &found));
-  return found;
-}
-
-static char *printed(const wherry_json *json, const char *path) {
-  wherry_json *found = copy(json, path);
-  char *text = check_format("%s", wherry_json_print(found, false, NULL));
-  wherry_json_free(found);
-  return text;
-}
-
 /* A list of changes as the table writes them; frees it. */
 static char *told(wherry_list *changes) {
   char *text = check_format("[");
@@ -52,7 +39,7 @@ static char *act(wherry_sectioned_list *list, const wherry_json *json, const cha
   const char *header = wherry_json_get_text(json, check_format("%s/2", at), NULL, NULL);
   const char *footer = wherry_json_get_text(json, check_format("%s/3", at), NULL, NULL);
   const size_t count = wherry_json_count(json, at);
-  wherry_json *last = copy(json, check_format("%s/%zu", at, count - 1));
+  wherry_json *last = json_at(json, check_format("%s/%zu", at, count - 1));
   wherry_list *changes = NULL;
   if (strcmp(verb, "append") == 0)
     CHECK_OK(wherry_sectioned_list_append(list, section, last, &changes));
@@ -112,7 +99,7 @@ TEST("O15 every list in sections of the table") {
     REQUIRE_OK(wherry_sectioned_list_new(&list));
     for (size_t s = 0; s < wherry_json_count(cases, check_format("%s/start", one)); s++) {
       char *at = check_format("%s/start/%zu", one, s);
-      wherry_json *items = copy(cases, check_format("%s/2", at));
+      wherry_json *items = json_at(cases, check_format("%s/2", at));
       CHECK_OK(wherry_sectioned_list_insert_section(
           list, s, wherry_json_get_text(cases, check_format("%s/0", at), NULL, NULL),
           wherry_json_get_text(cases, check_format("%s/1", at), NULL, NULL), items, NULL));
@@ -121,9 +108,9 @@ TEST("O15 every list in sections of the table") {
     for (size_t k = 0; k < wherry_json_count(cases, check_format("%s/steps", one)); k++) {
       char *step = check_format("%s/steps/%zu", one, k);
       CHECK_TEXT(act(list, cases, check_format("%s/do", step)),
-                 printed(cases, check_format("%s/changes", step)));
+                 json_text_at(cases, check_format("%s/changes", step)));
     }
-    CHECK_TEXT(all_of(list), printed(cases, check_format("%s/sections", one)));
+    CHECK_TEXT(all_of(list), json_text_at(cases, check_format("%s/sections", one)));
     CHECK_OK(wherry_sectioned_list_free(list));
   }
 }
@@ -172,7 +159,7 @@ TEST("O16 a base item takes what is there, and a field of the caller's own goes 
   wherry_json *json = new_json(text, strlen(text)), *item = NULL;
   REQUIRE_OK(wherry_json_new(&item));
   CHECK_OK(wherry_mapping_apply(mapping, json, NULL, item));
-  CHECK_TEXT(printed(item, NULL),
+  CHECK_TEXT(json_text_at(item, NULL),
              "{\"identifier\":\"7\",\"title\":\"Skye\",\"accessoryImage\":\"arrow\"}");
   CHECK_OK(wherry_mapping_add(mapping, "image", "pictures/0", WHERRY_FIELD_TEXT, 0, NULL));
   CHECK_OK(wherry_mapping_apply(mapping, json, NULL, item));

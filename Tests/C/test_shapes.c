@@ -13,15 +13,6 @@ static wherry_json *table(void) {
   return new_json(text, (size_t)count);
 }
 
-/* The value at a path as JSON text, the test's own. */
-static const char *printed(const wherry_json *json, const char *path) {
-  wherry_json *copy = NULL;
-  REQUIRE_OK(wherry_json_copy(json, path, &copy));
-  const char *text = check_format("%s", wherry_json_print(copy, false, NULL));
-  CHECK_OK(wherry_json_free(copy));
-  return text;
-}
-
 static wherry_client *client_of(const char *body) {
   wherry_stub *stub = new_stub();
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, body, strlen(body)));
@@ -36,8 +27,8 @@ TEST("R26 good and bad answers of the table, nested arrays among them") {
     const char *fault = wherry_json_get_text(cases, check_format("cases/%zu/fault", i), NULL, NULL);
     wherry_request *request = new_request("GET", "http://h.invalid/");
     CHECK_OK(wherry_request_set_json_shape(
-        request, printed(cases, check_format("cases/%zu/shape", i))));
-    outcome got = perform(client_of(printed(cases, check_format("cases/%zu/json", i))), request);
+        request, json_text_at(cases, check_format("cases/%zu/shape", i))));
+    outcome got = perform(client_of(json_text_at(cases, check_format("cases/%zu/json", i))), request);
     CHECK_STATUS(got.status, fault == NULL ? WHERRY_OK : WHERRY_E_HTTP);
     if (fault == NULL) continue;
     CHECK_TEXT(got.reason, "bad_json_body");
@@ -51,7 +42,7 @@ TEST("R26 what is no shape is refused, and NULL takes it away") {
   wherry_request *request = new_request("GET", "http://h.invalid/");
   for (size_t i = 0; i < wherry_json_count(cases, "bad"); i++)
     CHECK_FAILS(wherry_request_set_json_shape(request,
-                                              printed(cases, check_format("bad/%zu/shape", i))),
+                                              json_text_at(cases, check_format("bad/%zu/shape", i))),
                 WHERRY_E_ARGUMENT, "bad_value");
   CHECK_FAILS(wherry_request_set_json_shape(request, "{"), WHERRY_E_ARGUMENT, "bad_json");
   CHECK_OK(wherry_request_set_json_shape(request, "[]"));

@@ -258,19 +258,22 @@ package final class JobFollower: Sendable {
             var ids = Set(watcher.told.keys).union(known.keys)
             if let id = watcher.id { ids = [id] }
             if let only { ids.formIntersection([only]) }
+            // Whoever hears of the end may follow anew at once.
+            func tell(_ news: JobNews, isEnd: Bool) {
+                let isLast = isEnd && watcher.id != nil
+                if isLast { state.withLock { $0.watchers[key] = nil } }
+                goesOn = watcher.handler(news) && !isLast
+            }
             for id in ids.sorted() where goesOn {
                 if let job = known[id] {
                     guard watcher.told[id] != job else { continue }
                     watcher.told[id] = job
-                    let isLast = watcher.id != nil && job.isFinal
-                    // Whoever hears of the end may follow anew at once.
-                    if isLast { state.withLock { $0.watchers[key] = nil } }
-                    goesOn = watcher.handler(.job(job)) && !isLast
+                    tell(.job(job), isEnd: job.isFinal)
                 } else if isComplete, watcher.isCovered {
                     let wasFinal = watcher.told[id]?.isFinal == true
                     watcher.told[id] = nil
                     // Whoever has heard the end needs not hear that it was claimed.
-                    if !wasFinal { goesOn = watcher.handler(.gone(id: id)) && watcher.id == nil }
+                    if !wasFinal { tell(.gone(id: id), isEnd: true) }
                 }
             }
             let told = watcher.told

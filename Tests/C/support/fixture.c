@@ -102,6 +102,19 @@ wherry_json *new_json(const char *text, size_t count) {
   return keep(JSON, json);
 }
 
+wherry_json *json_at(const wherry_json *json, const char *path) {
+  wherry_json *found = NULL;
+  REQUIRE_OK(wherry_json_copy(json, path, &found));
+  return found;
+}
+
+char *json_text_at(const wherry_json *json, const char *path) {
+  wherry_json *found = json_at(json, path);
+  char *text = check_format("%s", wherry_json_print(found, false, NULL));
+  CHECK_OK(wherry_json_free(found));
+  return text;
+}
+
 wherry_list *keep_list(wherry_list *list) { return keep(LIST, list); }
 
 wherry_transfer *keep_transfer(wherry_transfer *transfer) { return keep(TRANSFER, transfer); }

@@ -23,6 +23,10 @@ wherry_stub *new_stub(void);
 wherry_client *new_stub_client(wherry_stub *stub);
 /* Parsed; ends the test if it is no JSON. */
 wherry_json *new_json(const char *text, size_t count);
+/* A copy of the value at a path; the caller frees it. */
+wherry_json *json_at(const wherry_json *json, const char *path);
+/* The compact JSON text of the value at a path; the test's own. */
+char *json_text_at(const wherry_json *json, const char *path);
 /* Frees the list when the test ends. */
 wherry_list *keep_list(wherry_list *list);
 /* Frees the transfer's handle when the test ends. */

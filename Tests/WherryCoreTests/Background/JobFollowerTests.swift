@@ -129,6 +129,31 @@ private final class Heard: Sendable {
         agent.leave()
     }
 
+    @Test("D14 who hears of a job's end, or that it is gone, follows it no more")
+    func endHeard() throws {
+        defer { clean() }
+        let done = try job(1, .done)
+        let kept = Monitor([LocalSocket]())
+        let agent = try FalseAgent(folder) { socket, _ in
+            try? socket.say(.job(done))
+            try? socket.say(.ok)
+            kept.update { $0.append(socket) }
+        }
+        let follower = JobFollower(folder, nobody)
+        for (id, said) in [(done.id, "1 done"), (try job(2).id, "2 gone")] {
+            let one = Heard()
+            let stillFollowed = Lock<Bool?>(nil)
+            _ = try follower.follow(id) { news in
+                stillFollowed.withLock { $0 = follower.isFollowed(id) }
+                return one.hear(news)
+            }
+            #expect(one.words(1) == [said])
+            #expect(stillFollowed.withLock { $0 } == false)
+        }
+        follower.close()
+        agent.leave()
+    }
+
     @Test("D14 a queue that follows one job is told of its end though the job is gone by then")
     func goneBeforeHeard() throws {
         defer { clean() }

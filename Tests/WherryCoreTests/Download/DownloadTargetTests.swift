@@ -53,6 +53,24 @@ import Testing
         #expect(reason { try other.giveUpExisting() } == "exists")
     }
 
+    @Test("D3 what is no regular file is never replaced")
+    func noFile() throws {
+        let folder = try DownloadFolder()
+        #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
+        for existing in [DownloadTarget.Existing.fail, .replace] {
+            for hasDigest in [false, true] {
+                #expect(
+                    reason {
+                        _ = try DownloadTarget.locate(
+                            folder.path("pipe"), existing: existing, hasDigest: hasDigest)
+                    } == "exists")
+            }
+        }
+        #expect(try folder.target("pipe", existing: .number).identity == folder.path("pipe (1)"))
+        #expect(reason { _ = try DownloadTarget.locate("/dev/null", existing: .replace) } == "exists")
+        #expect(folder.names == ["pipe"])
+    }
+
     @Test("D3 DC-C14 the old file stays until the new one takes its place")
     func replace() throws {
         let folder = try DownloadFolder()

@@ -126,11 +126,17 @@ package struct DownloadTarget: Sendable {
         if found.kind == .directory {
             throw DownloadError(.isDirectory, "\(directory.path(of: name)) is a directory")
         }
-        isThere = true
+        // A device, a FIFO or a socket is no file that this one could be, or take the place of.
+        let isFile = found.kind != .other
+        isThere = isFile
         forgetJournal(of: found, name)
-        if allowsExisting { return }
+        if allowsExisting, isFile { return }
         switch existing {
-        case .replace: return
+        case .replace:
+            guard isFile else {
+                throw DownloadError(
+                    .exists, "\(identity) is no regular file, and is not replaced: give another path")
+            }
         case .fail: throw existsError
         case .number:
             guard try takeNextNumber() else { throw existsError }
