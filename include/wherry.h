@@ -509,11 +509,11 @@ wherry_status wherry_request_set_streamed(wherry_request *request, bool streamed
 /* One more code that counts as success. */
 wherry_status wherry_request_accept_status(wherry_request *request, int32_t http_code);
 /* The shape that the JSON of the answer has to have, as JSON text: {"name": "string", "friends":
- * [{"id": "number"}]}. Words are "any", "string", "number", "bool", "array" and "object"; an array has
- * the shape of its elements, an object those of its members, which must be there, though as null if
- * they like; others may be there too. What has another shape, or is no JSON, is E_HTTP
- * `bad_json_body`, whose message names the place, as in "data/list/3/id is a string, not a number".
- * Of successes only; not of HEAD. NULL: none. E_ARGUMENT `bad_json`, `bad_value` for what is no
+ * [{"id": "integer"}]}. Words are "any", "string", "number", "integer" (without a fraction), "bool",
+ * "array" and "object"; an array has the shape of its elements, an object those of its members, which
+ * must be there, though as null if they like; others may be there too. What has another shape, or is no
+ * JSON, is E_HTTP `bad_json_body`, whose message names the place, as in "data/list/3/id is a string, not
+ * an integer". Of successes only; not of HEAD. NULL: none. E_ARGUMENT `bad_json`, `bad_value` for what is no
  * shape; a stream, a download and a job in the background with a shape are `bad_option`. */
 wherry_status wherry_request_set_json_shape(wherry_request *request, const char *shape);
 wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t decisions);
@@ -587,7 +587,7 @@ typedef struct wherry_record wherry_record; /* section 8 */
 
 typedef enum wherry_state {
   WHERRY_STATE_NONE = 0,
-  WHERRY_STATE_QUEUED = 1,  /* told where it has to wait for its turn: MAX_DOWNLOADS */
+  WHERRY_STATE_QUEUED = 1,  /* told where a download waits for its turn (MAX_DOWNLOADS), not of a RATE_LIMIT */
   WHERRY_STATE_RUNNING = 2,
   WHERRY_STATE_WAITING = 3, /* for a retry, or an answer to a question */
   WHERRY_STATE_PAUSED = 4,
@@ -787,7 +787,7 @@ uint64_t wherry_event_transfer_id(const wherry_event *event);
 /* A handle of your own to the transfer, also after its end. E_STATE where there is none. */
 wherry_status wherry_event_open_transfer(const wherry_event *event, wherry_transfer **out_transfer);
 int64_t wherry_event_detail(const wherry_event *event);
-/* OK, or why it ended so: DONE, IMAGE, RETRY, PAGE, and STATE where a reason stands behind it. */
+/* OK, or why it ended so: DONE, IMAGE, PAGE, a DECISION about a retry, and STATE where a reason stands behind it. */
 wherry_status wherry_event_status(const wherry_event *event);
 const wherry_error *wherry_event_error(const wherry_event *event); /* NULL on success */
 /* HEAD, CACHED, DECISION, DONE; NULL if no answer came. Lent: dies with the event. */

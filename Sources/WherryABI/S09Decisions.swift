@@ -59,8 +59,12 @@ public func wherry_event_answer_head(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let decision = try question(event, .head).decision
-        try decision.answer(
-            proceed ? .standard : .refuse("The answer was refused when its head had come"))
+        guard !proceed else { return try decision.answer(.standard) }
+        var what = "The answer"
+        if case .head(let response, _) = decision.kind {
+            what += " of \(RedirectRules.redacted(response.url)), status \(response.status),"
+        }
+        try decision.answer(.refuse("\(what) was refused when its head had come"))
     }
 }
 

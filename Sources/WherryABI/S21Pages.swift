@@ -241,10 +241,10 @@ public func wherry_pager_set_end(
     configure(pager) { paging throws(WherryError) in
         switch end {
         case WHERRY_PAGER_END_SHORT_PAGE: paging.end = .shortPage
-        case WHERRY_PAGER_END_LAST_PAGE: paging.end = .lastPage(try text(path, "path"))
-        case WHERRY_PAGER_END_HAS_NEXT: paging.end = .hasNext(try text(path, "path"))
-        case WHERRY_PAGER_END_TOTAL: paging.end = .total(try text(path, "path"))
-        case WHERRY_PAGER_END_CURSOR: paging.end = .cursor(try text(path, "path"))
+        case WHERRY_PAGER_END_LAST_PAGE: paging.end = .lastPage(try text(path, "path of the end"))
+        case WHERRY_PAGER_END_HAS_NEXT: paging.end = .hasNext(try text(path, "path of the end"))
+        case WHERRY_PAGER_END_TOTAL: paging.end = .total(try text(path, "path of the end"))
+        case WHERRY_PAGER_END_CURSOR: paging.end = .cursor(try text(path, "path of the end"))
         case WHERRY_PAGER_END_LINK: paging.end = .link
         default: throw WherryError(.badArgument, "\(end.rawValue) is no kind of end")
         }

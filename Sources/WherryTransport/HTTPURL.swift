@@ -228,6 +228,15 @@ package struct HTTPURL: Hashable, Sendable {
             throw Invalid(
                 message: "The \(name) \"\(redacted(text))\" has the scheme \"\(scheme)\"; only http and https are spoken")
         }
+        // Others read a path, or another host, where libcurl lets one slash pass, or three.
+        let named = "\(scheme):"
+        if text.utf8.prefix(named.utf8.count).elementsEqual(named.utf8, by: { $0 | 0x20 == $1 | 0x20 }) {
+            let rest = text.utf8.dropFirst(named.utf8.count)
+            guard rest.starts(with: "//".utf8), rest.dropFirst(2).first != UInt8(ascii: "/") else {
+                throw Invalid(
+                    message: "The \(name) \"\(redacted(text))\" has not two slashes before its host")
+            }
+        }
         if part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil {
             throw Invalid(
                 message: "The \(name) of \(part(CURLUPART_HOST) ?? "?") contains a user name or password; give them as credentials")

@@ -142,6 +142,24 @@ import WherrySystem
         client.close()
     }
 
+    @Test("L13 a download that is paused is no activity")
+    func pausedDownload() async throws {
+        let bench = try DownloadBench()
+        let activity = try bench.client.activity(showAfter: .zero, hideAfter: .zero)
+        var changes = activity.makeAsyncIterator()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("hold=10&gate=never"), to: bench.folder.file("a.bin"))
+        #expect(await changes.next(isolation: nil)?.count == 1)
+        try await bench.wait(forBytes: 10, of: transfer)
+        transfer.pause()
+        #expect(await changes.next(isolation: nil)?.isShown == false)
+        transfer.resume()
+        #expect(await changes.next(isolation: nil)?.count == 1)
+        transfer.cancel()
+        #expect(await changes.next(isolation: nil)?.isShown == false)
+        #expect(await watcher.end().error?.code == .cancelled)
+    }
+
     @Test("L13 without delays it is told at once, over a real connection too")
     func real() async throws {
         let scope = try TestServer.shared.scope()

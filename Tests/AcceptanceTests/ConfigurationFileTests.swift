@@ -56,7 +56,13 @@ import Wherry
         arguments: [
             ("{", "bad_json", "byte 1"), ("[]", "bad_value", "object"),
             (#"{"max_redirects": 1, "timeout": 3}"#, "bad_option", "timeout"),
-            (#"{"max_redirects": 101}"#, "bad_value", "maxRedirects"),
+            (#"{"max_redirects": 101}"#, "bad_value", "max_redirects"),
+            (#"{"max_redirects": true}"#, "bad_value", "max_redirects is a whole number"),
+            (#"{"insecure": "yes"}"#, "bad_value", "insecure is true or false"),
+            (#"{"base_url": "example.org"}"#, "bad_url", "base URL"),
+            (#"{"bases": {"files": "ftp://h/"}}"#, "bad_url", "bases/files"),
+            (#"{"pins": {"h": ["sha256/x"]}}"#, "bad_pin", "sha256/x"),
+            (#"{"credentials": {"h": {"user": "u"}}}"#, "bad_url", "h"),
             (#"{"max_redirects": 1.5}"#, "bad_value", "max_redirects"),
             (#"{"max_redirects": "1"}"#, "bad_value", "max_redirects"),
             (#"{"proxy": 1}"#, "bad_value", "proxy"), (#"{"priority": 1}"#, "bad_option", "priority"),
@@ -101,12 +107,16 @@ import Wherry
             guard let found = header.range(of: "  \(name) = ") else { return nil }
             return Int(header[found.upperBound...].prefix { $0.isNumber })
         }
-        for (name, option) in Option.settings {
+        for (name, option) in Option.named {
             #expect(number("WHERRY_OPTION_\(name.uppercased())") == Int(option.rawValue), "\(name)")
+            #expect("\(option)" == name)
         }
-        for (name, option) in TextOption.settings {
+        for (name, option) in TextOption.named {
             #expect(number("WHERRY_TEXT_\(name.uppercased())") == Int(option.rawValue), "\(name)")
+            #expect("\(option)" == name)
         }
+        #expect(Option.named.count == Option.allCases.count)
+        #expect(TextOption.named.count == TextOption.allCases.count)
         #expect(
             Set(Option.settings.values) == Set(Option.allCases.filter { $0.scope.contains(.build) }))
         #expect(

@@ -142,6 +142,21 @@ import WherrySystem
         if case .done? = heard.events.last {} else { Issue.record("something follows the end") }
     }
 
+    @Test("D9 who wants no events sees the speed all the same")
+    func polledSpeed() async throws {
+        let bench = try DownloadBench()
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("hold=500000&gate=go"), to: bench.folder.file("a.bin")
+        ) { $0.set(.wantProgress, 0) }
+        try await bench.wait(forBytes: 500_000, of: transfer)
+        bench.clock.advance(by: .milliseconds(1_000))
+        await bench.client.settle(bench.clock)
+        #expect(transfer.progress.bytesPerSecond == 500_000)
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().error == nil)
+        #expect(watcher.progresses.isEmpty)
+    }
+
     @Test("D10 without a length the total is unknown until the end")
     func unknownLength() async throws {
         let bench = try DownloadBench()

@@ -78,7 +78,7 @@ import WherrySystem
     func others() async throws {
         var request = Request("http://h/")
         request.jsonShape = ["a": .any]
-        for (body, end) in [("no JSON", "is not JSON"), ("", "the whole is null, not an object")] {
+        for (body, end) in [("no JSON", "is not JSON"), ("", "there is no body")] {
             let (client, _) = try client(body)
             let asked = request
             let error = await failure { () throws(WherryError) in try await client.send(asked) }

@@ -97,6 +97,16 @@ import Testing
     }
 
     @Test(
+        "One slash before a host, three, or none are read in two ways",
+        arguments: ["http:/h/", "http:///h/", "HTTPS:h/", "http:h", "https:////h/", "http:", "http://"])
+    func slashes(text: String) throws {
+        #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }
+        #expect(throws: HTTPURL.Invalid.self) { try HTTPURL("http://h/").resolving(text) }
+        #expect(try HTTPURL("http://h/").resolving("http://i/").text == "http://i/")
+        #expect(try HTTPURL("http://h/").resolving("https").text == "http://h/https")
+    }
+
+    @Test(
         "Escapes elsewhere, and in the name of a host, are fine",
         arguments: [
             ("http://127.0.0.1/a%20b?c=%31", "http://127.0.0.1/a%20b?c=%31"),

@@ -128,7 +128,7 @@ package final class ClientSettings: Sendable {
     }
 
     /// The origin of a URL, or the URL of an origin.
-    private static func origin(_ text: String) throws(WherryError) -> Origin {
+    static func origin(_ text: String) throws(WherryError) -> Origin {
         do {
             return try HTTPURL(text, as: "URL of credentials").origin
         } catch {

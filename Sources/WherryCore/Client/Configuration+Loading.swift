@@ -50,6 +50,7 @@ extension Client.Configuration {
             } else if let option = TextOption.settings[name] {
                 let text = value.isNull ? nil : try self.text(value, name)
                 try option.check(text, in: .build)
+                if option == .baseURL, let text { _ = try ClientSettings.parseBase(text) }
                 values.texts[option] = text
             } else {
                 try setList(name, value)
@@ -63,9 +64,12 @@ extension Client.Configuration {
         let number: Int64
         switch value {
         case .null: number = option.defaultValue
-        case .bool(let isOn): number = isOn ? 1 : 0
+        case .bool(let isOn) where option.isSwitch: number = isOn ? 1 : 0
         case .integer(let value): number = value
-        default: throw WherryError(.badValue, "\(name) is a whole number, or true or false")
+        default:
+            throw WherryError(
+                .badValue,
+                "\(name) is \(option.isSwitch ? "true or false, or " : "")a whole number")
         }
         try option.check(number, in: .build)
         values.options[option] = number
@@ -86,7 +90,7 @@ extension Client.Configuration {
             }
         case "bases":
             for (base, value) in try members(value, of: name) {
-                values.bases[base] = value.isNull ? nil : try text(value, "\(name)/\(base)")
+                values.bases[base] = try value.isNull ? nil : url(value, "\(name)/\(base)")
             }
         case "secret_names":
             guard case .array(let names) = value else {
@@ -95,6 +99,7 @@ extension Client.Configuration {
             for secret in names { values.secretNames.insert(try text(secret, name)) }
         case "credentials":
             for (origin, value) in try members(value, of: name) {
+                if !origin.isEmpty { _ = try ClientSettings.origin(origin) }
                 values.credentials[origin] = try credentials(value, "\(name)/\(origin)")
             }
         case "pins":
@@ -104,7 +109,11 @@ extension Client.Configuration {
                 }
                 var texts: [String] = []
                 for pin in pins { texts.append(try text(pin, "\(name)/\(host)")) }
-                values.trustLists.pins[host] = TrustPolicy.Pins(texts)
+                // Looked at again when the client is made: files may have changed by then.
+                var alone = TrustPolicy()
+                alone.pins[host] = TrustPolicy.Pins(texts)
+                _ = try alone.pinTable()
+                values.trustLists.pins[host] = alone.pins[host]
             }
         case "client_certificates":
             for (origin, value) in try members(value, of: name) {
@@ -114,6 +123,16 @@ extension Client.Configuration {
         default:
             throw WherryError(.badOption, "There is no setting \"\(name)\" of a client")
         }
+    }
+
+    private func url(_ value: JSON, _ place: String) throws(WherryError) -> String {
+        let text = try text(value, place)
+        do throws(WherryError) {
+            _ = try ClientSettings.parseBase(text)
+        } catch {
+            throw WherryError(error.reasonWord, "\(place): \(error.message)")
+        }
+        return text
     }
 
     private func credentials(_ value: JSON, _ place: String) throws(WherryError) -> Credentials? {

@@ -84,6 +84,9 @@ package enum Option: Int32, CaseIterable, Sendable {
     case agentIdle = 82
     case keepServerTime = 90
 
+    /// Whether it is on or off, and can be said with `true` and `false`.
+    var isSwitch: Bool { range.upperBound == 1 || self == .compressed }
+
     /// Whether it tells how many requests may start in a span of time.
     var isOfRequestRate: Bool {
         switch self {
@@ -305,7 +308,7 @@ package enum TextOption: Int32, CaseIterable, Sendable {
             guard ["index", "repeat", "brackets"].contains(value) else {
                 throw WherryError(
                     .badValue,
-                    "imageNames is \"index\", \"repeat\" or \"brackets\", not \"\(value)\"")
+                    "\(self) is \"index\", \"repeat\" or \"brackets\", not \"\(value)\"")
             }
         case .storageName:
             guard !value.isEmpty, value != ".", value != "..", !value.utf8.contains(0x2F),

@@ -1,9 +1,17 @@
-// Wherry: the names of settings in files of configuration.
+// Wherry: the names of settings in files of configuration and in errors.
 // SPDX-License-Identifier: Apache-2.0
 
-extension Option {
-    /// By their names in wherry.h, in lower case: what a client can be given.
-    package static let settings: [String: Option] = [
+extension Option: CustomStringConvertible {
+    /// What a client can be given, by name.
+    package static let settings = named.filter { $0.value.scope.contains(.build) }
+
+    /// The name, which Python has too and Swift in camel case.
+    package var description: String { Self.names[self] ?? "\(rawValue)" }
+
+    private static let names = Dictionary(uniqueKeysWithValues: named.map { ($1, $0) })
+
+    /// By their names in wherry.h, in lower case.
+    package static let named: [String: Option] = [
         "idle_timeout_ms": .idleTimeout,
         "connect_timeout_ms": .connectTimeout,
         "first_byte_timeout_ms": .firstByteTimeout,
@@ -72,12 +80,29 @@ extension Option {
         "autostart": .autostart,
         "agent_idle_ms": .agentIdle,
         "keep_server_time": .keepServerTime,
+        "default_parameters": .defaultParameters,
+        "ignore_base": .ignoreBase,
+        "priority": .priority,
+        "rewindable_body": .rewindableBody,
+        "want_head": .wantHead,
+        "coalesce": .coalesce,
+        "resume": .resume,
+        "target_is_directory": .targetIsDirectory,
+        "partial_of": .partialOf,
     ]
 }
 
-extension TextOption {
-    /// By their names in wherry.h, in lower case: what a client can be given.
-    package static let settings: [String: TextOption] = [
+extension TextOption: CustomStringConvertible {
+    /// What a client can be given, by name.
+    package static let settings = named.filter { $0.value.scope.contains(.build) }
+
+    /// The name, which Python has too and Swift in camel case.
+    package var description: String { Self.names[self] ?? "\(rawValue)" }
+
+    private static let names = Dictionary(uniqueKeysWithValues: named.map { ($1, $0) })
+
+    /// By their names in wherry.h, in lower case.
+    package static let named: [String: TextOption] = [
         "base_url": .baseURL,
         "app_version": .appVersion,
         "user_agent": .userAgent,
@@ -98,5 +123,6 @@ extension TextOption {
         "resolve": .resolve,
         "interface": .interface,
         "unix_socket": .unixSocket,
+        "tag": .tag,
     ]
 }

@@ -30,7 +30,8 @@ package enum ResponseRules {
     ) -> WherryError? {
         guard let shape = request.jsonShape, method != "HEAD" else { return nil }
         do {
-            guard let fault = shape.mismatch(in: try response.json()) else { return nil }
+            guard var fault = shape.mismatch(in: try response.json()) else { return nil }
+            if response.body.isEmpty { fault = "there is no body" }
             return WherryError(
                 .badJSONBody,
                 "The JSON of \(RedirectRules.redacted(response.url)) does not have the shape that was asked for: \(fault)"

@@ -15,14 +15,16 @@ public indirect enum JSONShape: Sendable, Hashable {
     case string
     /// A number, whole or not. `true` and `false` are none.
     case number
+    /// A number without a fraction, however it is written: 2, 2.0 and 2e3.
+    case integer
     case bool
     /// An array all of whose elements have this shape; it may be empty.
     case array(of: JSONShape)
     /// An object that has these members.
     case object(with: [String: JSONShape])
 
-    /// Reads the shape from JSON: "any", "string", "number", "bool", "array" and "object" as words,
-    /// an array with the shape of its elements or with nothing, an object with those of its members.
+    /// Reads the shape from JSON: "any", "string", "number", "integer", "bool", "array" and "object"
+    /// as words, an array with the shape of its elements or with nothing, an object with those of its members.
     ///
     /// - Throws: `bad_json`, and `bad_value` for JSON that is no shape, which names the place.
     public init(parsing text: String) throws(WherryError) {
@@ -34,6 +36,7 @@ public indirect enum JSONShape: Sendable, Hashable {
         case .string("any"): self = .any
         case .string("string"): self = .string
         case .string("number"): self = .number
+        case .string("integer"): self = .integer
         case .string("bool"): self = .bool
         case .string("array"): self = .array(of: .any)
         case .string("object"): self = .object(with: [:])
@@ -52,7 +55,7 @@ public indirect enum JSONShape: Sendable, Hashable {
         default:
             throw WherryError(
                 .badValue,
-                "A shape is \"any\", \"string\", \"number\", \"bool\", \"array\" or \"object\", an array with the shape of its elements, or an object with those of its members; \(Self.name(place)) is none of them"
+                "A shape is \"any\", \"string\", \"number\", \"integer\", \"bool\", \"array\" or \"object\", an array with the shape of its elements, or an object with those of its members; \(Self.name(place)) is none of them"
             )
         }
     }
@@ -72,6 +75,9 @@ public indirect enum JSONShape: Sendable, Hashable {
         switch (self, json) {
         case (.any, _), (.string, .string), (.bool, .bool): return nil
         case (.number, _) where json.kind == .number: return nil
+        case (.integer, .integer), (.integer, .unsigned): return nil
+        case (.integer, .double(let value)) where value == value.rounded(): return nil
+        case (.integer, .double): return "is a number with a fraction, not an integer"
         case (.array(.any), .array): return nil
         case (.array(let shape), .array(let elements)):
             for (index, element) in elements.enumerated() {
@@ -110,6 +116,7 @@ public indirect enum JSONShape: Sendable, Hashable {
         case .any: "anything"
         case .string: "a string"
         case .number: "a number"
+        case .integer: "an integer"
         case .bool: "a bool"
         case .array: "an array"
         case .object: "an object"

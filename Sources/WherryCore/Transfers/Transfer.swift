@@ -180,6 +180,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         _ state: TransferState, reason: ErrorReason? = nil, quiet: Bool = false
     ) {
         let isNew = life.withLock { $0.cycle.show(state) }
+        if isNew { client.activity.look(at: self) }
         if isNew && !quiet { emit(.state(state, reason: reason)) }
     }
 

@@ -80,6 +80,9 @@ def test_D3_a_directory_is_an_error_unless_it_is_called_one(
     with pytest.raises(wherry.WherryError):
         client.download(server.url("/bytes/1000"), tmp_path / "no" / "file")
     client.download(server.url("/bytes/10"), tmp_path / "no" / "file", make_directories=True)
+    with pytest.raises(wherry.ArgumentError) as none:
+        client.download(server.url("/bytes/10"), "")
+    assert none.value.reason == "bad_path"
     with pytest.raises(wherry.ArgumentError):
         client.download(server.url("/bytes/10"))
     with pytest.raises(wherry.ArgumentError):

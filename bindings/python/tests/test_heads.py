@@ -60,6 +60,7 @@ def test_R21_an_answer_goes_on_or_ends_as_the_function_of_the_client_says(server
         with pytest.raises(wherry.CancelledError) as ended:
             client.get(server.url("/bytes/1000"))
         assert ended.value.reason == "refused"
+        assert server.url("/bytes/1000") in str(ended.value)
         assert ended.value.response is not None and ended.value.response.status_code == 200
         assert len(client.get(server.url("/bytes/1000"), on_head=None).content) == 1000
 
@@ -89,6 +90,7 @@ def test_R21_a_stream_becomes_a_file(client: Any, server: Server, tmp_path: Path
     with client.stream("GET", url, on_head=lambda head: tmp_path / "a") as answer:
         assert answer.status_code == 200
         assert b"".join(answer.iter_bytes()) == b""
+        assert answer.saved_path == str(tmp_path / "a")
     assert (tmp_path / "a").stat().st_size == 300000
     with client.stream("GET", url, on_head=lambda head: True) as answer:
         assert len(b"".join(answer.iter_bytes())) == 300000

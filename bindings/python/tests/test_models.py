@@ -352,6 +352,19 @@ def test_O15_a_place_out_of_range_is_answered() -> None:
     assert items.insert_section(3, wherry.Section()) == items.remove_section(-1) == []
 
 
+def test_O15_the_sample_of_the_documentation(capsys: Any) -> None:
+    # guide: begin sections
+    islands = wherry.Section(["Skye", "Mull"], header="Islands")
+    places = wherry.SectionedList([islands, wherry.Section(header="Towns")])
+    for change in places.insert(1, 0, ["Oban", "Portree"]) + places.remove(0, 1):
+        print(change.kind, change.section, list(change.indices))
+    print(places.header(1), places.item(1, 0), places.row_count(0))
+    # guide: end sections
+    assert capsys.readouterr().out.splitlines() == [
+        "insert_rows 1 [0, 1]", "remove_rows 0 [1]", "Towns Oban 1",
+    ]  # fmt: skip
+
+
 def test_O15_who_follows_the_changes_has_the_list() -> None:
     numbers = random.Random(42)
     items: wherry.SectionedList[int] = wherry.SectionedList()

@@ -45,7 +45,10 @@ def test_R26_a_shape_is_made_of_types(mock: wherry.MockTransport) -> None:
         client.get("http://api.test/", json_shape=None)
         with pytest.raises(wherry.HTTPStatusError) as caught:
             client.get("http://api.test/", json_shape={"friends": [{"id": dict}]})
-    assert "friends/0/id is a number, not an object" in str(caught.value)
+        assert "friends/0/id is a number, not an object" in str(caught.value)
+        with pytest.raises(wherry.HTTPStatusError) as caught:
+            client.get("http://api.test/", json_shape={"friends": [{"id": int}]})
+        assert "friends/0/id is a number with a fraction, not an integer" in str(caught.value)
 
 
 def test_R26_what_is_no_shape_is_refused(mock: wherry.MockTransport) -> None:

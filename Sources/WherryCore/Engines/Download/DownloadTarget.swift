@@ -63,9 +63,16 @@ package struct DownloadTarget: Sendable {
         } else if name.utf8.count > 255 {
             throw DownloadError(.badPath, "\(name) is longer than a name can be")
         }
-        let directory = try DownloadError.naming { () throws(SystemError) in
+        let directory: Directory
+        do throws(SystemError) {
             if makesDirectories { try Directory.create(parent) }
-            return try Directory.open(parent)
+            directory = try Directory.open(parent)
+        } catch {
+            var refusal = DownloadError(error)
+            if refusal.reason == .noFile {
+                refusal.message = "There is no directory \(parent), and make_directories was not asked for"
+            }
+            throw refusal
         }
         var target = DownloadTarget(
             directory: directory, directoryPath: parent, name: isDirectory ? nil : name,

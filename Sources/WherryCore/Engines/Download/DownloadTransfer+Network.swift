@@ -89,7 +89,7 @@ extension DownloadTransfer {
             // Counted for all connections together, and changeable: libcurl's own can be neither.
             exchange.maxReceiveSpeed = 0
             exchange.speedLimits = speedLimits
-            exchange.wantsProgress = wantsProgress
+            exchange.wantsProgress = true
             if options[.stallSpeed] > 0 {
                 exchange.timeouts.stallWindow = .milliseconds(options[.stallTimeout])
                 exchange.timeouts.stallBytesPerSecond = options[.stallSpeed]

@@ -32,15 +32,15 @@ extension DownloadTransfer {
     /// Tells how far it is: what is new, now or as soon as it is time for it.
     ///
     /// Called when bytes came and when none will come for a while; of a file that was not begun
-    /// there is nothing to tell.
+    /// there is nothing to tell. Who wants no events is told none, and may look at ``progress``, which
+    /// has its speed from here.
     func tellProgress() {
-        guard wantsProgress else { return }
         let now = client.transport.clock.now()
         let due = core.withLock { core -> Instant? in
             guard core.meter.hasReported else { return nil }
-            if let progress = Self.measure(&core, now: now, isForced: false) {
-                core.steps.append(.progress(progress))
-            }
+            let progress = Self.measure(&core, now: now, isForced: false)
+            guard wantsProgress else { return nil }
+            if let progress { core.steps.append(.progress(progress)) }
             return Self.dueProgress(&core)
         }
         if let due { setProgress(at: due) }

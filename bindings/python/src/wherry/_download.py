@@ -315,4 +315,6 @@ def discard_partial(path: Any) -> None:
 def _fspath(path: Any) -> str:
     import os
 
-    return os.path.abspath(os.fsdecode(path))
+    given = os.fsdecode(path)
+    # The library says what is wrong with none; the working directory it is not.
+    return os.path.abspath(given) if given else ""

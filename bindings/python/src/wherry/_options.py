@@ -310,7 +310,7 @@ def json_bytes(value: Any) -> bytes:
 
 def json_shape(value: Any) -> Optional[bytes]:
     """A shape of types, words, lists and dictionaries as the library reads it; None is none."""
-    words = {str: "string", int: "number", float: "number", bool: "bool", list: "array",
+    words = {str: "string", int: "integer", float: "number", bool: "bool", list: "array",
              dict: "object", object: "any"}  # fmt: skip
 
     def told(value: Any) -> Any:

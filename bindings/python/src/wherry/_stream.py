@@ -56,6 +56,7 @@ class StreamedResponse(Response):
         """Raises what ended the stream early."""
         self._seconds = self._exchange.response._seconds
         self.metrics = self._exchange.response.metrics
+        self.saved_path = self._exchange.response.saved_path
         self._exchange.result()
 
 
