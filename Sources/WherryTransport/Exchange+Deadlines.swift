@@ -104,6 +104,8 @@ extension Exchange {
                 "\(host) sent no answer within \(seconds(timeouts.firstByte)) of the request"
             case .stalled:
                 "\(host) sent less than \(timeouts.stallBytesPerSecond) bytes/s for \(seconds(timeouts.stallWindow))"
+            case .totalTimeout where state.phase == .waiting:
+                "The request to \(host) waited here for its turn, for a connection or by a limit of requests, until its total time was over"
             default: "The transfer with \(host) was not over in the total time allowed"
             }
         return TransportError(kind, text)

@@ -60,7 +60,7 @@ def test_R21_an_answer_goes_on_or_ends_as_the_function_of_the_client_says(server
         with pytest.raises(wherry.CancelledError) as ended:
             client.get(server.url("/bytes/1000"))
         assert ended.value.reason == "refused"
-        assert server.url("/bytes/1000") in str(ended.value)
+        assert server.url("/bytes/1000").split("?")[0] in str(ended.value)
         assert ended.value.response is not None and ended.value.response.status_code == 200
         assert len(client.get(server.url("/bytes/1000"), on_head=None).content) == 1000
 
