@@ -69,7 +69,7 @@ package struct DownloadTarget: Sendable {
             directory = try Directory.open(parent)
         } catch {
             var refusal = DownloadError(error)
-            if refusal.reason == .noFile {
+            if refusal.reason == .noFile, !makesDirectories {
                 refusal.message = "There is no directory \(parent), and make_directories was not asked for"
             }
             throw refusal
