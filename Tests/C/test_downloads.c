@@ -366,6 +366,32 @@ TEST("D16 the ratio is asked of the disk, also by another client") {
   CHECK(wherry_partial_ratio(path) == 0);
 }
 
+TEST("D18 the answer decides the name, and where it goes on from is told before") {
+  wherry_client *client = new_client(NULL);
+  const char *folder = check_path("folder");
+  REQUIRE_INT(mkdir(folder, 0755), 0);
+  const char *url =
+      server_url("/bytes/%d?cut=%d&times=1&disposition=attachment;filename=x.bin", SIZE, CUT);
+  wherry_request *request = once(url);
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_TARGET_IS_DIRECTORY, 1));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEAD, 1));
+  CHECK_TEXT(download(client, request, folder).reason, "truncated");
+
+  wherry_queue *queue = new_queue();
+  REQUIRE_OK(wherry_client_download(client, request, folder, queue, NULL, NULL));
+  wherry_event *event = next_event(queue, WHERRY_EVENT_HEAD);
+  CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 206);
+  CHECK_OK(wherry_event_free(event));
+  event = next_event(queue, WHERRY_EVENT_PROGRESS);
+  wherry_progress first = {.size = sizeof first};
+  CHECK_OK(wherry_event_progress(event, &first));
+  CHECK_INT(first.resumed_at_bytes, CUT);
+  CHECK_INT(first.expected_bytes, SIZE);
+  CHECK_OK(wherry_event_free(event));
+  CHECK_TEXT(next_done(queue).text, check_format("%s/x.bin", folder));
+  CHECK_INT(check_entries(folder), 1);
+}
+
 TEST("D19 a hostile file name stays in its folder") {
   const struct { const char *field, *name; } rows[] = {
       {"attachment;+filename=%%22../../evil.bin%%22", "evil.bin"},
@@ -394,6 +420,23 @@ TEST("D19 a hostile file name stays in its folder") {
     CHECK_TEXT(got.text, check_format("%s/%s", folder, rows[i].name));
     CHECK_INT(check_entries(folder), 1);
   }
+}
+
+TEST("D21 what is unfinished has a path that is told, and what a download brings is in no cache") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_HTTP_CACHE, 1);
+  const char *path = check_path("file.bin");
+  const char *url = server_url("/bytes/%d?cut=%d&times=1&cache=max-age=600", SIZE, CUT);
+  outcome got = download(client, once(url), path);
+  REQUIRE(got.partial != NULL);
+  CHECK(check_exists(got.partial));
+  CHECK_STATUS(download(client, once(url), path).status, WHERRY_OK);
+  is_whole(path, SIZE);
+  /* As a request it would be answered without the network, if any of it were stored. */
+  for (int i = 0; i < 2; i++) CHECK_STATUS(perform(client, once(url)).status, WHERRY_OK);
+  CHECK_INT(server_count("requests"), 3);
+  CHECK_INT(unlink(path), 0);
+  CHECK_STATUS(download(client, once(url), path).status, WHERRY_OK);
+  CHECK_INT(server_count("requests"), 4);
 }
 
 TEST("D20 the right digest passes and a wrong one leaves no file") {

@@ -1,6 +1,7 @@
 /* Wherry: the larger programs of Examples/c, against the scripted server
  * SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -137,6 +138,41 @@ TEST("D6 Ctrl-C keeps what has come, and the same command goes on") {
   CHECK_HOLDS(got.err, check_format("goes on after %d bytes", HALF));
   CHECK_TEXT(server_field(2, "Range"), check_format("bytes=%d-", HALF));
   check_model(path);
+}
+
+TEST("D17 kill -9 costs at most what came after the last checkpoint") {
+  const char *folder = check_path("models"), *path = check_path("models/model.bin");
+  REQUIRE_INT(mkdir(folder, 0700), 0);
+  /* So slow that there is time to look, and never at the end while it lives. */
+  const char *url = server_url("/bytes/%d?rate=50000&hold_at=%d&gate=g", SIZE, HALF);
+  const char *arguments[] = {url, path, "--sha256", digest(), "--segments", "1", NULL};
+  wherry_queue *nothing = new_queue();
+  program got = program_start(example("fetch_model"), arguments);
+  wherry_partial_row left = {.size = sizeof left};
+  for (int i = 0; i < 3000 && left.done_bytes <= 0; i++) {
+    wherry_event *event = NULL;
+    wherry_list *list = NULL;
+    if (wherry_queue_next(nothing, 20, &event) == WHERRY_OK) CHECK_OK(wherry_event_free(event));
+    REQUIRE_OK(wherry_partial_list(folder, &list));
+    if (wherry_list_count(list) == 1) CHECK_OK(wherry_list_partial(list, 0, &left));
+    CHECK_OK(wherry_list_free(list));
+  }
+  CHECK(left.done_bytes > 0 && left.done_bytes < HALF);
+  CHECK_INT(kill(got.child, SIGKILL), 0);
+  program_wait(&got);
+  CHECK_INT(got.code, -1);
+  CHECK(!check_exists(path));
+
+  server_open("g");
+  got = program_start(example("fetch_model"), arguments);
+  program_wait(&got);
+  CHECK_INT(got.code, 0);
+  long long from = 0;
+  const char *range = server_field(2, "Range");
+  REQUIRE(range != NULL && sscanf(range, "bytes=%lld-", &from) == 1);
+  CHECK(from >= left.done_bytes);
+  check_model(path);
+  CHECK_INT(check_entries(folder), 1);
 }
 
 /* A server whose first token has expired; the number of times its books can be read. */

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
+import subprocess
+import sys
 from typing import Any, List
 
 import pytest
@@ -273,6 +276,69 @@ def test_D16_what_is_left_can_be_asked_for_without_running(
     wherry.discard_partial(target)
     wherry.discard_partial(target)
     assert wherry.partials(tmp_path) == [] and litter(tmp_path) == []
+
+
+def test_D17_kill_9_costs_at_most_what_came_after_the_last_checkpoint(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    # So slow that there is time to look, and never at the end while it lives.
+    gate = server.gate()
+    url = server.url("/bytes/8000000", rate=50_000, hold_at=4_000_000, gate=gate)
+    program = "import sys, wherry; wherry.Client(timeout=None).download(*sys.argv[1:])"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, url, str(tmp_path / "file")],
+        env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(wherry.__file__))},
+    ) as child:
+        claimed = 0
+        while claimed == 0:
+            assert child.poll() is None
+            claimed = sum(left.done_bytes for left in wherry.partials(tmp_path))
+            server.wait(requests=0)
+        child.kill()
+    assert child.returncode == -signal.SIGKILL and not (tmp_path / "file").exists()
+    server.open_gate(gate)
+
+    client.download(url, tmp_path / "file")
+
+    (sent,) = [
+        value for entry in server.log() for name, value in entry["headers"] if name == "Range"
+    ]
+    assert int(sent[len("bytes=") : -1]) >= claimed
+    assert sha256(tmp_path / "file") == digest(server, 8_000_000)
+    assert litter(tmp_path) == []
+
+
+def test_D18_the_answer_decides_the_name_and_where_it_goes_on_is_told_before(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    url = server.url(
+        "/bytes/500000", cut_at=300000, times=1, disposition="attachment; filename=x.bin"
+    )
+    with pytest.raises(wherry.NetworkError):
+        client.download(url, directory=tmp_path, max_retries=0)
+    told: List[wherry.Progress] = []
+
+    path = client.download(url, directory=tmp_path, progress=told.append)
+
+    assert path == str(tmp_path / "x.bin") and os.listdir(tmp_path) == ["x.bin"]
+    assert (told[0].resumed_at_bytes, told[0].total_bytes) == (300000, 500000)
+
+
+def test_D21_what_is_unfinished_has_a_path_and_what_a_download_brings_is_in_no_cache(
+    server: Server, tmp_path: Any
+) -> None:
+    target = tmp_path / "file"
+    url = server.url("/bytes/500000", cache="max-age=600")
+    with wherry.Client(cache=True) as client:
+        partial = cut(server, client, target, 500000, 250000)
+        assert os.path.exists(partial)
+        client.download(url, target)
+        # As a request it would be answered without the network, if any of it were stored.
+        assert not client.get(url).from_cache and client.get(url).from_cache
+        os.unlink(target)
+        before = len(server.log())
+        client.download(url, target)
+    assert len(server.log()) == before + 1 and sha256(target) == digest(server, 500000)
 
 
 @pytest.mark.parametrize(
