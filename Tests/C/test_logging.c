@@ -99,6 +99,46 @@ TEST("L4 a transfer describes itself, in short and in full") {
   CHECK_LACKS(full, planted);
 }
 
+TEST("L5 header fields, a download, its verbs and what is refused are told in SJNetwork's words") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_header(config, "X-Name", "skye"));
+  wherry_client *client = new_client(config);
+  wherry_queue *log = new_queue(), *queue = new_queue();
+  CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_DEBUG, log, NULL));
+  const char *path = check_path("file.bin");
+  wherry_transfer *transfer = NULL;
+  wherry_request *request = new_request("GET", server_url("/bytes/900000?gate=g"));
+  CHECK_OK(wherry_request_set_header(request, "X-Own", "7"));
+  REQUIRE_OK(wherry_client_download(client, request, path, queue, NULL, &transfer));
+  keep_transfer(transfer);
+  CHECK(server_wait("requests=1"));
+  CHECK_OK(wherry_transfer_resume(transfer));
+  CHECK_OK(wherry_transfer_pause(transfer));
+  CHECK_OK(wherry_transfer_pause(transfer));
+  CHECK_OK(wherry_transfer_resume(transfer));
+  server_open("g");
+  CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
+  const char *told = "", *id = copied(wherry_transfer_copy_description, transfer, false);
+  while (wherry_queue_count(log) > 0) {
+    wherry_event *event = NULL;
+    wherry_log_record record = next_log(log, &event);
+    told = check_format("%s%s\n", told, record.text);
+    CHECK_OK(wherry_event_free(event));
+  }
+  CHECK_HOLDS(told, "added header:key:X-Own value:7\n");
+  CHECK_HOLDS(told, "added header:key:X-Name value:skye\n");
+  CHECK_HOLDS(told, "start downloading:\n");
+  CHECK_HOLDS(told, check_format("Can not resume request: %s, since it is not suspended\n", id));
+  CHECK_HOLDS(told, check_format("Suspended request:%s\n", id));
+  CHECK_HOLDS(told, check_format("Request %s can not be suspended, since it is not running\n", id));
+  CHECK_HOLDS(told, check_format("Resumed request: %s\n", id));
+  CHECK_HOLDS(told, check_format("Move download file succeed:%s\n", path));
+  CHECK_HOLDS(told, check_format("Download succeed,download file path:%s\n", path));
+
+  CHECK_OK(wherry_client_pause(client, WHERRY_MATCH_TAG, "none", NULL));
+  CHECK_TEXT(first_lines(log), "There is no task to suspend\n");
+}
+
 TEST("L6 L10 suspend, resume, a redirect and the end are events with their records") {
   wherry_client *client = new_client(NULL);
   wherry_queue *log = new_queue(), *queue = new_queue();

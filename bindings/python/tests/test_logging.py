@@ -113,6 +113,39 @@ def test_L4_a_download_describes_itself(
     assert text == golden.rstrip("\n")
 
 
+def test_L5_header_fields_a_download_its_verbs_and_what_is_refused_are_told(
+    server: Server, client: wherry.Client, tmp_path: pathlib.Path
+) -> None:
+    target = tmp_path / "file"
+    gate = server.gate()
+    with client.log("debug") as log:
+        url = server.url("/bytes/900000", gate=gate)
+        with client.start_download(url, target, headers={"X-Name": "skye"}) as download:
+            server.wait(requests=1)
+            download.resume()
+            download.pause()
+            download.pause()
+            download.resume()
+            server.open_gate(gate)
+            download.wait()
+            number = f"<Download: {download.id}>"
+        assert client.pause(tag="none") == 0
+        with pytest.raises(wherry.ArgumentError):
+            client.upload(server.url("/echo"), [])
+        texts = [record.text for record in read_all(log)]
+
+    for text in (
+        "added header:key:X-Name value:skye",
+        f"Can not resume request: {number}, since it is not suspended",
+        f"Suspended request:{number}",
+        f"Request {number} can not be suspended, since it is not running",
+        f"Resumed request: {number}", f"Move download file succeed:{target}",
+        f"Download succeed,download file path:{target}", "There is no task to suspend",
+    ):  # fmt: skip
+        assert any(told == text or told.startswith(text + "\n") for told in texts), text
+    assert any(text.startswith("start downloading:\nurl:") for text in texts)
+
+
 def test_L6_L10_a_redirect_and_a_retry_are_events_in_order(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:

@@ -151,7 +151,10 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     /// Looks for what is there, on a worker.
     func open() {
-        noteStart(firstURL.text, settings.fields.map { ($0.name, $0.value) })
+        let own = request.headers
+        noteStart(
+            firstURL.text,
+            (own.fields + settings.fields.filter { !own.contains($0.name) }).map { ($0.name, $0.value) })
         do throws(DownloadError) {
             var target = target
             if target.isThere, let digest = policy.expected {
