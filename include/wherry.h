@@ -1676,6 +1676,10 @@ wherry_status wherry_pager_refresh(wherry_pager *pager, wherry_transfer **out_tr
 wherry_status wherry_pager_load_page(wherry_pager *pager, int64_t page,
     wherry_transfer **out_transfer);
 wherry_status wherry_pager_cancel(wherry_pager *pager); /* OK also if nothing is on its way */
+/* The page that came last is of no use to the program, since its items are not what they should be: the
+ * list is what it was before, and the same call asks for it again. E_STATE where none has come since
+ * the last load began. */
+wherry_status wherry_pager_take_back(wherry_pager *pager);
 bool wherry_pager_is_loading(const wherry_pager *pager);
 bool wherry_pager_has_next(const wherry_pager *pager); /* as far as is known; true before the first */
 bool wherry_pager_has_previous(const wherry_pager *pager);

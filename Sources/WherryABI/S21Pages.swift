@@ -309,6 +309,11 @@ public func wherry_pager_cancel(_ pager: OpaquePointer?) -> wherry_status {
     status { () throws(WherryError) in try WherryABI.pager(pager).cancel() }
 }
 
+@_cdecl("wherry_pager_take_back") @implementation
+public func wherry_pager_take_back(_ pager: OpaquePointer?) -> wherry_status {
+    status { () throws(WherryError) in try WherryABI.pager(pager).takeBack() }
+}
+
 @_cdecl("wherry_pager_is_loading") @implementation
 public func wherry_pager_is_loading(_ pager: OpaquePointer?) -> Bool {
     value(false) { () throws(WherryError) in

@@ -11,6 +11,13 @@ package final class Directory: Sendable {
     /// The path it was opened by; for messages and for results.
     package var path: String { file.path }
 
+    /// The path that leads to it now, whatever it was opened by; `nil` where the system does not say.
+    package var presentPath: String? {
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/fd/\(file.descriptor)", &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+
     private init(_ file: File) { self.file = file }
 
     /// Opens an existing directory.

@@ -13,8 +13,33 @@ extension CurlEasy {
     /// libcurl 7.88 takes what came over an idle connection for the beginning of the next answer,
     /// so that a server, or a proxy in between, could slip in an answer to another question
     /// (RFC 9112 11.2). Between two exchanges of HTTP/1 nothing may come, not even an end.
+    ///
+    /// It is called again where libcurl sends a request a second time by itself, whatever its
+    /// method: a connection that was used before has broken without an answer.
     func mayUseConnection(to port: Int32, from localPort: Int32) -> Bool {
         guard let exchange else { return true }
+        guard maySend(exchange) else { return false }
+        let isClean = isClean(exchange, port, localPort)
+        if isClean { exchange.state.hasGoneOut = true }
+        return isClean
+    }
+
+    private func maySend(_ exchange: Exchange) -> Bool {
+        guard exchange.state.hasGoneOut, head.version == 0 else { return true }
+        // libcurl counts these for the handle, gives up at the sixth, and forgets them with a reset.
+        isPlain = false
+        guard long(CURLINFO_REQUEST_SIZE) > 0 else { return true }
+        guard exchange.request.mayRepeat else {
+            exchange.state.failure = TransportError(
+                .reset,
+                "The connection to \(exchange.request.url.origin.text) broke before an answer came, and \(exchange.request.method) does not go again by itself: the server may have acted on it")
+            return false
+        }
+        exchange.state.resends += 1
+        return true
+    }
+
+    private func isClean(_ exchange: Exchange, _ port: Int32, _ localPort: Int32) -> Bool {
         let isUsed = long(CURLINFO_NUM_CONNECTS) == 0
         // Over TLS a connection of one that asked for HTTP/1.1 speaks that for good.
         let isBound = exchange.request.httpVersion == 11 && exchange.request.url.origin.isSecure

@@ -257,6 +257,7 @@ extension CurlLoop {
             if easy.hasRun {
                 let queued = result.metrics.queued
                 result.metrics = easy.metrics()
+                result.metrics.resends = exchange.state.resends
                 result.metrics.queued = queued
                 easy.noteGivenBody(exchange)
                 if exchange.state.decoding == .curl {

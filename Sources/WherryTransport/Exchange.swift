@@ -79,6 +79,10 @@ package struct ExchangeRequest: Sendable {
     package var deniesMetered = false
     /// Of those that wait for a connection the highest goes first, -100...100.
     package var priority: Int8 = 0
+    /// Whether it goes out again where a connection that was used before breaks without a word of
+    /// an answer. The server may have acted on it, so by default only an idempotent method does;
+    /// what no byte was sent of always does.
+    package var mayRepeat: Bool
 
     package init(
         method: String, url: HTTPURL, headers: HeaderList = HeaderList([]),
@@ -88,10 +92,19 @@ package struct ExchangeRequest: Sendable {
         self.url = url
         self.headers = headers
         self.body = body
+        mayRepeat = Self.isIdempotent(method)
     }
 }
 
 extension ExchangeRequest {
+    /// Whether a method has the effect of once when it is sent twice (RFC 9110 section 9.2.2).
+    package static func isIdempotent(_ method: String) -> Bool {
+        switch method {
+        case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
+        default: false
+        }
+    }
+
     /// Fields that are sent unless ``headers`` has them, or suppresses them.
     package var ownFields: [(name: String, value: String)] {
         let fields = [("Accept", "*/*"), ("Accept-Encoding", decoding.fieldValue)]
@@ -136,6 +149,8 @@ package struct ExchangeMetrics: Sendable {
     package var received: Int64 = 0
     package var httpVersion: Int32 = 0
     package var isReused = false
+    /// How often the request went out again over another connection (``ExchangeRequest/mayRepeat``).
+    package var resends = 0
     package var remoteAddress = ""
 
     package init() {}

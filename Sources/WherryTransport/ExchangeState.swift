@@ -58,6 +58,10 @@ struct ExchangeState: ~Copyable {
     /// Whether the piece is in the list of those to be handed over when the socket is drained.
     var isListed = false
     var bodyOffset = 0
+    /// It was given a connection, and libcurl has begun to send.
+    var hasGoneOut = false
+    /// How often libcurl has sent it again by itself.
+    var resends = 0
     /// The connection it was given had bytes in it that belong to no answer; nothing was sent.
     var isStale = false
     /// How often that happened.

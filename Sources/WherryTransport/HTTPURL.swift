@@ -58,6 +58,8 @@ package struct HTTPURL: Hashable, Sendable {
     /// Resolves a reference against this URL (RFC 3986 section 5).
     package func resolving(_ reference: String) throws(Invalid) -> HTTPURL {
         if let quick = quickResolve(reference) { return quick }
+        // libcurl takes an empty path for the folder's.
+        if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") { return self }
         return try Self.parse(reference, as: "URL", base: self)
     }
 

@@ -66,6 +66,47 @@ import WherrySystem
         #expect(stub.requests.suffix(2).map(\.body.text) == ["twice", "twice"])
     }
 
+    /// A server that answers, and drops the next request on that connection once it has read it.
+    private func dropping(_ scope: TestServer.Scope, times: Int) throws -> String {
+        let pair = #"{"json": {}}, {"raw": [["read_body"], ["fin"]]}"#
+        try scope.script("kept", "[\(Array(repeating: pair, count: times).joined(separator: ", "))]")
+        return scope.url("/s/kept")
+    }
+
+    // libcurl sends what a kept connection broke under again by itself, whatever it is.
+    @Test(
+        "R29 a POST does not go again where a kept connection breaks: the server may have acted on it",
+        arguments: ["POST", "PATCH", "LOCK"], [0, 100_000, nil] as [Int?])
+    func droppedPost(_ method: String, _ size: Int?) async throws {
+        let scope = try TestServer.shared.scope()
+        let url = try dropping(scope, times: 2)
+        let client = try makeClient(scope)
+        _ = try await client.get(url)
+        var request = Request(url, method: method)
+        if let size { request.body = .bytes(Bytes([UInt8](repeating: 7, count: size)), contentType: nil) }
+        let error = await failure { [request] () throws(WherryError) in
+            try await client.send(request)
+        }
+        #expect(error?.reason == "connection_reset")
+        #expect(error?.message.contains("\(method) does not go again by itself") == true)
+        #expect(try scope.requests().count == 2)
+        request.retriesUnsafeMethods = true
+        #expect(try await client.send(request).status == 200)
+        let asked = try scope.requests().map(\.method)
+        #expect(asked == ["GET", method, method])
+    }
+
+    // libcurl counted such drops for a handle, and refused every sixth.
+    @Test("R29 however often kept connections break, a GET goes again over a new one")
+    func droppedGets() async throws {
+        let scope = try TestServer.shared.scope()
+        let url = try dropping(scope, times: 9)
+        let client = try makeClient(scope)
+        for _ in 0..<9 { #expect(try await client.get(url).status == 200) }
+        #expect(try scope.requests().count == 17)
+        #expect(client.counters().requests == 17)
+    }
+
     @Test("R29 broken connections are tried again, the last failure is the result")
     func broken() async throws {
         try stub.fail("*", reason: "connection_reset")

@@ -232,6 +232,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_pager_refresh(bad, NULL));
   REFUSED(wherry_pager_load_page(bad, 0, NULL));
   REFUSED(wherry_pager_cancel(bad));
+  REFUSED(wherry_pager_take_back(bad));
   CHECK(!wherry_pager_is_loading(bad));
   CHECK(!wherry_pager_has_next(bad));
   CHECK(!wherry_pager_has_previous(bad));

@@ -199,6 +199,36 @@ TEST("O11 one page at a time; cancel leaves the list; previous on the first page
   CHECK_OK(wherry_pager_free(pager));
 }
 
+TEST("O11 a page that is of no use is taken back, and asked for again") {
+  wherry_queue *queue = new_queue();
+  server_script("{\"books\": [{\"json\": {\"list\": [1, 2], \"more\": true}},"
+                "{\"json\": {\"list\": [3], \"more\": false}},"
+                "{\"json\": {\"list\": [4], \"more\": true}},"
+                "{\"json\": {\"list\": [5], \"more\": true}}]}");
+  wherry_pager *pager = new_pager(new_client(NULL), server_url("/s/books"), "list", queue);
+  CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_HAS_NEXT, "more"));
+  CHECK_FAILS(wherry_pager_take_back(pager), WHERRY_E_STATE, "wrong_state");
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(wherry_pager_load_next(pager, NULL));
+    CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+  }
+  CHECK_OK(wherry_pager_take_back(pager));
+  CHECK_FAILS(wherry_pager_take_back(pager), WHERRY_E_STATE, "wrong_state");
+  CHECK_TEXT(items_of(pager), "[1,2]");
+  CHECK_INT(wherry_pager_page(pager, -1), 0);
+  CHECK(wherry_pager_has_next(pager));
+  CHECK_OK(wherry_pager_load_next(pager, NULL));
+  CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+  CHECK_TEXT(items_of(pager), "[1,2,4]");
+  CHECK_OK(wherry_pager_refresh(pager, NULL));
+  CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+  CHECK_TEXT(items_of(pager), "[5]");
+  CHECK_OK(wherry_pager_take_back(pager));
+  CHECK_TEXT(items_of(pager), "[1,2,4]");
+  CHECK_INT(wherry_pager_page(pager, -1), 1);
+  CHECK_OK(wherry_pager_free(pager));
+}
+
 /* The next event, as "loaded 2": what happened to the list and the page's number, where it has one;
  * "failed 2 http_status"; "done" for the end of a transfer. The test's own. */
 static char *next_told(wherry_queue *queue) {

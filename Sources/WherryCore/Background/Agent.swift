@@ -283,7 +283,12 @@ package final class Agent {
                     log.write("\(record.job.id) cannot be kept: \(error.message)")
                     failure = JobFailure(error)
                     guard let starting, starting.id == record.job.id else {
-                        machine.saveFailed(record.job.id, time)
+                        // Where the folder was removed, no later attempt can keep it either.
+                        if folder.isGone {
+                            machine.saved(record.job.id, time)
+                        } else {
+                            machine.saveFailed(record.job.id, time)
+                        }
                         continue
                     }
                     reply(starting.ticket, failure)

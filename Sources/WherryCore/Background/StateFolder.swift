@@ -17,6 +17,9 @@ package final class StateFolder: Sendable {
     /// `jobs`, 0700.
     package let jobs: Directory
 
+    /// Whether somebody has removed it: nothing can be kept in it any more.
+    var isGone: Bool { (try? jobs.file.status())?.links == 0 }
+
     private init(path: String, directory: Directory, jobs: Directory) {
         self.path = path
         self.directory = directory

@@ -75,8 +75,9 @@ extension Client.Configuration {
         values.options[option] = number
     }
 
-    /// Settings that are more than one value.
+    /// Settings that are more than one value; null is none of them.
     private mutating func setList(_ name: String, _ value: JSON) throws(WherryError) {
+        if value.isNull, clearList(name) { return }
         switch name {
         case "headers":
             for (field, value) in try members(value, of: name) {
@@ -123,6 +124,20 @@ extension Client.Configuration {
         default:
             throw WherryError(.badOption, "There is no setting \"\(name)\" of a client")
         }
+    }
+
+    private mutating func clearList(_ name: String) -> Bool {
+        switch name {
+        case "headers": values.headers = [:]
+        case "parameters": values.parameters = [:]
+        case "bases": values.bases = [:]
+        case "secret_names": values.secretNames = []
+        case "credentials": values.credentials = [:]
+        case "pins": values.trustLists.pins = [:]
+        case "client_certificates": values.trustLists.clientCertificates = [:]
+        default: return false
+        }
+        return true
     }
 
     private func url(_ value: JSON, _ place: String) throws(WherryError) -> String {

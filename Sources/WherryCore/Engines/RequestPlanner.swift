@@ -339,6 +339,7 @@ package enum RequestPlanner {
         exchange.httpVersion = Int32(options[.httpVersion])
         exchange.maxSendSpeed = options[.maxSendSpeed]
         exchange.maxReceiveSpeed = options[.maxReceiveSpeed]
+        if options[.retryUnsafeMethods] == 1 { exchange.mayRepeat = true }
         exchange.deniesMetered = options[.denyMetered] == 1
         exchange.priority = Int8(clamping: options[.priority])
         exchange.maxHeaderBytes = Int(options[.maxHeaderBytes])

@@ -164,7 +164,9 @@ extension RequestTransfer {
         var request = request
         // What went to a file is not read again.
         if savedPath != nil { request.jsonShape = nil }
-        return ResponseRules.error(response, method: method, request: request, options: options)
+        return ResponseRules.error(
+            response, method: method, request: request, options: options,
+            receivedAt: Int64(client.transport.clock.wallSeconds()))
     }
 
     func response(

@@ -93,8 +93,8 @@ extension RequestTransfer {
         let head = answer.head
         let response = response(head, answer.body, ExchangeResult(), answer.marks)
         guard case .answer = step(after: head),
-            ResponseRules.error(response, method: method, request: request, options: options)
-                == nil
+            ResponseRules.error(
+                response, method: method, request: request, options: options, receivedAt: 0) == nil
         else { return }
         caching.shown.withLock { $0 = answer.body }
         emit(.cached(response))

@@ -47,7 +47,7 @@ extension RequestTransfer {
         }
         if decisions.contains(.retry) { return true }
         return options[.maxRetries] > 0 && RetryRules.mayPass(head.status)
-            && (options[.retryUnsafeMethods] == 1 || RetryRules.isIdempotent(method))
+            && (options[.retryUnsafeMethods] == 1 || ExchangeRequest.isIdempotent(method))
     }
 
     /// Whether the body can go out once more, and nothing of an answer has been told.

@@ -4,8 +4,11 @@
 /// Judges a whole answer (R10, R11, R26). Pure.
 package enum ResponseRules {
     /// `nil` for a success.
+    ///
+    /// - Parameter receivedAt: when the answer came, in seconds since 1970 by the own clock.
     package static func error(
-        _ response: Response, method: String, request: Request, options: OptionTable
+        _ response: Response, method: String, request: Request, options: OptionTable,
+        receivedAt: @autoclosure () -> Int64
     ) -> WherryError? {
         // What is read for its shape is not read twice.
         let readsShape = request.jsonShape != nil
@@ -18,7 +21,7 @@ package enum ResponseRules {
                 message: sentence(method, response.url, status: response.status))
             fields.httpStatus = response.status
             fields.response = response
-            fields.retryAfterMilliseconds = retryAfter(response)
+            fields.retryAfterMilliseconds = retryAfter(response, receivedAt())
             if let typeError { fields.underlying = [typeError] }
             return WherryError(fields)
         }
@@ -49,14 +52,13 @@ package enum ResponseRules {
         "\(method) \(RedirectRules.redacted(url)) was answered with status \(status)"
     }
 
-    /// How long the server asks to be left alone, in milliseconds; -1 where it does not say, and
-    /// for a date that the answer's own date does not make a length of time (RFC 9110 10.2.3).
-    private static func retryAfter(_ response: Response) -> Int64 {
+    /// How long the server asks to be left alone, in milliseconds; -1 where it does not say. A date
+    /// counts from the answer's own, so that the two clocks need not agree, and without one from
+    /// when it came (RFC 9110 10.2.3).
+    private static func retryAfter(_ response: Response, _ receivedAt: Int64) -> Int64 {
         guard let text = response.header("retry-after") else { return -1 }
-        let date = response.header("date").flatMap { HTTPDate.parse($0, now: 0) }
-        let isNumber = text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
-        guard isNumber || date != nil, let seconds = RetryAfter.seconds(text, now: date ?? 0)
-        else { return -1 }
+        let date = response.header("date").flatMap { HTTPDate.parse($0, now: receivedAt) }
+        guard let seconds = RetryAfter.seconds(text, now: date ?? receivedAt) else { return -1 }
         let (milliseconds, overflowed) = seconds.multipliedReportingOverflow(by: 1000)
         return overflowed ? .max : milliseconds
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
+import WherryTransport
 
 /// When a request goes out again by itself (R29). Pure.
 package struct RetryRules: Sendable {
@@ -24,14 +25,6 @@ package struct RetryRules: Sendable {
         self.deadline = deadline
     }
 
-    /// Whether a request may be sent twice with the effect of once (RFC 9110 section 9.2.2).
-    package static func isIdempotent(_ method: String) -> Bool {
-        switch method {
-        case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
-        default: false
-        }
-    }
-
     /// Statuses that may be others the next time.
     package static func mayPass(_ status: Int) -> Bool {
         switch status {
@@ -47,7 +40,7 @@ package struct RetryRules: Sendable {
         after error: WherryError, method: String, retries: Int, now: Instant,
         _ random: inout SplitMix
     ) -> Int64? {
-        guard retries < limit, error.isRetryable, mayRepeatUnsafe || Self.isIdempotent(method)
+        guard retries < limit, error.isRetryable, mayRepeatUnsafe || ExchangeRequest.isIdempotent(method)
         else { return nil }
         return delay(after: error, retries: retries, now: now, &random)
     }

@@ -160,7 +160,8 @@ extension RequestTransfer {
                 head: entry.head, body: entry.body, url: url, marks: .stored)
             guard
                 ResponseRules.error(
-                    response, method: method, request: request, options: options) != nil
+                    response, method: method, request: request, options: options, receivedAt: 0)
+                    != nil
             else { return .success(response) }
             timed.remove(entry)
             return .failure(.damaged)

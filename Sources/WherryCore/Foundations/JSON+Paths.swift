@@ -101,14 +101,15 @@ extension JSON {
         }
     }
 
-    /// The integer at a path: a number without fraction, or text that spells one. `nil` where it
-    /// does not fit exactly, for everything else and where nothing is.
+    /// The integer at a path: a number without fraction, or text that spells one. Written with a
+    /// point or an exponent it is exact below 2^53 alone. `nil` where it does not fit exactly, for
+    /// everything else and where nothing is.
     public func integer(at path: String = "") -> Int64? {
         switch value(at: path) {
         case .integer(let value): value
         case .unsigned(let value): Int64(exactly: value)
-        case .double(let value): Int64(exactly: value)
-        case .string(let text): Int64(text) ?? JSON.number(text).flatMap { Int64(exactly: $0) }
+        case .double(let value): JSON.exact(value)
+        case .string(let text): Int64(text) ?? JSON.number(text).flatMap(JSON.exact)
         default: nil
         }
     }
@@ -119,8 +120,9 @@ extension JSON {
         switch value(at: path) {
         case .integer(let value): UInt64(exactly: value)
         case .unsigned(let value): value
-        case .double(let value): UInt64(exactly: value)
-        case .string(let text): UInt64(text) ?? JSON.number(text).flatMap { UInt64(exactly: $0) }
+        case .double(let value): JSON.exact(value).flatMap { UInt64(exactly: $0) }
+        case .string(let text):
+            UInt64(text) ?? JSON.number(text).flatMap(JSON.exact).flatMap { UInt64(exactly: $0) }
         default: nil
         }
     }
@@ -164,6 +166,12 @@ extension JSON {
         case .object(let object): object.count
         default: 0
         }
+    }
+
+    /// The integer that a number with a point or an exponent is. From 2^53 on another one may have
+    /// been written.
+    private static func exact(_ value: Double) -> Int64? {
+        abs(value) < 9_007_199_254_740_992 ? Int64(exactly: value) : nil
     }
 
     /// A decimal number in text, with nothing around it; no NaN, infinity or hexadecimal digits.

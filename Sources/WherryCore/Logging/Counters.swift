@@ -77,7 +77,7 @@ package final class CounterTable: Sendable {
         let metrics = result.metrics
         let isOut = metrics.sent > 0 || result.head != nil
         count(exchange.request.url.origin) { counters in
-            if isOut { counters.requests += 1 }
+            if isOut { counters.requests += 1 + Int64(metrics.resends) }
             counters.sentBytes = counters.sentBytes.addingSaturating(metrics.sent)
             counters.receivedBytes = counters.receivedBytes.addingSaturating(metrics.received)
         }

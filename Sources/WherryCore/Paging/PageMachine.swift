@@ -81,6 +81,16 @@ package struct PageMachine<Item: Sendable>: Sendable {
         var arrival: UInt64
     }
     private var known: [ItemKey: Known] = [:]
+    /// What the list was before the page that came last.
+    private struct Before: Sendable {
+        var pages: [Page]
+        var first: Int64
+        var page: Int64?
+        var next: NextPage
+        var kept: PageCache<Page>
+        var places: [Int64: PageLoad.Place]
+    }
+    private var before: Before?
     /// How many items were handed over.
     private var taken = 0
     /// How many pages, from the first one on, have no more items to hand over.
@@ -173,6 +183,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
                 .badValue, "Page \(page) cannot be asked for before the one that leads to it")
         }
         if let found = kept.take(page) {
+            before = nil
             tell(.willLoad(page: page))
             put(found, at: page)
             tell(.loaded(page: page))
@@ -186,6 +197,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         _ page: Int64, isRefresh: Bool, _ tell: (PageEvent) -> Void
     ) -> PageLoad {
         serial += 1
+        before = nil
         let place =
             page == paging.firstPage && paging.isChained ? .start : places[page] ?? .number
         let load = PageLoad(serial: serial, page: page, place: place, isRefresh: isRefresh)
@@ -197,12 +209,19 @@ package struct PageMachine<Item: Sendable>: Sendable {
     // MARK: Ends
 
     /// A page has come. A late one, of a load that was given up, changes nothing.
+    ///
+    /// - Parameter isOnTrial: whether ``takeBack()`` may follow. Default false.
     package mutating func succeed(
-        _ load: PageLoad, _ entries: [Entry], _ signals: PageSignals, _ tell: (PageEvent) -> Void
+        _ load: PageLoad, _ entries: [Entry], _ signals: PageSignals, isOnTrial: Bool = false,
+        _ tell: (PageEvent) -> Void
     ) {
         guard load == loading else { return }
         loading = nil
         serial += 1
+        if isOnTrial {
+            before = Before(
+                pages: pages, first: first, page: self.page, next: next, kept: kept, places: places)
+        }
         if load.isRefresh {
             kept.removeAll()
             places = [:]
@@ -223,6 +242,23 @@ package struct PageMachine<Item: Sendable>: Sendable {
         loading = nil
         tell(.failed(page: load.page, error))
         tell(.finished)
+    }
+
+    /// The page that came last is of no use: the list is what it was before, and the same call asks
+    /// for it again.
+    ///
+    /// - Returns: `false` where no page came since the last load began.
+    package mutating func takeBack() -> Bool {
+        guard let before, loading == nil else { return false }
+        self.before = nil
+        pages = before.pages
+        first = before.first
+        page = before.page
+        next = before.next
+        kept = before.kept
+        places = before.places
+        collectAll()
+        return true
     }
 
     // MARK: The list

@@ -159,6 +159,17 @@ package final class Pager: Sendable {
         }
     }
 
+    /// Undoes the page that came last.
+    ///
+    /// - Throws: `wrong_state` where none has come since the last load began.
+    package func takeBack() throws(WherryError) {
+        let isDone = change { state, _ in state.machine?.takeBack() ?? false }
+        guard isDone else {
+            throw WherryError(
+                .wrongState, "No page has come that could be taken back since the last load began")
+        }
+    }
+
     private typealias Contents = (entries: [PageMachine<JSON>.Entry], signals: PageSignals)
 
     private func entries(of response: Response) throws(WherryError) -> Contents {
@@ -173,7 +184,8 @@ package final class Pager: Sendable {
         change { state, tell in
             state.transfer = nil
             if let contents {
-                state.machine?.succeed(load, contents.entries, contents.signals, tell)
+                state.machine?.succeed(
+                    load, contents.entries, contents.signals, isOnTrial: true, tell)
             } else {
                 let error =
                     outcome.error ?? WherryError(.internal, "A page ended without an answer")

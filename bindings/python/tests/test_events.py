@@ -25,7 +25,7 @@ def test_R36_the_events_of_the_table_however_the_bytes_are_cut(case: Dict[str, A
     text = case["text"].encode()
     for cut in range(len(text) + 1):
         parser = ServerEvents(1 << 20)
-        assert parser.feed(text[:cut]) + parser.feed(text[cut:]) == expected(case), cut
+        assert [*parser.feed(text[:cut]), *parser.feed(text[cut:])] == expected(case), cut
         assert parser.retry == (case["retry"] / 1000 if "retry" in case else None)
     parser = ServerEvents(1 << 20)
     found = [event for byte in text for event in parser.feed(bytes([byte]))]
@@ -46,11 +46,32 @@ def test_R36_5000_events_cut_at_every_offset() -> None:
 
 
 def test_R36_an_event_over_the_limit_is_an_error() -> None:
-    assert len(ServerEvents(9).feed(b"data: abc\n\n")) == 1
+    assert len(list(ServerEvents(9).feed(b"data: abc\n\n"))) == 1
     for text in (b"data: abcdefgh\n\n", b"data: abc\ndata: abc\ndata: abc\n\n", b": no end of it"):
         with pytest.raises(wherry.LimitError) as caught:
-            ServerEvents(7).feed(text)
+            list(ServerEvents(7).feed(text))
         assert caught.value.reason == "too_large"
+    for limit in (0, -1):
+        with pytest.raises(wherry.ArgumentError):
+            ServerEvents(limit)
+
+
+def test_R36_what_comes_before_an_event_over_the_limit_is_told_however_it_is_cut() -> None:
+    text = b"data: one\n\ndata: two\n\ndata: " + b"x" * 200
+    for size in (1, 10, len(text)):
+        parser = ServerEvents(100)
+        found: List[wherry.ServerEvent] = []
+        with pytest.raises(wherry.LimitError):
+            for start in range(0, len(text), size):
+                for event in parser.feed(text[start : start + size]):
+                    found.append(event)
+        assert found == [wherry.ServerEvent("one"), wherry.ServerEvent("two")], size
+
+
+def test_R36_a_time_to_wait_that_no_number_holds_is_none() -> None:
+    parser = ServerEvents(1 << 20)
+    assert list(parser.feed(b"retry: " + b"9" * 5000 + b"\ndata: a\n\n")) == [wherry.ServerEvent("a")]
+    assert parser.retry is None
 
 
 def test_R36_events_of_a_stream(server: Server, client: wherry.Client) -> None:

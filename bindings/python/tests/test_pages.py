@@ -166,6 +166,60 @@ def test_O11_O12_a_page_that_failed_is_asked_for_again(
         pages.load_next()
 
 
+def unreadable(server: Server, name: str = "books") -> None:
+    """Three pages of two items, the second of which has at first one without its number."""
+    pages: List[Any] = [[{"id": page * 2}, {"id": page * 2 + 1}] for page in range(3)]
+    found = [pages[0], [{"id": 2}, {"title": "without"}], *pages[1:], [{"no": "id"}]]
+    server.script(name, [{"json": {"list": one, "last": 2}} for one in found])
+
+
+def test_O11_a_page_whose_items_cannot_be_read_is_no_part_of_the_list(
+    server: Server, client: wherry.Client
+) -> None:
+    unreadable(server)
+    told: List[str] = []
+    with client.pages(
+        base(server) + "s/books", type=Book, on_event=lambda word, *_: told.append(word), **PAGING
+    ) as pages:
+        assert pages.load_next()
+        with pytest.raises(wherry.DecodeError):
+            pages.load_next()
+        assert pages.page == 0 and pages.items == [Book(0), Book(1)] and pages.has_next
+        assert pages.load_next() and pages.items == [Book(number) for number in range(4)]
+        assert pages.load_next() and len(pages) == 6
+        with pytest.raises(wherry.DecodeError):
+            pages.refresh()
+        assert pages.page == 2 and pages.items == [Book(number) for number in range(6)]
+    assert [word for word in told if word not in ("will_load", "finished")] == [
+        "loaded", "failed", "loaded", "loaded", "failed",
+    ]  # fmt: skip
+    assert numbers(server) == ["0", "1", "1", "2", "0"]
+
+
+def test_O19_an_iteration_ends_at_items_that_cannot_be_read_and_goes_on_there(
+    server: Server, client: wherry.Client
+) -> None:
+    unreadable(server)
+    found: List[Book] = []
+    with client.pages(base(server) + "s/books", type=Book, **PAGING) as pages:
+        with pytest.raises(wherry.DecodeError):
+            for book in pages:
+                found.append(book)
+        assert found == [Book(0), Book(1)]
+        assert list(pages) == [Book(number) for number in range(2, 6)]
+
+    async def work() -> List[Book]:
+        async with wherry.AsyncClient() as other:
+            async with other.pages(base(server) + "s/others", type=Book, **PAGING) as pages:
+                with pytest.raises(wherry.DecodeError):
+                    async for _ in pages:
+                        pass
+                return [book async for book in pages]
+
+    unreadable(server, "others")
+    assert asyncio.run(work()) == [Book(number) for number in range(2, 6)]
+
+
 def test_O11_previous_on_the_first_page_is_a_refresh(server: Server, client: wherry.Client) -> None:
     books(server, 4)
     told: List[str] = []

@@ -29,6 +29,17 @@ extension DownloadTransfer {
             isForced: isForced)
     }
 
+    /// The last progress to tell: of a whole file always, else if it has more than the last one
+    /// told (DR28).
+    static func measureEnd(
+        _ core: inout State, of outcome: DownloadOutcome, now: Instant
+    ) -> Progress? {
+        if case .done = outcome { return measure(&core, now: now, isForced: true) }
+        guard core.meter.hasReported else { return nil }
+        if let progress = measure(&core, now: now, isForced: false) { return progress }
+        return core.meter.owedAt == nil ? nil : measure(&core, now: now, isForced: true)
+    }
+
     /// Tells how far it is: what is new, now or as soon as it is time for it.
     ///
     /// Called when bytes came and when none will come for a while; of a file that was not begun

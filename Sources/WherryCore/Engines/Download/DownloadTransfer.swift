@@ -336,11 +336,11 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         let (response, releaseError, last, kept, found) = core.withLock { core in
             core.hops = []
             core.timer &+= 1
-            let last = Self.measure(&core, now: now, isForced: true)
+            let last = Self.measureEnd(&core, of: outcome, now: now)
             return (core.response, core.releaseError, last, core.keptPath, core.machine.found)
         }
         client.downloads.leave(registryKey)
-        if wantsProgress, let last, case .done = outcome { emit(.progress(last)) }
+        if wantsProgress, let last { emit(.progress(last)) }
         var result = TransferOutcome(response: response)
         switch outcome {
         case .done(let path):

@@ -312,7 +312,17 @@ package final class PartFile {
                 + "survive a loss of power is not certain: \(failure.message)"
             throw failure
         }
-        return target.identity
+        return place
+    }
+
+    /// Where the file lies, also if its folder has got another name meanwhile.
+    private var place: String {
+        let folder = target.directory
+        guard let name = target.name, let own = try? folder.file.status(),
+            (try? Directory.open(folder.path).file.status())?.isSameFile(as: own) != true,
+            let path = folder.presentPath
+        else { return target.identity }
+        return path == "/" ? "/" + name : path + "/" + name
     }
 
     /// Lets go of the part.

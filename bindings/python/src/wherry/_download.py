@@ -9,13 +9,16 @@ from time import perf_counter
 from . import _codes as codes
 from ._base import warn_unclosed
 from ._bridge import check, copy_text, lib, made, partial_rows, progress_of, text
-from ._errors import ArgumentError
+from ._errors import ArgumentError, WherryError
 from ._exchange import Channel, Exchange
 from ._options import refuse_pairs
 from ._progress import Partial, Progress
 from ._questions import refuse_functions
 from ._request import milliseconds, path_text, segments
 from ._settings import DEFAULTS
+
+#: How long the end of a cancelled download is waited for; the disk may be slow.
+END_SECONDS = 10
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -227,7 +230,19 @@ class Download(BaseDownload):
         _pause(self._exchange.transfer)
 
     def close(self) -> None:
-        """Lets go of it; cancels it if it still runs."""
+        """Lets go of it; cancels it if it still runs, and waits until it has ended."""
+        exchange = self._exchange
+        if self._channel.queue and not exchange.done:
+            # Nobody is told any more; but the same download may be started at once.
+            exchange.on_progress = None
+            try:
+                self.cancel()
+                self._channel.run(exchange, perf_counter() + END_SECONDS)
+            except WherryError:
+                pass  # It ends by itself then.
+        self._let_go()
+
+    def _let_go(self) -> None:
         self._channel.close()
         self._exchange.free()
 
@@ -243,7 +258,7 @@ class Download(BaseDownload):
             return
         if not self._exchange.done:
             warn_unclosed(self)
-        self.close()
+        self._let_go()
 
 
 class AsyncDownload(BaseDownload):
@@ -272,6 +287,8 @@ class AsyncDownload(BaseDownload):
                 await asyncio.shield(self._end)
         except asyncio.CancelledError:
             self.cancel()
+            # Until it has ended, so that the same download may be started at once.
+            await asyncio.wait((self._end,), timeout=END_SECONDS)
             raise
         return self._path()
 

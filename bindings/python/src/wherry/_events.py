@@ -4,9 +4,14 @@
 
 from __future__ import annotations
 
-from typing import List, NamedTuple, Optional
+import weakref
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
-from ._errors import LimitError
+from ._bridge import Cell, bytes_at, last_error, lib, made, text_at
+from ._errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing import Iterator
 
 
 class ServerEvent(NamedTuple):
@@ -21,60 +26,26 @@ class ServerEvents:
     """Takes pieces of bytes, gives events; the rules are those of the HTML standard, 9.2.6."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._rest = b""
-        self._is_first = True
-        self._is_after_cr = False
-        self._name = ""
-        self._data: List[bytes] = []
-        self._size = 0
-        self._id = ""
-        #: How long the server asked to wait before the stream is asked for again, in seconds.
-        self.retry: Optional[float] = None
+        if limit < 1:
+            raise ArgumentError(f"max_bytes= is at least 1, not {limit}", "bad_value")
+        self._parser = made(lib.wherry_sse_new, limit)
+        self._count = Cell()
+        weakref.finalize(self, lib.wherry_sse_free, self._parser)
 
-    def feed(self, piece: bytes) -> List[ServerEvent]:
-        """The events that are whole now."""
-        if not piece:
-            return []
-        # The LF of a CR that has ended its line.
-        start = 1 if self._is_after_cr and piece.startswith(b"\n") else 0
-        self._is_after_cr = piece.endswith(b"\r")
-        text = self._rest + piece[start:]
-        lines = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        self._rest = lines.pop()
-        events: List[ServerEvent] = []
-        for line in lines:
-            self._line(line, events)
-            self._check(0)
-        self._check(len(self._rest))
-        return events
+    @property
+    def retry(self) -> Optional[float]:
+        """How long the server asked to wait before the stream is asked for again, in seconds."""
+        found: int = lib.wherry_sse_retry_ms(self._parser)
+        return None if found < 0 else found / 1000
 
-    def _check(self, more: int) -> None:
-        if self._size + more > self._limit:
-            raise LimitError(
-                f"an event of the stream is longer than {self._limit} bytes", "too_large"
-            )
-
-    def _line(self, line: bytes, events: List[ServerEvent]) -> None:
-        if self._is_first:
-            self._is_first = False
-            if line.startswith(b"\xef\xbb\xbf"):
-                line = line[3:]
-        if not line:
-            if self._data:
-                data = b"\n".join(self._data).decode("utf-8", "replace")
-                events.append(ServerEvent(data, self._name or "message", self._id))
-            self._name, self._data, self._size = "", [], 0
-            return
-        field, _, value = line.partition(b":")
-        if value.startswith(b" "):
-            value = value[1:]
-        if field == b"data":
-            self._data.append(value)
-            self._size += len(value) + 1
-        elif field == b"event":
-            self._name = value.decode("utf-8", "replace")
-        elif field == b"id" and b"\0" not in value:
-            self._id = value.decode("utf-8", "replace")
-        elif field == b"retry" and value.isdigit():
-            self.retry = int(value) / 1000
+    def feed(self, piece: bytes) -> Iterator[ServerEvent]:
+        """Takes the bytes in; gives the events that are whole then, and raises what comes after them."""
+        parser = self._parser
+        status = lib.wherry_sse_feed(parser, piece, len(piece))
+        error = last_error(status) if status else None
+        while lib.wherry_sse_next(parser):
+            data = bytes_at(lib.wherry_sse_data(parser, self._count.address), self._count.take())
+            name, number = text_at(lib.wherry_sse_name(parser)), text_at(lib.wherry_sse_id(parser))
+            yield ServerEvent(data.decode("utf-8", "replace"), name or "message", number or "")
+        if error is not None:
+            raise error

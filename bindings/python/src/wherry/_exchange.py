@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from _thread import RLock
 from time import perf_counter
 
 from . import _codes as codes
@@ -284,11 +285,13 @@ class Exchange:
 class Channel:
     """A queue of its own for one transfer, read by whoever blocks."""
 
-    __slots__ = ("queue", "_records")
+    __slots__ = ("queue", "_records", "_turn")
 
     def __init__(self) -> None:
         self.queue = made(lib.wherry_queue_new)
         self._records = Records(1)
+        #: Held by the thread that reads.
+        self._turn = RLock()
 
     def next(self, deadline: Optional[float] = None) -> Record:
         """The next event, which is the caller's; TimeoutError after the deadline."""
@@ -299,7 +302,7 @@ class Channel:
             if deadline is not None:
                 wait = min(SLICE_MS, int((deadline - perf_counter()) * 1000) + 1)
                 if wait <= 0:
-                    raise TimeoutError("the wait is over; the transfer goes on", "timeout")
+                    raise wait_is_over()
             status = read(queue, records.address, 1, wait, count)
             if status == codes.OK:
                 return records.at()
@@ -307,19 +310,33 @@ class Channel:
                 raise last_error(status)
 
     def run(self, exchange: Exchange, deadline: Optional[float] = None) -> None:
-        """Reads until the transfer is done."""
+        """Reads until the transfer is done. Of several threads one reads, and the others wait for it."""
+        turn = self._turn
         while not exchange.done:
-            record = self.next(deadline)
+            left = -1.0 if deadline is None else max(0.0, deadline - perf_counter())
+            if not turn.acquire(timeout=left):
+                raise wait_is_over()
             try:
-                exchange.read(record)
+                if exchange.done:
+                    return
+                record = self.next(deadline)
+                try:
+                    exchange.read(record)
+                finally:
+                    lib.wherry_event_free(record[1])
             finally:
-                lib.wherry_event_free(record[1])
+                turn.release()
 
     def close(self) -> None:
         """Frees the queue; what is bound to it is cancelled."""
         queue, self.queue = self.queue, 0
         if queue:
             freed(lib.wherry_queue_free(queue))
+
+
+def wait_is_over() -> TimeoutError:
+    """What a thread is told whose time to wait is over."""
+    return TimeoutError("the wait is over; the transfer goes on", "timeout")
 
 
 __all__ = ["Channel", "Exchange", "SLICE_MS", "copied", "failure", "settle"]

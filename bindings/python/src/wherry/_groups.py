@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional, Set, Tuple, Uni
 
 from . import _codes as codes
 from ._bridge import check, lib, made
-from ._errors import CancelledError, StateError, WherryError
+from ._errors import ArgumentError, CancelledError, StateError, WherryError
 from ._exchange import Channel, Exchange
 from ._group_run import Run, open_member
 from ._request import Draft
@@ -83,7 +83,13 @@ class BaseGroup:
     def add(self, group: BaseGroup) -> int:
         """Adds another group of this client, which counts as one member. Returns its place."""
         self._check()
+        if group._holds(self):
+            raise ArgumentError("a group cannot be a member of itself", "bad_argument")
         return self._joined(group)
+
+    def _holds(self, group: BaseGroup) -> bool:
+        members = (one for one in self._members if isinstance(one, BaseGroup))
+        return self is group or any(one._holds(group) for one in members)
 
     def cancel(self) -> None:
         """Cancels all that are on their way; from any thread."""

@@ -129,7 +129,12 @@ class Mapping(Generic[Item]):
         """The mapping of a dataclass, made once."""
         found = cls._known.get(kind)
         if found is None:
-            found = cls._known.setdefault(kind, cls(kind))
+            try:
+                found = cls._known.setdefault(kind, cls(kind))
+            except RecursionError:
+                raise TypeError(
+                    f"{kind.__name__} holds itself, which a mapping cannot: give that field the type Any"
+                ) from None
         return found
 
     def read(self, value: Any, path: str = "", *, strict: bool = False) -> Item:

@@ -10,7 +10,7 @@ from typing import (
 
 from . import _codes as codes
 from ._bridge import check, lib, made, text
-from ._errors import BusyError, StateError, WherryError
+from ._errors import BusyError, DecodeError, StateError, WherryError
 from ._exchange import Exchange
 from ._mapping import Mapping, printed
 
@@ -81,12 +81,13 @@ class Way:
     """A page on its way: what was asked for, and the transfer that brings it."""
 
     __slots__ = (
-        "exchange", "number", "wanted", "refresh", "first", "take", "is_given_up", "waiter",
+        "exchange", "number", "wanted", "refresh", "first", "appends", "is_last", "take",
+        "is_given_up", "waiter",
     )  # fmt: skip
 
     def __init__(
-        self, draft: Draft, transfer: int, wanted: int, refresh: bool, first: int,
-        take: Optional[Callable[[List[Any]], object]],
+        self, draft: Draft, transfer: int, wanted: int, refresh: bool, first: int, appends: bool,
+        is_last: bool, take: Optional[Callable[[List[Any]], object]],
     ) -> None:  # fmt: skip
         self.exchange = Exchange(draft)
         self.exchange.transfer = transfer
@@ -96,6 +97,10 @@ class Way:
         self.refresh = refresh
         #: How many items there were before.
         self.first = first
+        #: Whether those stay as they are.
+        self.appends = appends
+        #: Whether it is the last page in the list once it has come.
+        self.is_last = is_last
         #: Where an iteration that loads ahead takes the new items; None for a call that waits.
         self.take = take
         #: Whether another call did not want to wait for it.
@@ -134,6 +139,8 @@ class BasePages(Generic[Item]):
         self._way: Optional[Way] = None
         #: The items as the program gets them; made of the native ones when first asked for.
         self._made: Optional[List[Item]] = None
+        #: Whether the page that was loaded last is the last one in the list.
+        self._is_at_end = True
 
     # Looking
 
@@ -214,10 +221,22 @@ class BasePages(Generic[Item]):
             return first
         return page + 1 if function is lib.wherry_pager_load_next else max(first, page - 1)
 
+    def _read(self, way: Way) -> List[Any]:
+        """The items that a page has brought; one with items that cannot be read is no part of the list."""
+        paging = self._paging
+        try:
+            if way.appends or paging.mapping is None:
+                self._made = None
+                return self._from(way.first) if way.take is not None or paging.mapping else []
+            self._made = self._from(0)
+            return self._made[way.first :]
+        except DecodeError:
+            check(lib.wherry_pager_take_back(self._pager))
+            raise
+
     def _ended(self, wanted: int, refresh: bool, error: Optional[WherryError] = None) -> None:
         """Takes in that a page has come, or has not."""
         if error is None:
-            self._made = None
             self._tell("refreshed" if refresh else "loaded", wanted)
         else:
             self._tell("failed", wanted, error)
@@ -233,12 +252,17 @@ class BasePages(Generic[Item]):
         transfer = self._begin(function, *arguments)
         if transfer < 0:
             return None
+        follows = function is lib.wherry_pager_load_next and self._is_at_end
+        is_last = refresh or follows
         if transfer:
-            self._way = Way(self._draft, transfer, wanted, refresh, first, take)
+            appends = follows and not self._paging.newest_wins
+            self._way = Way(self._draft, transfer, wanted, refresh, first, appends, is_last, take)
             self._expect(self._way)
         self._tell("will_load", wanted)
         if transfer:
             return True
+        self._is_at_end = is_last
+        self._made = None
         self._ended(wanted, False)
         if take is not None:
             take(self._from(first))
@@ -256,12 +280,14 @@ class BasePages(Generic[Item]):
             if error is not None:
                 error.response = way.exchange.response
                 raise error
+            found = self._read(way)
         except WherryError as error:
             self._ended(way.wanted, way.refresh, error)
             raise
+        self._is_at_end = way.is_last
         self._ended(way.wanted, way.refresh)
         if way.take is not None:
-            way.take(self._from(way.first))
+            way.take(found)
 
     def _is_refresh(self, function: Any) -> bool:
         if function is lib.wherry_pager_load_previous and not self.has_previous:

@@ -209,6 +209,7 @@ wherry_status wherry_pager_refresh(wherry_pager *pager, wherry_transfer **out_tr
 wherry_status wherry_pager_load_page(wherry_pager *pager, int64_t page, wherry_transfer
     **out_transfer);
 wherry_status wherry_pager_cancel(wherry_pager *pager);
+wherry_status wherry_pager_take_back(wherry_pager *pager);
 bool wherry_pager_is_loading(const wherry_pager *pager);
 bool wherry_pager_has_next(const wherry_pager *pager);
 bool wherry_pager_has_previous(const wherry_pager *pager);

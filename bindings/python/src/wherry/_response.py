@@ -236,21 +236,30 @@ class Response:
         return f"<Response [{self.status_code}]>"
 
 
+#: What Python calls an encoding of text, and no server means: bytes are undone in other ways there.
+NO_CHARSETS = frozenset(
+    ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
+)
+
+
 def charset(content_type: str) -> Optional[str]:
     """The charset of a Content-Type, if Python knows it."""
     import codecs
+    from email.message import Message
 
-    for part in content_type.split(";")[1:]:
-        name, _, value = part.partition("=")
-        if name.strip().lower() == "charset":
-            value = value.strip().strip("\"'")
-            try:
-                info = codecs.lookup(value)
-            except (LookupError, ValueError):
-                return None
-            # Codecs such as hex or zlib are not charsets.
-            return value if getattr(info, "_is_text_encoding", True) else None
-    return None
+    if "=" not in content_type:
+        return None
+    message = Message()
+    message["Content-Type"] = content_type
+    try:
+        found = str(message.get_param("charset", "")).strip("'")
+        info = codecs.lookup(found)
+    except (LookupError, ValueError):
+        return None
+    # Codecs such as hex or zlib are not charsets.
+    if info.name.replace("-", "_") in NO_CHARSETS:
+        return None
+    return found if getattr(info, "_is_text_encoding", True) else None
 
 
 def without_nulls(options: Dict[str, Any]) -> Any:
