@@ -67,6 +67,22 @@ extension BackgroundBench {
         }
     }
 
+    @Test("D14 an agent whose folder was removed brings its jobs to their end, and leaves")
+    func removedFolder() async throws {
+        let bench = try BackgroundBench()
+        _ = try await bench.session.download(bench.url("hold=10&gate=go"), to: bench.path)
+        try await bench.scope.wait("requests=1")
+        let agent = try #require(bench.agent)
+        try FileManager.default.removeItem(atPath: bench.state)
+        try bench.scope.open(gate: "go")
+        try await bench.wait("the agent has left") {
+            let words = FileManager.default.contents(atPath: "/proc/\(agent)/cmdline")
+            return words?.isEmpty ?? true
+        }
+        #expect(try bench.folder.contents("a.bin") == Contents.v1)
+        #expect(!FileManager.default.fileExists(atPath: bench.state))
+    }
+
     @Test("D14 DR15 a job that the server put off keeps its time through its agent's death")
     func dueTime() async throws {
         try await withBackground { bench in

@@ -88,6 +88,29 @@ import Wherry
         #expect(configuration.maxRedirects == 7)
     }
 
+    @Test("C20 null takes away what was set, one value or several")
+    func nulls() throws {
+        let lists = ["headers", "parameters", "bases", "secret_names", "credentials", "pins",
+            "client_certificates"]
+        let members = lists.map { "\"\($0)\": null" } + ["\"max_redirects\": null", "\"proxy\": null"]
+        var configuration = Client.Configuration()
+        configuration.headers = ["X": "1"]
+        configuration.parameters = ["p": 1]
+        configuration.bases = ["b": "http://h/"]
+        configuration.secretNames = ["pin"]
+        configuration.originCredentials = ["https://h": .basic("u", "p")]
+        configuration.trust.pins["h"] = TrustPolicy.Pins("x")
+        configuration.trust.clientCertificates["https://h"] = .init("c.pem")
+        configuration.maxRedirects = 3
+        configuration.proxy = "http://h:1"
+        try configuration.load(from: file("{\(members.joined(separator: ", "))}"))
+        #expect(configuration.headers.fields.isEmpty && configuration.parameters.isEmpty)
+        #expect(configuration.bases.isEmpty && configuration.secretNames.isEmpty)
+        #expect(configuration.originCredentials.isEmpty && configuration.trust.pins.isEmpty)
+        #expect(configuration.trust.clientCertificates.isEmpty)
+        #expect(configuration.maxRedirects == 10 && configuration.proxy == nil)
+    }
+
     @Test("C20 a file that is not there is an error, and no variable is none")
     func missing() async throws {
         var configuration = Client.Configuration()

@@ -94,6 +94,22 @@ import WherrySystem
         #expect(try bench.folder.names == ["a (1).bin", "a (2).bin", "a.bin"])
     }
 
+    @Test("D3 a folder that gets another name meanwhile has the file, and the path says so")
+    func renamedFolder() async throws {
+        let bench = try DownloadBench()
+        let (old, new) = (bench.folder.file("old"), bench.folder.file("new"))
+        try FileManager.default.createDirectory(atPath: old, withIntermediateDirectories: false)
+        let (transfer, watcher) = try bench.client.begin(
+            bench.url("hold=10&gate=go"), to: old + "/a.bin")
+        try await bench.wait(forBytes: 10, of: transfer)
+        try FileManager.default.moveItem(atPath: old, toPath: new)
+        try FileManager.default.createDirectory(atPath: old, withIntermediateDirectories: false)
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().path == new + "/a.bin")
+        #expect(try bench.folder.contents("new/a.bin") == Contents.v1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: old).isEmpty)
+    }
+
     @Test("D3 directories are made where that is asked for")
     func directories() async throws {
         let bench = try DownloadBench()

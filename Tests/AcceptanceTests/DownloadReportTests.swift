@@ -142,6 +142,19 @@ import WherrySystem
         if case .done? = heard.events.last {} else { Issue.record("something follows the end") }
     }
 
+    @Test("D9 the last progress is told of a failure too")
+    func lastOfFailure() async throws {
+        let bench = try DownloadBench()
+        // The clock stands still, so that it comes too early by itself.
+        let end = try await bench.run(bench.url("cut=400000"), retries: 0)
+        #expect(end.reason == "truncated")
+        let last = try #require(end.watcher.progresses.last)
+        #expect(last.completed == 400_000 && end.watcher.progresses.count == 2)
+        let refused = try await bench.client.run(
+            bench.scope.url("/status/404"), to: bench.folder.file("b.bin"))
+        #expect(refused.error?.httpStatus == 404 && refused.watcher.progresses.isEmpty)
+    }
+
     @Test("D9 who wants no events sees the speed all the same")
     func polledSpeed() async throws {
         let bench = try DownloadBench()

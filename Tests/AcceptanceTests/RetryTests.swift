@@ -135,6 +135,18 @@ import WherrySystem
         let error = await failure { [request] () throws(WherryError) in try await client.send(request) }
         #expect(error?.httpStatus == 429 && error?.retryAfter == .seconds(61))
         #expect(stub.requests.count == 3)
+        // A date counts from the answer's own, and without one from now.
+        let now = Int64(client.transport.clock.wallSeconds())
+        let dates: [(Headers, Duration?)] = [
+            (["Date": HTTPDate.format(now - 1_000), "Retry-After": HTTPDate.format(now - 970)], .seconds(30)),
+            (["Retry-After": HTTPDate.format(now + 30)], .seconds(30)),
+            (["Retry-After": HTTPDate.format(now - 30)], .zero), (["Retry-After": "soon"], nil),
+        ]
+        for (index, (headers, expected)) in dates.enumerated() {
+            stub.answer("http://h/d\(index)", status: 410, headers: headers)
+            let error = await failure { () throws(WherryError) in try await client.get("d\(index)") }
+            #expect(error?.retryAfter == expected, "\(headers)")
+        }
     }
 
     @Test("R29 a cancel ends the wait at once, and so does closing the client")

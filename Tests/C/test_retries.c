@@ -29,6 +29,24 @@ TEST("R29 requests go again after failures that may pass, as often as asked") {
   CHECK_INT(wherry_stub_request_count(stub), 3);
 }
 
+TEST("R29 a POST does not go again where a kept connection breaks") {
+  wherry_client *client = new_client(NULL);
+  server_script("{\"kept\": [{\"json\": {}}, {\"raw\": [[\"read_body\"], [\"fin\"]]}, {\"json\": {}},"
+                "{\"raw\": [[\"read_body\"], [\"fin\"]]}, {\"json\": {}}]}");
+  const char *url = server_url("/s/kept");
+  CHECK_STATUS(perform(client, new_request("GET", url)).status, WHERRY_OK);
+  wherry_request *request = new_request("POST", url);
+  CHECK_OK(wherry_request_set_body(request, "amount=1", 8, NULL));
+  outcome got = perform(client, request);
+  CHECK_STATUS(got.status, WHERRY_E_NETWORK);
+  CHECK_TEXT(got.reason, "connection_reset");
+  CHECK_INT(server_count("requests"), 2);
+  CHECK_STATUS(perform(client, request).status, WHERRY_OK);
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_RETRY_UNSAFE_METHODS, 1));
+  CHECK_STATUS(perform(client, request).status, WHERRY_OK);
+  CHECK_INT(server_count("requests"), 5);
+}
+
 TEST("R29 neither by default nor with POST does anything go again by itself") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);

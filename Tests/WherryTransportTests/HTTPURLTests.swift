@@ -107,6 +107,17 @@ import Testing
     }
 
     @Test(
+        "An empty reference, and one that is a fragment, lead to the page itself",
+        arguments: ["http://h/v1/a?x=1", "http://h/v1/", "https://h/?"])
+    func sameDocument(text: String) throws {
+        let page = try HTTPURL(text)
+        for reference in ["", "#", "#top?x/../y"] {
+            #expect(try page.resolving(reference).text == page.text)
+        }
+        #expect(try page.resolving("?y").text == "\(page.text.prefix { $0 != "?" })?y")
+    }
+
+    @Test(
         "Escapes elsewhere, and in the name of a host, are fine",
         arguments: [
             ("http://127.0.0.1/a%20b?c=%31", "http://127.0.0.1/a%20b?c=%31"),

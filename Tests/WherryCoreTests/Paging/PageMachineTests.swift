@@ -42,7 +42,8 @@ import Testing
         /// Brings what a step asks for: items, each its own key, and what the answer says.
         @discardableResult
         mutating func bring(
-            _ step: PageMachine<Int>.Step, _ items: [Int], mark: JSON? = nil, keys: Bool = true
+            _ step: PageMachine<Int>.Step, _ items: [Int], mark: JSON? = nil, keys: Bool = true,
+            isOnTrial: Bool = false
         ) -> PageLoad? {
             guard case .load(let load) = step else { return nil }
             var told: [String] = []
@@ -50,7 +51,7 @@ import Testing
                 PageMachine.Entry($0, key: keys ? ItemKey($0 % 100) : nil)
             }
             let signals = PageSignals(count: items.count, mark: mark, url: "http://h/list")
-            machine.succeed(load, entries, signals) { told.append(Self.word($0)) }
+            machine.succeed(load, entries, signals, isOnTrial: isOnTrial) { told.append(Self.word($0)) }
             events += told
             return load
         }
@@ -204,6 +205,34 @@ import Testing
         #expect(page(refresh) == 0)
         run.bring(refresh, [10])
         #expect(page(try run.next()) == 1)
+    }
+
+    @Test("O11 a page that is taken back was never there")
+    func takingBack() throws {
+        var run = Run {
+            $0.keptPages = 5
+            $0.end = .cursor("next")
+        }
+        #expect(run.machine.takeBack() == false)
+        run.bring(try run.next(), [1, 2], mark: "a")
+        // Without being on trial it stays.
+        #expect(run.machine.takeBack() == false)
+        run.bring(try run.next(), [2, 3], mark: "b", isOnTrial: true)
+        #expect(run.machine.items == [1, 2, 3])
+        #expect(run.machine.takeBack() == true)
+        #expect(run.machine.takeBack() == false)
+        #expect(run.machine.items == [1, 2] && run.machine.page == 0 && run.machine.hasNext)
+        #expect(throws: WherryError.self) { try run.load(2) }
+        let again = run.bring(try run.next(), [2, 4], mark: nil, isOnTrial: true)
+        #expect(again?.place == .token("a") && run.machine.items == [1, 2, 4])
+        let refresh = try run.refresh()
+        #expect(run.machine.takeBack() == false)
+        run.bring(refresh, [9], mark: nil, isOnTrial: true)
+        #expect(run.machine.items == [9])
+        #expect(run.machine.takeBack() == true)
+        #expect(run.machine.items == [1, 2, 4] && run.machine.page == 1 && !run.machine.hasNext)
+        #expect(isDone(try run.previous()))
+        #expect(run.machine.takeBack() == false)
     }
 
     @Test("O13 nothing is kept by default")

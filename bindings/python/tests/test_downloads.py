@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, List
 
 import pytest
-from conftest import Server, most_memory
+from conftest import PATIENCE, Server, most_memory
 
 import wherry
 
@@ -250,6 +252,43 @@ def test_D12_waiting_for_a_download_has_a_limit(
         assert caught.value.reason == "timeout" and not handle.is_done
         server.open_gate(server.gate())
         handle.wait(timeout=120)
+
+
+def test_D12_several_threads_wait_for_one_download(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    gate = server.gate()
+    url = server.url("/bytes/400000", hold=200000, gate=gate)
+    with client.start_download(url, tmp_path / "file") as handle:
+        with ThreadPoolExecutor(5) as pool:
+            waits = [pool.submit(handle.wait) for _ in range(4)]
+            impatient = pool.submit(handle.wait, 0.01)
+            with pytest.raises(wherry.TimeoutError):
+                impatient.result(PATIENCE)
+            server.open_gate(gate)
+            paths = [wait.result(PATIENCE) for wait in waits]
+    assert paths == [str(tmp_path / "file")] * 4
+
+
+def test_D15_a_download_that_was_let_go_of_may_follow_at_once(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    gate = server.gate()
+    url = server.url("/bytes/400000", hold=1000, gate=gate)
+    for _ in range(5):
+        handle = client.start_download(url, tmp_path / "file")
+        handle.close()
+
+    async def work() -> None:
+        async with wherry.AsyncClient(trust_env=False) as other:
+            for _ in range(5):
+                with pytest.raises(asyncio.TimeoutError):
+                    await asyncio.wait_for(other.download(url, tmp_path / "file"), 0.01)
+            server.open_gate(gate)
+            assert await other.download(url, tmp_path / "file") == str(tmp_path / "file")
+
+    asyncio.run(work())
+    assert sha256(tmp_path / "file") == digest(server, 400000) and litter(tmp_path) == []
 
 
 def test_D15_the_same_download_twice_is_busy(

@@ -39,7 +39,7 @@ def test_R36_5000_events_cut_at_every_offset() -> None:
     ).encode()
     for size in range(1, 65):
         parser = ServerEvents(1 << 20)
-        found = []
+        found: List[wherry.ServerEvent] = []
         for start in range(0, len(text), size):
             found += parser.feed(text[start : start + size])
         assert found == whole, size

@@ -236,6 +236,14 @@ def test_R34_bodies_that_are_written_as_they_go(way: Way, server: Server) -> Non
     assert [one.json()["bytes"] for one in way.done(group.run())] == [1000, 2000, 3000]
 
 
+def test_R34_a_group_is_no_member_of_itself(client: wherry.Client) -> None:
+    outer, inner = client.group(), client.group()
+    outer.add(inner)
+    for group, member in ((outer, outer), (inner, outer)):
+        with pytest.raises(wherry.ArgumentError):
+            group.add(member)
+
+
 def test_R34_another_thread_cancels_all_of_it(client: wherry.Client, server: Server) -> None:
     group = client.group(all_settled=True)
     for _ in range(3):

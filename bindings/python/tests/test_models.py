@@ -130,6 +130,11 @@ def test_O7_a_field_without_a_default_that_is_left_out_is_told() -> None:
         mapping.read(b"{")
 
 
+@dataclass
+class Tree:
+    branches: List[Tree] = field(default_factory=list)
+
+
 def test_O7_types_that_JSON_does_not_have_are_refused() -> None:
     @dataclass
     class Wrong:
@@ -137,6 +142,8 @@ def test_O7_types_that_JSON_does_not_have_are_refused() -> None:
 
     with pytest.raises(TypeError, match="Wrong.a"):
         wherry.Mapping(Wrong)
+    with pytest.raises(TypeError, match="Tree holds itself"):
+        wherry.Mapping.of(Tree)
     with pytest.raises(TypeError, match="dataclass"):
         wherry.Mapping(int)
 

@@ -9,7 +9,7 @@ import threading
 from typing import Any, List, Tuple
 
 import pytest
-from conftest import Make
+from conftest import Make, Server
 from test_uploads import png
 
 import wherry
@@ -50,6 +50,23 @@ def test_R29_a_post_goes_again_where_it_is_allowed(mock: wherry.MockTransport) -
         assert answer.content == b"ok"
         assert [request.content for request in mock.requests] == [b"twice", b"twice"]
         assert answer.metrics is not None and answer.metrics.retries == 1
+
+
+def test_R29_a_post_does_not_go_again_where_a_kept_connection_breaks(
+    server: Server, client: wherry.Client
+) -> None:
+    # Each second request is read and dropped.
+    server.script("kept", [{"json": {}}, {"raw": [["read_body"], ["fin"]]}] * 9)
+    url = server.url("/s/kept")
+    client.get(url)
+    with pytest.raises(wherry.NetworkError) as caught:
+        client.post(url, data=b"amount=1")
+    assert caught.value.reason == "connection_reset"
+    assert [one["method"] for one in server.log()] == ["GET", "POST"]
+    assert client.post(url, data=b"amount=1").status_code == 200
+    assert client.post(url, data=b"amount=1", retry_unsafe_methods=True).status_code == 200
+    for _ in range(6):
+        assert client.get(url).status_code == 200
 
 
 def test_R29_a_number_below_none_is_refused() -> None:

@@ -59,7 +59,7 @@ class Kind:
 
     __slots__ = ("code", "lists", "item", "is_float")
 
-    def __init__(self, hint: Any, where: str) -> None:
+    def __init__(self, hint: Any, where: str, inside: Tuple[type, ...]) -> None:
         self.lists = 0
         self.item: Optional[Mapping[Any]] = None
         while True:
@@ -79,7 +79,7 @@ class Kind:
         self.is_float = hint is float
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             self.code = codes.FIELD_ITEM
-            self.item = Mapping.of(hint)
+            self.item = Mapping.of(hint, inside)
         elif hint in PLAIN:
             self.code = PLAIN[hint]
         else:
@@ -104,7 +104,11 @@ class Mapping(Generic[Item]):
     _known: Dict[type, Mapping[Any]] = {}
     _handle = 0
 
-    def __init__(self, kind: Type[Item]) -> None:
+    def __init__(self, kind: Type[Item], inside: Tuple[type, ...] = ()) -> None:
+        if kind in inside:
+            raise TypeError(
+                f"{kind.__name__} holds itself, which no mapping can: give that field the type Any"
+            )
         if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
             raise TypeError(f"a mapping reads a dataclass, not {kind!r}")
         self._type: Any = kind
@@ -114,7 +118,7 @@ class Mapping(Generic[Item]):
         for field in dataclasses.fields(kind):
             if not field.init:
                 continue
-            found = Kind(hints[field.name], f"{kind.__name__}.{field.name}")
+            found = Kind(hints[field.name], f"{kind.__name__}.{field.name}", (*inside, kind))
             path = field.metadata.get(PATH)
             check(
                 lib.wherry_mapping_add(
@@ -125,16 +129,11 @@ class Mapping(Generic[Item]):
             self._fields[field.name] = found
 
     @classmethod
-    def of(cls, kind: Type[Any]) -> Mapping[Any]:
-        """The mapping of a dataclass, made once."""
+    def of(cls, kind: Type[Any], inside: Tuple[type, ...] = ()) -> Mapping[Any]:
+        """The mapping of a dataclass, made once; ``inside`` are those that it is a field of."""
         found = cls._known.get(kind)
         if found is None:
-            try:
-                found = cls._known.setdefault(kind, cls(kind))
-            except RecursionError:
-                raise TypeError(
-                    f"{kind.__name__} holds itself, which a mapping cannot: give that field the type Any"
-                ) from None
+            found = cls._known.setdefault(kind, cls(kind, inside))
         return found
 
     def read(self, value: Any, path: str = "", *, strict: bool = False) -> Item:
