@@ -125,8 +125,8 @@ typedef enum wherry_option {
    * 30 s before (a random part of that), or what Retry-After says. All requests of a client together
    * have a hundred, and one more for every five that succeed. */
   WHERRY_OPTION_MAX_RETRIES = 12,
-  /* BLR 0: only GET, HEAD, PUT, DELETE, OPTIONS and TRACE go again by themselves; 1: all, so that the
-   * server may do it twice */
+  /* BLR 0: only GET, HEAD, PUT, DELETE, OPTIONS and TRACE go again by themselves, also where a kept
+   * connection breaks without an answer; 1: all, so that the server may do it twice */
   WHERRY_OPTION_RETRY_UNSAFE_METHODS = 13,
   /* BLR -1: 0 for requests, 60000 for downloads. How long a request waits where there is no way to its
    * host, as WAITING with `offline`, which it fails with after that; a download does so after every

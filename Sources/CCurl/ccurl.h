@@ -95,6 +95,11 @@ static inline CURLcode ccurl_set_prereq(CURL *easy, curl_prereq_callback functio
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
 }
 
+static inline CURLcode ccurl_set_debug(CURL *easy, curl_debug_callback function, void *context) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
+  return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_DEBUGDATA, context);
+}
+
 static inline CURLcode ccurl_set_ssl_context(CURL *easy, curl_ssl_ctx_callback function,
                                              void *context) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, function);

@@ -22,6 +22,8 @@ struct ConnectionQueue {
         fileprivate(set) var isSerial = false
         /// Has answered in HTTP/2.
         fileprivate(set) var hasStreams = false
+        /// Was asked for what may not be sent twice.
+        var hasUnrepeatable = false
         fileprivate var connections = 0
         fileprivate var streams = 0
         /// For those that go by what the origin speaks, and for those that want a connection.

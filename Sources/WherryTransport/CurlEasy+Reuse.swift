@@ -19,9 +19,10 @@ extension CurlEasy {
     func mayUseConnection(to port: Int32, from localPort: Int32) -> Bool {
         guard let exchange else { return true }
         guard maySend(exchange) else { return false }
-        let isClean = isClean(exchange, port, localPort)
-        if isClean { exchange.state.hasGoneOut = true }
-        return isClean
+        guard isClean(exchange, port, localPort) else { return false }
+        exchange.state.hasGoneOut = true
+        beginToHear(from: localPort)
+        return true
     }
 
     private func maySend(_ exchange: Exchange) -> Bool {
@@ -29,15 +30,20 @@ extension CurlEasy {
         // libcurl counts these for the handle, gives up at the sixth, and forgets them with a reset.
         isPlain = false
         guard long(CURLINFO_REQUEST_SIZE) > 0 else { return true }
-        guard exchange.request.mayRepeat else {
+        guard exchange.request.mayRepeat || isUnseen else {
             exchange.state.failure = TransportError(
                 .reset,
                 "The connection to \(exchange.request.url.origin.text) broke before an answer came, and \(exchange.request.method) does not go again by itself: the server may have acted on it")
             return false
         }
         exchange.state.resends += 1
-        return true
+        guard exchange.state.resends % Self.mostResends == 0 else { return true }
+        exchange.state.isStale = true
+        return false
     }
+
+    /// So many are left to libcurl in a row.
+    private static let mostResends = 4
 
     private func isClean(_ exchange: Exchange, _ port: Int32, _ localPort: Int32) -> Bool {
         let isUsed = long(CURLINFO_NUM_CONNECTS) == 0

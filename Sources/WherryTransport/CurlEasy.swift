@@ -25,6 +25,8 @@ final class CurlEasy {
         var isGet = true
         /// Has a large buffer for sending.
         var isUpload = false
+        /// libcurl says in words what it does.
+        var isHeard = false
     }
 
     /// Where a handle is on its way through libcurl.
@@ -52,6 +54,7 @@ final class CurlEasy {
     @exclusivity(unchecked) private var ownFields = OwnFields()
     /// The host that the options of trust were set for, and whether its pins counted.
     @exclusivity(unchecked) var heldTo: (host: TrustedHost, pinsCount: Bool)?
+    @exclusivity(unchecked) var hearing = Hearing()
     @exclusivity(unchecked) private var lastAddress = ""
     @exclusivity(unchecked) private var run = Run.none
     private let forkGeneration = ForkGuard.current
@@ -120,6 +123,10 @@ final class CurlEasy {
             CurlEasy.with(context) { $0.mayUseConnection(to: port, from: localPort) }
                 ? Int32(CCURL_PREREQ_OK) : Int32(CCURL_PREREQ_ABORT)
         }, context)
+        ccurl_set_debug(handle, { _, kind, bytes, count, context in
+            if kind == CURLINFO_TEXT { CurlEasy.with(context) { $0.hear(bytes, count) } }
+            return 0
+        }, context)
         ccurl_set_share(handle, loop.share)
         setUpTrust()
         setUpWay()
@@ -178,6 +185,7 @@ final class CurlEasy {
         }
         if let error = prepareTrust(exchange.request.url.origin) { return error }
         head.start(limit: exchange.request.maxHeaderBytes)
+        hear(exchange)
         var code = prepareUsual(exchange.request)
         prepareRare(exchange.request, isFresh: exchange.state.staleCount >= CurlEasy.maxStale)
         if code == CURLE_OK { code = prepareMethod(exchange.request) }
@@ -212,6 +220,13 @@ final class CurlEasy {
         }
         decodeByCurl(false)
         return CURLE_OK
+    }
+
+    /// Whether libcurl says in words what it does.
+    func setHeard(_ isHeard: Bool) {
+        guard settled.isHeard != isHeard else { return }
+        settled.isHeard = isHeard
+        set(CURLOPT_VERBOSE, isHeard ? 1 : 0)
     }
 
     private func prepareURL(_ text: String) -> CURLcode {

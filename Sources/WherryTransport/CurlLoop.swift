@@ -101,6 +101,9 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) var isStarting = false
     /// Some that wait may start since an answer came.
     @exclusivity(unchecked) var hasNewRoom = false
+    /// The last streams that hosts have looked at, of connections of HTTP/2 that they are about to
+    /// close, by local port.
+    @exclusivity(unchecked) var goneAway: [Int32: UInt32] = [:]
     /// Counts the calls in which libcurl looks at the handles it was given.
     @exclusivity(unchecked) var curlCalls = 0
     let inflateBuffer = InflateBuffer()

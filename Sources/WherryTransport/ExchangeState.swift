@@ -62,7 +62,8 @@ struct ExchangeState: ~Copyable {
     var hasGoneOut = false
     /// How often libcurl has sent it again by itself.
     var resends = 0
-    /// The connection it was given had bytes in it that belong to no answer; nothing was sent.
+    /// The connection it was given had bytes in it that belong to no answer, so that nothing was sent;
+    /// or connections broke again and again. It is to begin anew.
     var isStale = false
     /// How often that happened.
     var staleCount = 0

@@ -153,15 +153,19 @@ def answered(stream: ssl.SSLSocket, frames: BinaryIO) -> int:
     """Answers one request over HTTP/2 with 200; the weight in its HEADERS frame, 16 without one."""
     assert frames.read(24) == b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     stream.sendall(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))  # SETTINGS
-    while True:
-        head = frames.read(9)
-        size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
-        content = frames.read(size)
-        if kind == 1:
-            break
+    head, content = asked(frames)
     # HEADERS with ":status: 200", and the end of stream and fields.
     stream.sendall(bytes((0, 0, 1, 1, 5)) + head[5:] + b"\x88")
-    return content[4] + 1 if flags & 0x20 else 16
+    return content[4] + 1 if head[4] & 0x20 else 16
+
+
+def asked(frames: BinaryIO) -> Tuple[bytes, bytes]:
+    """The next HEADERS frame: its head, which ends in the number of the stream, and its content."""
+    while True:
+        head = frames.read(9)
+        content = frames.read(int.from_bytes(head[:3], "big"))
+        if head[3] == 1:
+            return head, content
 
 
 def weight_of(listener: socket.socket, tls: ssl.SSLContext) -> int:
@@ -237,3 +241,65 @@ def test_R28_the_priority_is_the_streams_weight(certificate: str) -> None:
                 assert client.get(url, priority=priority).status_code == 200
             found[priority] = told.result(PATIENCE)
     assert found == {0: 16, 100: 256, 50: 136, 1: 18, -1: 16, -50: 9, -100: 1}
+
+
+@pytest.mark.parametrize(
+    ("word", "goes_again"),
+    [
+        # GOAWAY: the last stream that it has looked at, and no error.
+        (bytes((0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0)), True),
+        (bytes((0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0)), False),
+        # RST_STREAM of the third stream: CANCEL.
+        (bytes((0, 0, 4, 3, 0, 0, 0, 0, 3, 0, 0, 0, 8)), False),
+        (b"", False),
+    ],
+    ids=["goaway before", "goaway after", "cancelled", "cut"],
+)
+def test_R29_over_HTTP2_a_post_goes_again_only_if_the_host_says_that_it_has_not_looked_at_it(
+    certificate: str, word: bytes, goes_again: bool
+) -> None:
+    cert, key = os.path.join(certificate, "cert.pem"), os.path.join(certificate, "key.pem")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(cert, key)
+    tls.set_alpn_protocols(["h2"])
+
+    def serve(listener: socket.socket) -> None:
+        peer, _ = listener.accept()
+        first = tls.wrap_socket(peer, server_side=True)
+        with first, first.makefile("rb") as frames:
+            answered(first, frames)
+            head, _ = asked(frames)
+            assert head[5:] == bytes((0, 0, 0, 3))
+            first.sendall(word)
+            if word[3:4] == b"\x03":  # The connection goes on.
+                head, _ = asked(frames)
+                first.sendall(bytes((0, 0, 1, 1, 5)) + head[5:] + b"\x88")
+                return
+        while True:
+            peer, _ = listener.accept()
+            try:
+                stream = tls.wrap_socket(peer, server_side=True)
+                with stream, stream.makefile("rb") as frames:
+                    answered(stream, frames)
+                    while frames.read(9):  # Until the client goes.
+                        pass
+                    return
+            except (OSError, AssertionError, IndexError):
+                pass  # It was given up before anything was asked over it.
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
+        listener.settimeout(PATIENCE)
+        told = pool.submit(serve, listener)
+        with wherry.Client(verify=cert, proxy="", **PATIENT) as client:
+            assert client.get(url).status_code == 200
+            if goes_again:
+                assert client.post(url, data=b"amount=1").status_code == 200
+                assert client.counters().requests == 3
+            else:
+                with pytest.raises(wherry.NetworkError) as caught:
+                    client.post(url, data=b"amount=1")
+                assert caught.value.reason in ("connection_reset", "truncated")
+                assert client.counters().requests == 2
+                assert client.get(url).status_code == 200
+        told.result(PATIENCE)
