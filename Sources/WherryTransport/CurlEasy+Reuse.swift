@@ -6,7 +6,7 @@ import Glibc
 
 extension CurlEasy {
     /// So many connections are tried before a new one is made at any rate.
-    static let maxStale = 8
+    static let mostRestarts = 8
 
     /// Called by libcurl when a connection is there, and before a byte is sent over it.
     ///
@@ -38,7 +38,7 @@ extension CurlEasy {
         }
         exchange.state.resends += 1
         guard exchange.state.resends % Self.mostResends == 0 else { return true }
-        exchange.state.isStale = true
+        exchange.state.beginsAnew = true
         return false
     }
 
@@ -56,13 +56,13 @@ extension CurlEasy {
         if isBound { loop.sockets.setSerial(socket) }
         guard isUsed, speech == .serial || loop.sockets.isSerial(socket) else { return true }
         if let isSoiled = loop.sockets.isSoiled(socket, duringCall: loop.curlCalls) {
-            exchange.state.isStale = isSoiled
+            exchange.state.beginsAnew = isSoiled
         } else {
             var byte: UInt8 = 0
-            exchange.state.isStale = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
+            exchange.state.beginsAnew = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
         }
-        exchange.state.isOnSerial = !exchange.state.isStale && speech == .either
-        return !exchange.state.isStale
+        exchange.state.isOnSerial = !exchange.state.beginsAnew && speech == .either
+        return !exchange.state.beginsAnew
     }
 
     /// What a connection that an exchange was given speaks.

@@ -19,11 +19,11 @@ extension CurlEasy {
     /// same connection: any of its transfers may be the one that hears it close.
     func hear(_ exchange: Exchange) {
         hearing = Hearing()
-        let request = exchange.request
+        let version = exchange.request.httpVersion
         guard let place = exchange.state.place, !place.isSerial || place.hasStreams,
-            request.httpVersion == 20 || request.httpVersion == 0 && request.url.origin.isSecure
+            version == 20 || version == 0 && place.origin.isSecure
         else { return setHeard(false) }
-        if !request.mayRepeat { place.hasUnrepeatable = true }
+        if !exchange.request.mayRepeat { place.hasUnrepeatable = true }
         setHeard(place.hasUnrepeatable)
     }
 
@@ -48,7 +48,7 @@ extension CurlEasy {
     /// itself gives up where it hears that together with the end of the connection.
     func mayBeginAnew(_ exchange: Exchange) -> Bool {
         guard exchange.state.head == nil, exchange.state.failure == nil,
-            exchange.state.staleCount < CurlEasy.maxStale, isUnseen
+            exchange.state.restarts < CurlEasy.mostRestarts, isUnseen
         else { return false }
         exchange.state.resends += 1
         return true

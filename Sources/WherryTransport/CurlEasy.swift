@@ -187,7 +187,7 @@ final class CurlEasy {
         head.start(limit: exchange.request.maxHeaderBytes)
         hear(exchange)
         var code = prepareUsual(exchange.request)
-        prepareRare(exchange.request, isFresh: exchange.state.staleCount >= CurlEasy.maxStale)
+        prepareRare(exchange.request, isFresh: exchange.state.restarts >= CurlEasy.mostRestarts)
         if code == CURLE_OK { code = prepareMethod(exchange.request) }
         guard code == CURLE_OK else {
             return TransportError(

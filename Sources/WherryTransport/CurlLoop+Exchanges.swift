@@ -185,7 +185,7 @@ extension CurlLoop {
             guard ccurl_get_pointer(handle, &context) == CURLE_OK, let context else { continue }
             let easy = Unmanaged<CurlEasy>.fromOpaque(context).takeUnretainedValue()
             guard let exchange = easy.exchange else { continue }
-            if exchange.state.isStale || code != CURLE_OK && easy.mayBeginAnew(exchange) {
+            if exchange.state.beginsAnew || code != CURLE_OK && easy.mayBeginAnew(exchange) {
                 restart(exchange, easy)
                 continue
             }
@@ -201,8 +201,8 @@ extension CurlLoop {
 
     /// Takes another connection in place of one that was not clean, or of many that broke.
     private func restart(_ exchange: Exchange, _ easy: CurlEasy) {
-        exchange.state.isStale = false
-        exchange.state.staleCount += 1
+        exchange.state.beginsAnew = false
+        exchange.state.restarts += 1
         curl_multi_remove_handle(multi, easy.handle)
         if exchange.state.hasGoneOut, easy.seek(0, SEEK_SET) != Int32(CCURL_SEEK_OK) {
             return finish(

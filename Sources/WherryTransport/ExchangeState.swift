@@ -62,11 +62,11 @@ struct ExchangeState: ~Copyable {
     var hasGoneOut = false
     /// How often libcurl has sent it again by itself.
     var resends = 0
-    /// The connection it was given had bytes in it that belong to no answer, so that nothing was sent;
-    /// or connections broke again and again. It is to begin anew.
-    var isStale = false
+    /// It is to begin with another connection: the one it was given had bytes in it that belong to no
+    /// answer, so that nothing was sent; or connections broke again and again.
+    var beginsAnew = false
     /// How often that happened.
-    var staleCount = 0
+    var restarts = 0
     /// Its connection speaks HTTP/1, since somebody had asked for that, though its host speaks both.
     var isOnSerial = false
     /// The kinds of an address that was not connected to.

