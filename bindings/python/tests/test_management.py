@@ -335,40 +335,6 @@ def test_M11_waiting_has_a_limit(
     assert all(future.result(120).ok for future in futures)
 
 
-def test_M12_a_forked_child_is_told_and_can_start_again(server: Server) -> None:
-    code = f"""
-import os, wherry
-url = {server.url("/json")!r}
-client = wherry.Client()
-assert client.get(url).ok and wherry.get(url).ok
-child = os.fork()
-if child == 0:
-    try:
-        client.get(url)
-        os._exit(1)
-    except wherry.ForkedError as error:
-        if "wherry.restart()" not in str(error):
-            os._exit(2)
-    try:
-        wherry.get(url)
-        os._exit(3)
-    except wherry.ForkedError:
-        pass
-    client.close()
-    wherry.restart()
-    if not wherry.get(url).ok:
-        os._exit(4)
-    with wherry.Client() as fresh:
-        os._exit(0 if fresh.get(url).ok else 5)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-assert client.get(url).ok
-client.close()
-"""
-    done = run_python(code)
-
-    assert (done.stdout, done.stderr) == ("0\n", "")
-
-
 def _in_child(url: str) -> int:
     with wherry.Client() as client:
         return client.get(url).status_code
@@ -378,40 +344,6 @@ def test_M12_spawned_processes_are_their_own(server: Server, client: wherry.Clie
     assert client.get(server.url("/json")).ok
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert pool.map(_in_child, [server.url("/json")] * 4) == [200] * 4
-
-
-def test_M12_forked_processes_of_multiprocessing_are_told_and_can_start_again(
-    server: Server,
-) -> None:
-    code = f"""
-import multiprocessing, warnings, wherry
-warnings.simplefilter("ignore", DeprecationWarning)  # Newer Pythons tell of threads at a fork.
-url = {server.url("/json")!r}
-client = wherry.Client()
-assert client.get(url).ok and wherry.get(url).ok
-def ask(number):
-    with wherry.Client() as mine:
-        return [mine.get(url).status_code, wherry.get(url).status_code]
-def told(results):
-    try:
-        client.get(url)
-    except wherry.ForkedError as error:
-        results.put([error.reason, "wherry.restart()" in str(error)])
-context = multiprocessing.get_context("fork")
-with context.Pool(2, initializer=wherry.restart) as pool:
-    print(pool.map(ask, range(4)))
-results = context.SimpleQueue()
-child = context.Process(target=told, args=(results,))
-child.start()
-child.join()
-print(child.exitcode, results.get())
-assert client.get(url).ok and wherry.get(url).ok
-client.close()
-"""
-    done = run_python(code)
-
-    assert done.stderr == ""
-    assert done.stdout == "[[200, 200], [200, 200], [200, 200], [200, 200]]\n0 ['forked', True]\n"
 
 
 def test_only_one_way_to_find_transfers_at_a_time(client: wherry.Client) -> None:

@@ -332,7 +332,7 @@ class AsyncClient(BaseClient["Answer"]):
 
     async def aclose(self) -> None:
         """Cancels what is in flight and frees the connections. Twice is fine."""
-        handle, self._handle = self._handle, 0
+        handle = self._take_handle()
         if not handle:
             return
         try:

@@ -10,6 +10,7 @@ from . import _codes as codes
 from ._bridge import JOB_ROW, Records, check, freed, lib, made, rows, text, text_at
 from ._errors import StateError, TimeoutError, WherryError
 from ._exchange import SLICE_MS
+from ._forking import Forkable
 from ._jobs import Job, News, gone, job_id
 from ._numbers import named
 from ._options import DigestAuth, Timeout, Unset, credentials, pairs
@@ -38,10 +39,8 @@ if TYPE_CHECKING:
 ID_SIZE = 33
 
 
-class BaseSession:
+class BaseSession(Forkable):
     """What both kinds of sessions can do."""
-
-    _handle = 0
 
     def __init__(
         self,
@@ -71,6 +70,11 @@ class BaseSession:
         """
         import os
 
+        self._opening: Dict[str, Any] = {
+            "name": name, "state_directory": state_directory, "agent": agent, "autostart": autostart,
+            "agent_idle": agent_idle, "base_url": base_url, "headers": headers, "auth": auth,
+            "timeout": timeout, "verify": verify, "trust_env": trust_env, "proxy": proxy, **settings,
+        }  # fmt: skip
         config = made(lib.wherry_config_new)
         try:
             for kind, place in (
@@ -121,6 +125,10 @@ class BaseSession:
             lib.wherry_config_free(config)
         #: What it was opened by.
         self.name = name
+        self._survive_forks()
+
+    def _rebuild(self, noted: Any) -> None:
+        BaseSession.__init__(self, **self._opening)
 
     def _live(self) -> int:
         if not self._handle:
@@ -167,7 +175,7 @@ class BaseSession:
 
     def close(self) -> None:
         """Lets go of it; jobs go on. Twice is fine."""
-        handle, self._handle = self._handle, 0
+        handle = self._take_handle()
         if handle:
             freed(lib.wherry_session_free(handle))
 

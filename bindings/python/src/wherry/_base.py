@@ -10,13 +10,14 @@ import re
 from . import _codes as codes
 from ._bridge import check, copy_text, freed, last_error, lib, made, text
 from ._errors import StateError, WherryError, shown
+from ._forking import Forkable, after_in_child, is_forked
 from ._headers import ClientHeaders
 from ._managed import Managed
 from ._numbers import named
 from ._observed import Observed
 from ._options import Basic, Bearer, DigestAuth, Timeout, Unset, credentials, flat, pairs, word
 from ._questions import refreshing
-from ._request import KEYWORDS, NONE_SAYS_SOMETHING, PLAIN, Draft, path_text
+from ._request import KEYWORDS, NONE_SAYS_SOMETHING, Draft, path_text
 from ._route import apply_route
 from ._settings import DEFAULTS, FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
 from ._trust import apply
@@ -61,12 +62,11 @@ else:
     Answer = None
 
 
-class BaseClient(Managed, Observed, Generic[Answer]):
+class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
     """Connections, settings and running transfers; see `Client` and `AsyncClient`."""
 
     #: Whether an unclosed client is told of.
     _warns = True
-    _handle = 0
     #: The last URL that `_is_clean` found clean.
     _clean_url = ""
 
@@ -134,6 +134,7 @@ class BaseClient(Managed, Observed, Generic[Answer]):
             if transport is not None:
                 check(lib.wherry_config_set_stub(handle, transport._handle))
             self._handle = made(lib.wherry_client_new, handle)
+            self._survive_forks()
         finally:
             lib.wherry_config_free(handle)
         self._settings.update(verify=verify, trust_env=trust_env, **trust)
@@ -189,6 +190,7 @@ class BaseClient(Managed, Observed, Generic[Answer]):
             elif name == "secret_names":
                 for secret in value or ():
                     self.add_secret_name(secret)
+                continue
             elif name == "timeout":
                 limits = Timeout() if isinstance(value, Unset) else Timeout.of(value)
                 for option, number in limits.options():
@@ -430,6 +432,27 @@ class BaseClient(Managed, Observed, Generic[Answer]):
         rest["max_redirects"] = (limit or MAX_REDIRECTS) if follows else 0
         return rest
 
+    # Forks
+
+    def _before_fork(self) -> Any:
+        return tuple(self.cookies)
+
+    def _rebuild(self, noted: Any) -> None:
+        bridge, log_file = self.__dict__.pop("_bridge", None), self._log_file
+        BaseClient.__init__(self, transport=self._transport, **self._state())
+        for cookie in noted:
+            self.cookies._restore(cookie)
+        if log_file is not None:
+            self.set_log_file(**log_file)
+        if bridge is not None:
+            bridge._begin(self)
+
+    def _forget_parent(self) -> None:
+        known = self.__dict__
+        known["_bridge"] = self._log_bridge()
+        for name in ("_monitor", "_last", "_mark", "_log", "_activity"):
+            known.pop(name, None)
+
     # The end
 
     @property
@@ -439,13 +462,13 @@ class BaseClient(Managed, Observed, Generic[Answer]):
 
     def _free(self) -> None:
         self.__dict__.pop("_monitor", None)
-        handle, self._handle = self._handle, 0
+        handle = self._take_handle()
         if handle:
             free_client(handle)
             self._end_readers()
 
     def __del__(self) -> None:
-        if not self._handle:
+        if not self._has_handle:
             return
         if self._warns:
             warn_unclosed(self)
@@ -461,6 +484,10 @@ class BaseClient(Managed, Observed, Generic[Answer]):
     def __getstate__(self) -> Dict[str, Any]:
         if self._transport is not None:
             raise TypeError("a client with a MockTransport cannot be pickled")
+        return self._state()
+
+    def _state(self) -> Dict[str, Any]:
+        """The settings as keywords of a new client, except the transport."""
         state = dict(self._settings)
         state["headers"] = dict(self.headers.items())
         state["params"] = list(self._query)
@@ -485,10 +512,11 @@ def free_client(handle: int) -> None:
 
 
 def restart() -> None:
-    """In a forked child: makes the library usable again. Every older object stays dead."""
-    from . import _api, _mapping
+    """Makes the library usable in a child that was forked without Python's hooks, by C code.
 
+    After ``os.fork`` and everything built on it, nothing has to be called: clients made before the
+    fork work in the child, with the same settings and new connections.
+    """
+    if is_forked():
+        after_in_child()
     check(lib.wherry_library_restart())
-    PLAIN.clear()
-    _api.forget()
-    _mapping.forget()

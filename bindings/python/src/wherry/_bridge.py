@@ -60,7 +60,10 @@ class _Lazy:
     def __getattr__(self, name: str) -> Any:
         global _library
         if _library is None:
+            from ._forking import watch
+
             _library = load()
+            watch()
         function = getattr(_library, name)
         setattr(self, name, function)
         return function
@@ -231,7 +234,7 @@ def last_error(status: int) -> WherryError:
     kind = CLASSES.get(status, WherryError)
     name = (lib.wherry_status_name(status) or b"E_UNKNOWN").decode()
     if status == codes.E_FORKED:
-        return kind("this process was forked: call wherry.restart() in the child", "forked")
+        return kind("This process was forked by code that does not tell Python. Call wherry.restart() in the child.", "forked")
     return kind(f"the library answered {name}", "")
 
 

@@ -94,6 +94,24 @@ class Cookies:
         field = f"{name}={value}; {attributes}"
         check(lib.wherry_client_set_cookie(self._live(), text(url, "bad_url"), text(field)))
 
+    def _restore(self, cookie: Cookie) -> None:
+        """Adds a cookie of another jar as it was."""
+        import time
+
+        host = f"[{cookie.domain}]" if ":" in cookie.domain else cookie.domain
+        field = f"{cookie.name}={cookie.value}; Path={cookie.path}"
+        if not cookie.host_only:
+            field += f"; Domain={cookie.domain}"
+        if cookie.expires is not None:
+            field += f"; Max-Age={cookie.expires - int(time.time())}"
+        if cookie.http_only:
+            field += "; HttpOnly"
+        if cookie.secure:
+            field += "; Secure"
+        scheme = "https" if cookie.secure else "http"
+        sent = text(f"{scheme}://{host}{cookie.path}", "bad_url"), text(field)
+        check(lib.wherry_client_set_cookie(self._live(), *sent))
+
     def clear(self, url: Optional[str] = None) -> None:
         """Removes those that would go to a URL; all without one."""
         sent = None if url is None else text(url, "bad_url")

@@ -238,7 +238,10 @@ class InternalError(WherryError, RuntimeError, status=-12):
 
 
 class ForkedError(WherryError, RuntimeError, status=-13):
-    """Used in a forked child; `wherry.restart` makes the library usable there."""
+    """A transfer, stream, group, model, or picture of the parent was used in a forked child.
+
+    Clients, mock transports, and background sessions work in a child; make the others there.
+    """
 
 
 class BusyError(WherryError, status=-14):

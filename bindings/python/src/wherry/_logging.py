@@ -107,11 +107,17 @@ class LogBridge:
     def __init__(
         self, client: Observed, logger: logging.Logger, level: Optional[str]
     ) -> None:
-        number = level_of(level) if level is not None else _level_for(logger)
-        self._reader = LogReader(client, number)
+        self._level = level_of(level) if level is not None else _level_for(logger)
         self._logger = logger
+        self.is_closed = False
+        self._begin(client)
+
+    def _begin(self, client: Observed) -> None:
+        """Reads the log of a client: also again, in a forked child."""
+        self._reader = LogReader(client, self._level)
         self._thread = threading.Thread(target=self._run, name="wherry-log", daemon=True)
         self._thread.start()
+        client._bridged = weakref.ref(self)
         _bridges.add(self)
 
     def _run(self) -> None:
@@ -121,6 +127,7 @@ class LogBridge:
 
     def close(self) -> None:
         """Returns when what was told by now has been handed on. Twice is fine."""
+        self.is_closed = True
         self._reader.end()
         if self._thread is not threading.current_thread():
             self._thread.join()

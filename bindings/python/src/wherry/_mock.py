@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ._bridge import Cell, bytes_at, check, lib, made, text, text_at
 from ._errors import shown
+from ._forking import Forkable
 from ._headers import Headers
 from ._options import json_bytes, pairs
 
@@ -35,7 +36,7 @@ class MockRequest:
         return f"<MockRequest {self.method} {shown(self.url)}>"
 
 
-class MockTransport:
+class MockTransport(Forkable):
     """Give it to a client as ``transport=``; no rule for a request is a NetworkError.
 
     The oldest rule that fits answers first, each as often as its ``times`` says (-1: always).
@@ -43,6 +44,18 @@ class MockTransport:
 
     def __init__(self) -> None:
         self._handle = made(lib.wherry_stub_new)
+        #: The rules, for a forked child.
+        self._rules: List[Tuple[Any, Tuple[Any, ...]]] = []
+        self._survive_forks()
+
+    def _rebuild(self, noted: Any) -> None:
+        self._handle = made(lib.wherry_stub_new)
+        for function, arguments in self._rules:
+            check(function(self._handle, *arguments))
+
+    def _rule(self, function: Any, *arguments: Any) -> None:
+        check(function(self._handle, *arguments))
+        self._rules.append((function, arguments))
 
     def add(
         self,
@@ -68,11 +81,9 @@ class MockTransport:
         if kind is not None and "content-type" not in named:
             fields.append(("Content-Type", kind))
         head = "".join(f"{name}: {value}\n" for name, value in fields)
-        check(
-            lib.wherry_stub_add_answer(
-                self._handle, _word(method), _word(url), times, status,
-                _word(head) if head else None, content, len(content),
-            )
+        self._rule(
+            lib.wherry_stub_add_answer, _word(method), _word(url), times, status,
+            _word(head) if head else None, content, len(content),
         )  # fmt: skip
         self._delay(delay)
 
@@ -87,10 +98,8 @@ class MockTransport:
         delay: Optional[float] = None,
     ) -> None:
         """Fails such requests with a reason of docs/errors.md, after so many bytes."""
-        check(
-            lib.wherry_stub_add_failure(
-                self._handle, _word(method), _word(url), times, _word(reason), after_bytes
-            )
+        self._rule(
+            lib.wherry_stub_add_failure, _word(method), _word(url), times, _word(reason), after_bytes
         )
         self._delay(delay)
 
@@ -106,7 +115,7 @@ class MockTransport:
 
     def close(self) -> None:
         """Frees it; clients that have it keep it alive."""
-        handle, self._handle = self._handle, 0
+        handle = self._take_handle()
         if handle:
             lib.wherry_stub_free(handle)
 
@@ -117,7 +126,7 @@ class MockTransport:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", 0):
+        if self._has_handle:
             try:
                 self.close()
             except (TypeError, AttributeError):
@@ -125,7 +134,7 @@ class MockTransport:
 
     def _delay(self, seconds: Optional[float]) -> None:
         if seconds is not None:
-            check(lib.wherry_stub_set_delay_ms(self._handle, round(seconds * 1000)))
+            self._rule(lib.wherry_stub_set_delay_ms, round(seconds * 1000))
 
     def _request(self, index: int) -> MockRequest:
         echo = made(lib.wherry_stub_copy_request, self._handle, index)

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import logging
     import weakref
-    from typing import Any, Mapping, Optional, Union
+    from typing import Any, Dict, Mapping, Optional, Union
 
     from typing_extensions import Unpack
 
@@ -30,6 +30,12 @@ class Observed:
     _log: Optional[weakref.ref[LogReader]] = None
     #: Who shows whether it is at work.
     _activity: Optional[weakref.ref[ActivityReader]] = None
+    #: The arguments of the last `set_log_file`, if it has a path.
+    _log_file: Optional[Mapping[str, Any]] = None
+    #: Who hands the log to `logging`.
+    _bridged: Optional[weakref.ref[LogBridge]] = None
+
+    _settings: Dict[str, Any]
 
     def _live(self) -> int:
         raise NotImplementedError
@@ -91,10 +97,14 @@ class Observed:
         check(
             lib.wherry_client_set_log_file(self._live(), level_of(level), sent, json, max_bytes)
         )
+        self._log_file = None if path is None else {
+            "path": os.path.abspath(os.fsdecode(path)), "level": level, "json": json, "max_bytes": max_bytes,
+        }  # fmt: skip
 
     def add_secret_name(self, name: str) -> None:
         """One more header field, parameter or JSON member whose value logs leave out."""
         check(lib.wherry_client_add_secret_name(self._live(), text(name)))
+        self._settings["secret_names"] = (*self._settings.get("secret_names", ()), name)
 
     def counters(self, host: Optional[str] = None) -> Counters:
         """What it has done since it was made, with all hosts or with one, whatever its port."""
@@ -119,6 +129,11 @@ class Observed:
             )
         finally:
             draft.free()
+
+    def _log_bridge(self) -> Optional[LogBridge]:
+        """Who hands the log to `logging`, until that is closed."""
+        bridge = None if self._bridged is None else self._bridged()
+        return None if bridge is None or bridge.is_closed else bridge
 
     def _end_readers(self) -> None:
         """The client is closed: lets all who read what it tells come to the end."""
