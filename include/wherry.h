@@ -264,7 +264,7 @@ typedef enum wherry_option {
 } wherry_option;
 
 typedef enum wherry_text_option {
-  WHERRY_TEXT_BASE_URL = 1,       /* BL; joined by the one rule of docs/urls.md */
+  WHERRY_TEXT_BASE_URL = 1,       /* BL; joined as docs/urls.md says; else E_ARGUMENT `bad_url` */
   WHERRY_TEXT_APP_VERSION = 2,    /* BL "1"; what was stored under another version counts as missing */
   /* BL "Wherry/" and the library's version; with APP_NAME "name/version (Linux x86_64) Wherry/..." */
   WHERRY_TEXT_USER_AGENT = 3,
@@ -315,7 +315,7 @@ wherry_status wherry_config_set_parameter(wherry_config *config, const char *nam
  * name stay. path NULL: the file that $WHERRY_CONFIG names; without such a variable nothing happens.
  * E_ARGUMENT `bad_json`, `bad_value`, or what is wrong with a setting; nothing is changed then. */
 wherry_status wherry_config_load(wherry_config *config, const char *path);
-/* A further base URL, which requests take by its name; a NULL url removes it. */
+/* Adds a base URL that requests select by name; a NULL url removes it. E_ARGUMENT `bad_url`. */
 wherry_status wherry_config_set_base(wherry_config *config, const char *name, const char *url);
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);
 /* Whom the client trusts. By default who has a certificate that a CA of the system vouches for, of the
@@ -1430,9 +1430,16 @@ wherry_status wherry_reachability_notify(wherry_reachability *reachability, int6
 wherry_status wherry_reachability_report(wherry_reachability *reachability, wherry_reach status);
 /* REACHABILITY: the status before, the same one for a first event that changes nothing. Else UNKNOWN. */
 wherry_reach wherry_event_reach_before(const wherry_event *event);
-/* "Reachable via WiFi"; language "en" or "zh", "zh_CN.UTF-8" too; else English. Static text. */
+/* Returns the localized text of a status, such as "Reachable via WiFi". Languages: English, and Chinese
+ * in its simplified ("zh", "zh_CN.UTF-8") and traditional form ("zh-Hant", "zh_TW"); any other is
+ * English. Static text. */
 const char *wherry_reach_text(wherry_reach status, const char *language);
-/* Other words for it in this process; text NULL takes them back. */
+/* Returns the same for a route over the given kind of interface, as wherry_reachability_interface
+ * returns it: "Reachable via Ethernet" for "wired". Other values, and NULL, make it wherry_reach_text.
+ * Static text. */
+const char *wherry_reach_interface_text(wherry_reach status, const char *interface,
+    const char *language);
+/* Overrides both texts of a status in this process; NULL restores the default. */
 wherry_status wherry_reach_set_text(wherry_reach status, const char *language, const char *text);
 /* What interfaces of a name are ("usb0", or "usb*" for all that begin so), in this process: one of the
  * words of wherry_reachability_interface but "none"; NULL takes back what was said of the pattern. */

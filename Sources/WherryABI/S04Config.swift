@@ -103,7 +103,10 @@ public func wherry_config_set_base(
 ) -> wherry_status {
     status { () throws(WherryError) in
         try change(config) { values throws(WherryError) in
-            values.bases[try baseName(name)] = try optionalText(url, "url")
+            let name = try baseName(name)
+            let url = try optionalText(url, "url")
+            if let url { _ = try ClientSettings.parseBase(url) }
+            values.bases[name] = url
         }
     }
 }

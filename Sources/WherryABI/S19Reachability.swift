@@ -217,6 +217,20 @@ public func wherry_reach_text(
     }
 }
 
+@_cdecl("wherry_reach_interface_text") @implementation
+public func wherry_reach_interface_text(
+    _ status: wherry_reach, _ interface: UnsafePointer<CChar>?, _ language: UnsafePointer<CChar>?
+) -> UnsafePointer<CChar>? {
+    value(nil) { () throws(WherryError) in
+        let language = try optionalText(language, "language") ?? "en"
+        let interface = try optionalText(interface, "interface")
+        return ReachWords.lasting(
+            try checkedStatus(status).text(
+                language: language,
+                interface: interface.flatMap(Reachability.Interface.init(rawValue:))))
+    }
+}
+
 @_cdecl("wherry_reach_set_text") @implementation
 public func wherry_reach_set_text(
     _ status: wherry_reach, _ language: UnsafePointer<CChar>?, _ text: UnsafePointer<CChar>?

@@ -98,6 +98,32 @@ struct NamespaceTests {
         #expect(Reachability.Status.reachableViaWiFi.text(language: "nn") == "Reachable via WiFi")
     }
 
+    @Test("N8 Taiwan, Hong Kong, and Macao read traditional Chinese")
+    func traditionalChinese() {
+        let status = Reachability.Status.notReachable
+        for language in ["zh-Hant", "zh_TW.UTF-8", "zh-HK", "zh_MO", "zh-Hant-HK"] {
+            #expect(status.text(language: language) == "無法連線")
+        }
+        for language in ["zh", "zh_CN", "zh-Hans-HK", "zh_SG"] {
+            #expect(status.text(language: language) == "无法连接")
+        }
+    }
+
+    // A machine on a cable used to read "Reachable via WiFi" in `wherry reach`.
+    @Test("N8 the text names the interface where it is known")
+    func interfaceTexts() {
+        let wifi = Reachability.Status.reachableViaWiFi
+        #expect(wifi.text(interface: .wired) == "Reachable via Ethernet")
+        #expect(wifi.text(interface: .vpn) == "Reachable via VPN")
+        #expect(wifi.text(interface: .wifi) == "Reachable via WiFi")
+        #expect(wifi.text(language: "zh_TW", interface: .wired) == "透過乙太網路連線")
+        #expect(Reachability.Status.notReachable.text(interface: .wired) == "Not Reachable")
+        #expect(wifi.text(interface: .loopback) == "Reachable on this machine")
+        Reachability.Status.setText("Online", for: wifi, language: "sv")
+        #expect(wifi.text(language: "sv", interface: .wired) == "Online")
+        Reachability.Status.setText(nil, for: wifi, language: "sv")
+    }
+
     @Test("N5 N6 N9 news come in order with old and new, to its own listeners and to those of all")
     func sequence() async throws {
         let monitor = Reachability.reported()

@@ -496,3 +496,22 @@ TEST("C16 nothing of the caller's is called: events wait until they are read, in
   CHECK_INT(wherry_event_get_kind(event), WHERRY_EVENT_DONE);
   CHECK_OK(wherry_event_free(event));
 }
+
+/* A base that cannot be one used to be refused only by wherry_client_new, far from the call at fault. */
+TEST("C2 a base URL is checked when it is set") {
+  wherry_config *config = NULL;
+  REQUIRE_OK(wherry_config_new(&config));
+  static const char *const bad[] = {"", "example.org/v1", "ftp://example.org", "http://", "http://h/?a=b"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, bad[i]), WHERRY_E_ARGUMENT,
+                "bad_url");
+    CHECK_FAILS(wherry_config_set_base(config, "cdn", bad[i]), WHERRY_E_ARGUMENT, "bad_url");
+  }
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, "http://example.org/v1"));
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, NULL));
+  CHECK_OK(wherry_config_set_base(config, "cdn", NULL));
+  wherry_client *client = NULL;
+  CHECK_OK(wherry_client_new(config, &client)); /* nothing of what failed was kept */
+  CHECK_OK(wherry_client_free(client));
+  CHECK_OK(wherry_config_free(config));
+}

@@ -371,6 +371,7 @@ TEST("S11 every other function answers NULL for what it has to be given") {
   REFUSED(wherry_reach_set_text(WHERRY_REACH_NONE, NULL, NULL));
   REFUSED(wherry_reach_set_interface(NULL, NULL));
   CHECK_TEXT(wherry_reach_text(WHERRY_REACH_NONE, NULL), "Not Reachable");
+  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_NONE, NULL, NULL), "Not Reachable");
   REFUSED(wherry_sse_new(0, NULL));
   REFUSED(wherry_group_new(WHERRY_GROUP_FAIL_FAST, NULL));
   CHECK_INT(wherry_image_recognise(NULL, 0), WHERRY_IMAGE_KEEP);

@@ -98,6 +98,16 @@ TEST("N1 N8 numbers and words are AFNetworking's, in English and Chinese, and ca
   CHECK_TEXT(wherry_reach_text(WHERRY_REACH_NONE, "de"), "Not Reachable");
 }
 
+TEST("N8 texts in traditional Chinese, and of an interface") {
+  CHECK_TEXT(wherry_reach_text(WHERRY_REACH_NONE, "zh_TW.UTF-8"), "無法連線");
+  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "wired", "en"), "Reachable via Ethernet");
+  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "vpn", NULL), "Reachable via VPN");
+  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, NULL, "en"), "Reachable via WiFi");
+  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "token ring", "en"), "Reachable via WiFi");
+  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_NONE, "none", "zh-HK"), "無法連線");
+  CHECK(wherry_reach_interface_text((wherry_reach)7, "wired", "en") == NULL);
+}
+
 TEST("N3 N5 what cannot be watched is said at once, and options come before the start") {
   wherry_reachability *none = NULL;
   CHECK_FAILS(wherry_reachability_new("http://example.org/", &none), WHERRY_E_ARGUMENT, "bad_value");

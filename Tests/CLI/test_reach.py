@@ -28,9 +28,9 @@ def test_this_machine_is_reached_over_the_loopback() -> None:
     told = wherry("reach", "127.0.0.1")
     data = wherry("reach", "::1", "--json-output")
 
-    assert (told.status, told.text, told.err) == (0, "Reachable via WiFi (loopback lo)\n", "")
+    assert (told.status, told.text, told.err) == (0, "Reachable on this machine (loopback lo)\n", "")
     assert data.json == {
-        "ok": True, "reachable": True, "status": 2, "text": "Reachable via WiFi", "interface": "loopback",
+        "ok": True, "reachable": True, "status": 2, "text": "Reachable on this machine", "interface": "loopback",
         "name": "lo", "target": "::1"}
 
 
@@ -54,7 +54,7 @@ def test_without_a_network_the_status_is_4_until_there_is_one() -> None:
     lines = done.stdout.splitlines()
     assert lines[:2] == ["Not Reachable", "4"], done.stderr
     assert json.loads(lines[2])["reachable"] is False and lines[3] == "4"
-    assert lines[4:] == ["Reachable via WiFi (wired cable)"]
+    assert lines[4:] == ["Reachable via Ethernet (wired cable)"]
 
 
 @needs_namespace

@@ -50,7 +50,6 @@ extension Client.Configuration {
             } else if let option = TextOption.settings[name] {
                 let text = value.isNull ? nil : try self.text(value, name)
                 try option.check(text, in: .build)
-                if option == .baseURL, let text { _ = try ClientSettings.parseBase(text) }
                 values.texts[option] = text
             } else {
                 try setList(name, value)

@@ -345,6 +345,7 @@ package enum TextOption: Int32, CaseIterable, Sendable {
                 throw WherryError(.badValue, "The name of an application has 1 to 256 bytes")
             }
         case .resolve: _ = try ResolvedHost.all(in: value)
+        case .baseURL: _ = try ClientSettings.parseBase(value)
         default: break
         }
     }

@@ -92,13 +92,13 @@ struct ReachCommand: NetworkCommand {
         old: Reachability.Status?, _ console: Console
     ) throws {
         guard console.isJSON else {
-            let way = status.isReachable ? " (\(interface.rawValue) \(name))" : ""
-            return try console.print("\(status.text())\(way.printable)")
+            let route = status.isReachable ? " (\(interface.rawValue) \(name))" : ""
+            return try console.print("\(status.text(interface: interface))\(route.printable)")
         }
         var told: JSONObject = [
             "ok": true, "reachable": .bool(status.isReachable),
             "status": JSON(Int(status.rawValue)),
-            "text": .string(status.text()), "interface": .string(interface.rawValue),
+            "text": .string(status.text(interface: interface)), "interface": .string(interface.rawValue),
             "name": .string(name),
         ]
         if let host { told["target"] = .string(host) }

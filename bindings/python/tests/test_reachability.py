@@ -62,6 +62,14 @@ def test_N1_N8_numbers_and_words() -> None:
     assert wherry.reach_text(2, "fr") == "Reachable via WiFi"
 
 
+def test_N8_texts_name_the_interface() -> None:
+    """N8: a wired route reads Ethernet, not WiFi; Taiwan reads traditional Chinese."""
+    assert wherry.reach_text(2, interface="wired") == "Reachable via Ethernet"
+    assert wherry.reach_text(0, "zh_TW") == "無法連線"
+    change = wherry.ReachabilityChange(None, 2, -1, "wired")
+    assert str(change) == "Reachable via Ethernet"
+
+
 def test_N3_N4_N9_a_monitor_that_the_program_reports_to() -> None:
     """N3, N4 and N9: a monitor that the program reports to; getters, old and new."""
     heard: List[wherry.ReachabilityChange] = []

@@ -151,6 +151,7 @@ wherry_status wherry_reachability_notify(wherry_reachability *reachability, int6
 wherry_status wherry_reachability_report(wherry_reachability *reachability, wherry_reach status);
 wherry_reach wherry_event_reach_before(const wherry_event *event);
 const char *wherry_reach_text(wherry_reach status, const char *language);
+const char *wherry_reach_interface_text(wherry_reach status, const char *interface, const char *language);
 wherry_status wherry_reach_set_text(wherry_reach status, const char *language, const char *text);
 wherry_status wherry_reach_set_interface(const char *pattern, const char *word);
 // 20. Log, descriptions and counters

@@ -57,8 +57,8 @@ class ReachabilityChange:
         return self.status > 0
 
     def __str__(self) -> str:
-        """The status in English: "Reachable via WiFi"."""
-        return reach_text(self.status)
+        """The status and interface in English: "Reachable via Ethernet"."""
+        return reach_text(self.status, interface=self.interface)
 
     def __repr__(self) -> str:
         return f"<ReachabilityChange {self.target or 'any network'}: {self}>"
@@ -344,7 +344,7 @@ class Reachability(_Listener):
         self.close()
 
     def __repr__(self) -> str:
-        state = reach_text(self.status) if self._handle else "closed"
+        state = reach_text(self.status, interface=self.interface) if self._handle else "closed"
         return f"<Reachability {self.target or 'any network'}: {state}>"
 
 
@@ -377,13 +377,20 @@ class ReachabilityObserver(_Listener):
         self.close()
 
 
-def reach_text(status: int, language: str = "en") -> str:
-    """A status in words: "Reachable via WiFi"; ``language`` "en" or "zh", else English."""
-    return _decoded(lib.wherry_reach_text(status, text(language))) or ""
+def reach_text(status: int, language: str = "en", interface: Optional[str] = None) -> str:
+    """Returns the localized text of a status, such as "Reachable via WiFi".
+
+    Args:
+        language: "en", "zh" (simplified Chinese), or "zh-Hant" (traditional); others are English.
+        interface: the kind of interface, as in `ReachabilityChange.interface`. "wired" gives
+            "Reachable via Ethernet". Without it, every route except a mobile one is "WiFi".
+    """
+    kind = None if interface is None else text(interface)
+    return _decoded(lib.wherry_reach_interface_text(status, kind, text(language))) or ""
 
 
 def set_reach_text(status: int, language: str, words: Optional[str]) -> None:
-    """Sets the words of a status in a language for this process; None takes them back."""
+    """Overrides the text of a status in this process; None restores the default."""
     said = None if words is None else text(words)
     check(lib.wherry_reach_set_text(status, text(language), said))
 
