@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
+import sys
 
 from . import _codes as codes
 from ._bridge import Cell, address, check, last_error, lib
@@ -13,7 +15,9 @@ from ._errors import ArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, AsyncIterator, Callable, Iterator, Optional, Sequence, Tuple, Union
+    from typing import (
+        Any, AsyncIterator, Callable, Generator, Iterator, Optional, Sequence, Tuple, Union,
+    )  # fmt: skip
 
     Piece = Union[bytes, bytearray, memoryview, str]
 
@@ -26,7 +30,7 @@ class Source:
     """The bytes of one streamed body, handed on as the library has room for them."""
 
     __slots__ = (
-        "count", "asynchronous", "restart", "_pieces", "_piece", "_at", "_sent", "_taken",
+        "count", "asynchronous", "restart", "_pieces", "_piece", "_at", "_read", "_taken",
     )  # fmt: skip
 
     def __init__(
@@ -35,52 +39,77 @@ class Source:
         count: int = -1,
         restart: Optional[Callable[[], Union[Iterator[Piece], AsyncIterator[Piece]]]] = None,
     ) -> None:
-        #: Makes the pieces anew from the first one; None where that cannot be.
+        #: Makes new pieces from the first byte on; None if the body can be sent only once.
         self.restart = restart
-        #: How many bytes there will be, or -1; what the pieces have beyond is left out.
+        #: The announced number of bytes, or -1. The pieces must have exactly as many.
         self.count = count
         self.asynchronous = hasattr(pieces, "__anext__")
         self._pieces: Any = pieces
         self._piece = b""
         self._at = 0
-        self._sent = 0
+        #: The bytes that were read from the pieces.
+        self._read = 0
         self._taken = Cell()
 
     def give(self, transfer: int) -> None:
         """Answers one WANT_BODY; an exception of the iterator passes through."""
-        self._begins_again(transfer)
-        while self._send(transfer):
-            piece = next(self._pieces, None)
-            if not self._next(transfer, piece):
-                return
+        feed = self._feed(transfer)
+        try:
+            next(feed)
+            while True:
+                feed.send(next(self._pieces, None))
+        except StopIteration:
+            pass
 
     async def give_async(self, transfer: int) -> None:
         """The same for an asynchronous iterator."""
+        feed = self._feed(transfer)
+        try:
+            next(feed)
+            while True:
+                try:
+                    piece = await self._pieces.__anext__()
+                except StopAsyncIteration:
+                    piece = None
+                feed.send(piece)
+        except StopIteration:
+            pass
+
+    def _feed(self, transfer: int) -> Generator[None, Optional[Piece], None]:
+        """Writes until the transfer has no room; receives each piece, None at the end."""
         self._begins_again(transfer)
         while self._send(transfer):
-            try:
-                piece = await self._pieces.__anext__()
-            except StopAsyncIteration:
-                piece = None
-            if not self._next(transfer, piece):
+            piece = yield
+            data = b"" if piece is None else as_bytes(piece)
+            self._count(data)
+            # The body is complete only if nothing follows its last byte: look before sending it.
+            while data and self._read == self.count:
+                piece = yield
+                if piece is None:
+                    break
+                self._count(as_bytes(piece))
+            if piece is not None or data:
+                self._piece, self._at = data, 0
+                continue
+            if self._read < self.count:
+                raise wrong_size(self.count, self._read)
+            _goes_on(transfer, lib.wherry_transfer_finish(transfer))
+            if not self._begins_again(transfer):
                 return
 
+    def _count(self, data: bytes) -> None:
+        """Counts bytes that were read; more than announced are an error."""
+        self._read += len(data)
+        if 0 <= self.count < self._read:
+            raise wrong_size(self.count, self._read)
+
     def _begins_again(self, transfer: int) -> bool:
-        """Whether the server wants the bytes once more: then they come from the first one on."""
+        """Whether the server needs the bytes again; if so, the pieces start anew."""
         if self.restart is None or not lib.wherry_transfer_wants_rewind(transfer):
             return False
         self._pieces = self.restart()
-        self._piece, self._at, self._sent = b"", 0, 0
+        self._piece, self._at, self._read = b"", 0, 0
         return _goes_on(transfer, lib.wherry_transfer_rewind(transfer))
-
-    def _next(self, transfer: int, piece: Optional[Piece]) -> bool:
-        left = self.count - self._sent
-        if piece is None or left == 0:
-            _goes_on(transfer, lib.wherry_transfer_finish(transfer))
-            return self._begins_again(transfer)
-        data = as_bytes(piece)
-        self._piece, self._at = data[:left] if 0 < left < len(data) else data, 0
-        return True
 
     def _send(self, transfer: int) -> bool:
         """Whether the piece at hand has gone whole and there is room for more."""
@@ -94,10 +123,17 @@ class Source:
                 return True
             if status == codes.E_BUSY or not _goes_on(transfer, status):
                 return False  # Full, or over: either way the next event says what comes.
-            taken = self._taken.take()
-            self._at += taken
-            self._sent += taken
+            self._at += self._taken.take()
         return True
+
+
+def wrong_size(announced: int, read: int) -> ArgumentError:
+    """The error for a body whose size is not the announced one."""
+    found = f"at least {read}" if read > announced else f"only {read}"
+    return ArgumentError(
+        f"Could not send the body: {announced} bytes were announced, but it has {found}. "
+        "Announce the exact size, or none", "bad_value",
+    )  # fmt: skip
 
 
 def _goes_on(transfer: int, status: int) -> bool:
@@ -137,7 +173,7 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
 
 
 def of_file(file: Any) -> Union[str, Source]:
-    """A plain binary file at its start goes by its path; any other is read piece by piece."""
+    """A plain binary file at its start is sent by its path; any other is read piece by piece."""
     path, start, size = plain(file)
     if path is not None and start == 0:
         return path
@@ -157,33 +193,53 @@ def of_file(file: Any) -> Union[str, Source]:
 
 def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
     """The path of the plain file behind a file object, its position and its size, as far as they
-    can be known."""
-    if hasattr(file, "encoding"):
-        return None, None, None  # A text file: its positions do not count bytes.
+    are certain.
+
+    Only an exact `io.FileIO`, alone or in an exact `io.BufferedReader`, is known to read the bytes
+    of the file. `fileno`, `name`, and `mode` of other objects may be those of a file that they
+    decompress, decrypt, or count.
+    """
+    temporary = getattr(sys.modules.get("tempfile"), "_TemporaryFileWrapper", None)
+    if temporary is not None and type(file) is temporary:
+        file = file.file  # All it adds is the deletion.
+    raw = file.raw if type(file) is io.BufferedReader else file
+    if type(raw) is not io.FileIO:
+        return None, *measured(file)
     try:
-        start = int(file.tell())
-    except (OSError, AttributeError, ValueError):
+        start, about = int(file.tell()), os.fstat(file.fileno())
+    except (OSError, ValueError):
         return None, None, None
-    try:
-        about = os.fstat(file.fileno())
-    except (OSError, AttributeError, ValueError):
-        try:
-            size = int(file.seek(0, os.SEEK_END))
-            file.seek(start)
-        except (OSError, AttributeError, ValueError, TypeError):
-            return None, None, None
-        return None, start, size
     if not stat.S_ISREG(about.st_mode):
         return None, None, None
-    name = getattr(file, "name", None)
-    if isinstance(name, (str, bytes)) and getattr(file, "mode", "") == "rb":
+    name = raw.name
+    if isinstance(name, (str, bytes)) and raw.mode == "rb":
         path = os.path.abspath(os.fsdecode(name))
         try:
             if os.path.samestat(os.stat(path), about):
                 return path, start, about.st_size
         except OSError:
-            pass  # It has another name by now: read it through the object.
+            pass  # It was renamed or deleted: read it through the object.
     return None, start, about.st_size
+
+
+def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
+    """The position and the size of a file object that has methods of its own to find them.
+
+    Attributes that a wrapper hands on from another object say nothing about what it reads.
+    """
+    kind = type(file)
+    if hasattr(file, "encoding") or not (hasattr(kind, "seek") and hasattr(kind, "tell")):
+        return None, None  # Positions in a text file do not count bytes.
+    try:
+        start = int(file.tell())
+        try:
+            file.seek(0, os.SEEK_END)  # Some return None.
+            size = int(file.tell())
+        finally:
+            file.seek(start)
+    except (OSError, AttributeError, ValueError, TypeError, EOFError):
+        return None, None
+    return start, size
 
 
 class Sized:
@@ -191,8 +247,8 @@ class Sized:
 
     The pieces are an iterable, for `AsyncClient` also an asynchronous one, or a file. They are asked
     for while they are sent, so that they are never in memory together, and the length goes before
-    them. What they have beyond it is left out; fewer end the request with an error. After a redirect
-    they cannot be sent again.
+    them. Fewer or more bytes than that end the request with an ArgumentError. After a redirect they
+    cannot be sent again.
     """
 
     __slots__ = ("pieces", "size")
@@ -224,35 +280,58 @@ def joined(sources: Sequence[Source]) -> Source:
 
 def _one_by_one(sources: Sequence[Source]) -> Iterator[bytes]:
     for source in sources:
-        left = source.count
-        while left:
-            data = _piece(next(source._pieces, None), source.count, left)[:left]
-            left -= len(data)
-            yield data
+        feed = _exactly(source)
+        try:
+            next(feed)
+            while True:
+                data = feed.send(next(source._pieces, None))
+                if data:
+                    yield data
+        except StopIteration as end:
+            yield end.value
 
 
 async def _one_by_one_async(sources: Sequence[Source]) -> AsyncIterator[bytes]:
     for source in sources:
-        left = source.count
-        while left:
-            if source.asynchronous:
-                try:
-                    found = await source._pieces.__anext__()
-                except StopAsyncIteration:
-                    found = None
-            else:
-                found = next(source._pieces, None)
-            data = _piece(found, source.count, left)[:left]
-            left -= len(data)
-            yield data
+        feed = _exactly(source)
+        last = b""
+        try:
+            next(feed)
+            while True:
+                if source.asynchronous:
+                    try:
+                        piece = await source._pieces.__anext__()
+                    except StopAsyncIteration:
+                        piece = None
+                else:
+                    piece = next(source._pieces, None)
+                data = feed.send(piece)
+                if data:
+                    yield data
+        except StopIteration as end:
+            last = end.value
+        yield last
 
 
-def _piece(piece: Optional[Piece], count: int, left: int) -> bytes:
-    if piece is None:
-        raise ArgumentError(
-            f"a part of {count} bytes ended {left} bytes before its end", "bad_value"
-        )
-    return as_bytes(piece)
+def _exactly(source: Source) -> Generator[bytes, Optional[Piece], bytes]:
+    """Receives the pieces of a part, None at the end; gives the bytes to send, and the last of them
+    when it is certain that none follow."""
+    held = b""
+    while True:
+        piece = yield held
+        if piece is None:
+            if source._read < source.count:
+                raise wrong_size(source.count, source._read)
+            return b""
+        held = as_bytes(piece)
+        source._count(held)
+        if source._read < source.count:
+            continue
+        while True:
+            piece = yield b""
+            if piece is None:
+                return held
+            source._count(as_bytes(piece))
 
 
 def as_bytes(piece: Any) -> bytes:
@@ -287,6 +366,8 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
             found = getattr(item, "name", None) if not isinstance(item, os.PathLike) else item
             if isinstance(found, (str, bytes, os.PathLike)):
                 name = os.path.basename(os.fsdecode(found))
+                if name[:1] == "<" and name[-1:] == ">":
+                    name = None  # Such as "<stdin>".
         if name is None and not isinstance(item, tuple):
             name = field
         yield field, name, part_content(content), kind, headers
