@@ -16,7 +16,7 @@ int main(int count, char **arguments) {
     const wherry_error *error = wherry_last_error();
     fprintf(stderr, "%s: %s\n", wherry_error_reason(error), wherry_error_message(error));
   }
-  size_t size = 0; /* a refusal has a body too: the server's own words */
+  size_t size = 0; /* an error response has a body too */
   const uint8_t *body = wherry_response_body(response, &size);
   if (size > 0) fwrite(body, 1, size, stdout);
   wherry_response_free(response);
