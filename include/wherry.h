@@ -1335,14 +1335,19 @@ wherry_status wherry_session_free(wherry_session *session);
 wherry_status wherry_session_download(wherry_session *session, const wherry_request *request,
     const char *path, char *out_id);
 /* The same for a request with a body, which is copied before this returns: pictures are encoded, files
- * read. Not for a streamed body, nor SEPARATE_IMAGES. Each call is a job of its own; one that is
- * interrupted is sent again from its start, so that the server may get it twice. One that was over and
- * whose end was lost is not: it fails with `interrupted`. After E_TIMEOUT the agent may carry it out all
- * the same; the message has its id. */
+ * read. Not for a streamed body, nor SEPARATE_IMAGES. Each call is a job of its own. The agent
+ * retries an interrupted upload from its start, each time with the field `Idempotency-Key: "<job id>"`,
+ * so that the server can recognize it; a field of that name in the request or config wins, and one with the value
+ * NULL sends none. An upload whose response was complete is never retried: if the result could not be
+ * recorded, the job fails with `interrupted`. If the stored copy of the body has changed, the job fails
+ * with `damaged_job`, and nothing is sent. After E_TIMEOUT the agent may carry it out all the same; the
+ * message has its id. */
 wherry_status wherry_session_upload(wherry_session *session, const wherry_request *request,
     char *out_id);
 /* Every job, those too that are over and not acknowledged, oldest first. Where an agent died at some,
- * a new one is started and they go on (OPTION_AUTOSTART); else they are INTERRUPTED. */
+ * a new one is started and they go on (OPTION_AUTOSTART); else they are INTERRUPTED. A job whose record
+ * cannot be read is FAILED with the reason `damaged_job`; its message says why, and acknowledging it
+ * deletes the record. */
 wherry_status wherry_session_list(wherry_session *session,
     wherry_list **out_list /* rows by wherry_list_job */);
 /* STATE, PROGRESS and DONE of one job (job_id NULL: of all, later ones too) come to the queue, first how
@@ -1363,6 +1368,22 @@ wherry_status wherry_session_cancel(wherry_session *session, const char *job_id)
  * get E_ARGUMENT `not_found`. So act on DONE after this is OK. E_STATE for one that is not over. What
  * nobody claims for 7 days goes too. */
 wherry_status wherry_session_acknowledge(wherry_session *session, const char *job_id);
+/* The same for many jobs: ALL, URL, URLS, TAG, or PATH; other matches are `bad_argument`. A URL matches
+ * with any query. OK also if nothing matched. out_count, or NULL, gets how many jobs were not over; for
+ * acknowledge_all how many jobs this call has claimed. A failure leaves no other job out: the first one
+ * is returned at the end. */
+wherry_status wherry_session_pause_all(wherry_session *session, wherry_match match, const char *key,
+    size_t *out_count);
+wherry_status wherry_session_resume_all(wherry_session *session, wherry_match match, const char *key,
+    size_t *out_count);
+wherry_status wherry_session_cancel_all(wherry_session *session, wherry_match match, const char *key,
+    size_t *out_count);
+wherry_status wherry_session_acknowledge_all(wherry_session *session, wherry_match match,
+    const char *key, size_t *out_count);
+/* "<Download job: 3f2a91c07d5e>", or in_full several lines: kind, URL, path, tag, state, progress, error.
+ * Without secrets. Copies like copy_header. E_ARGUMENT `not_found` if there is no such job. */
+wherry_status wherry_session_copy_description(wherry_session *session, const char *job_id, bool in_full,
+    char *buffer, size_t capacity, size_t *out_count);
 /* The whole of the program wherry-agent, for one of your own that is to be it. Returns its exit
  * status when it has nothing left to do. */
 int wherry_agent_main(int count, const char *const *arguments);

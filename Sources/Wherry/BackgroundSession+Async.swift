@@ -65,6 +65,35 @@ extension BackgroundSession {
         try await onWorker { session throws(WherryError) in try session.acknowledge(id) }
     }
 
+    /// The jobs that match; see the form without `await`.
+    public func jobs(_ match: TransferMatch) async throws(WherryError) -> [BackgroundJob] {
+        try await onWorker { session throws(WherryError) in try session.jobs(match) }
+    }
+
+    /// Pauses the jobs that match now, and returns how many were not over.
+    @discardableResult
+    public func pause(_ match: TransferMatch) async throws(WherryError) -> Int {
+        try await onWorker { session throws(WherryError) in try session.pause(match) }
+    }
+
+    /// Resumes the jobs that match now, and returns how many were not over.
+    @discardableResult
+    public func resume(_ match: TransferMatch) async throws(WherryError) -> Int {
+        try await onWorker { session throws(WherryError) in try session.resume(match) }
+    }
+
+    /// Cancels the jobs that match now, and returns how many were not over.
+    @discardableResult
+    public func cancel(_ match: TransferMatch) async throws(WherryError) -> Int {
+        try await onWorker { session throws(WherryError) in try session.cancel(match) }
+    }
+
+    /// Claims the jobs that match and are over, and returns how many this call has claimed.
+    @discardableResult
+    public func acknowledge(_ match: TransferMatch) async throws(WherryError) -> Int {
+        try await onWorker { session throws(WherryError) in try session.acknowledge(match) }
+    }
+
     /// What becomes of a job, from how it stands now to its end: `for try await job in
     /// session.follow(id)`.
     public func follow(_ id: String) -> JobSequence { JobSequence(session: self, id: id) }

@@ -50,6 +50,10 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     /// Where it stands.
     public var state: TransferState { transfer.state }
 
+    /// Describes the transfer: on several lines with its kind, URL, parameters and state, or in short:
+    /// "<Request: 12>". Without secrets.
+    public func describe(inFull: Bool = true) -> String { transfer.describe(inFull: inFull) }
+
     /// Stops reading and sending; ``resume()`` goes on. Repeating it changes nothing.
     public func pause() { transfer.pause() }
     /// Goes on after a pause.

@@ -124,6 +124,70 @@ public func wherry_session_acknowledge(
     apply(session, job_id) { session, id throws(WherryError) in try session.acknowledge(id) }
 }
 
+private func apply(
+    _ session: OpaquePointer?, _ kind: wherry_match, _ key: UnsafePointer<CChar>?,
+    _ outCount: UnsafeMutablePointer<Int>?,
+    _ verb: (BackgroundSession, TransferMatch) throws(WherryError) -> Int
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let count = try verb(get(session), match(kind, key))
+        outCount?.pointee = count
+    }
+}
+
+@_cdecl("wherry_session_pause_all") @implementation
+public func wherry_session_pause_all(
+    _ session: OpaquePointer?, _ match: wherry_match, _ key: UnsafePointer<CChar>?,
+    _ out_count: UnsafeMutablePointer<Int>?
+) -> wherry_status {
+    apply(session, match, key, out_count) { session, match throws(WherryError) in
+        try session.pause(match)
+    }
+}
+
+@_cdecl("wherry_session_resume_all") @implementation
+public func wherry_session_resume_all(
+    _ session: OpaquePointer?, _ match: wherry_match, _ key: UnsafePointer<CChar>?,
+    _ out_count: UnsafeMutablePointer<Int>?
+) -> wherry_status {
+    apply(session, match, key, out_count) { session, match throws(WherryError) in
+        try session.resume(match)
+    }
+}
+
+@_cdecl("wherry_session_cancel_all") @implementation
+public func wherry_session_cancel_all(
+    _ session: OpaquePointer?, _ match: wherry_match, _ key: UnsafePointer<CChar>?,
+    _ out_count: UnsafeMutablePointer<Int>?
+) -> wherry_status {
+    apply(session, match, key, out_count) { session, match throws(WherryError) in
+        try session.cancel(match)
+    }
+}
+
+@_cdecl("wherry_session_acknowledge_all") @implementation
+public func wherry_session_acknowledge_all(
+    _ session: OpaquePointer?, _ match: wherry_match, _ key: UnsafePointer<CChar>?,
+    _ out_count: UnsafeMutablePointer<Int>?
+) -> wherry_status {
+    apply(session, match, key, out_count) { session, match throws(WherryError) in
+        try session.acknowledge(match)
+    }
+}
+
+@_cdecl("wherry_session_copy_description") @implementation
+public func wherry_session_copy_description(
+    _ session: OpaquePointer?, _ job_id: UnsafePointer<CChar>?, _ in_full: Bool,
+    _ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int, _ out_count: UnsafeMutablePointer<Int>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let session = try get(session)
+        let id = try text(job_id, "job_id")
+        guard let job = try session.job(id) else { throw BackgroundSession.noJob(id) }
+        try CText.copy(job.describe(inFull: in_full), to: buffer, capacity, out_count)
+    }
+}
+
 @_cdecl("wherry_agent_main") @implementation
 public func wherry_agent_main(
     _ count: Int32, _ arguments: UnsafePointer<UnsafePointer<CChar>?>?

@@ -46,6 +46,8 @@ package final class File: Sendable {
 
     /// The descriptor, good as long as this object lives.
     package let descriptor: Int32
+    /// A path that opens the same file, whatever became of its name; good as long as this object lives.
+    package var descriptorPath: String { "/proc/self/fd/\(descriptor)" }
     /// What errors call it.
     package let path: String
 

@@ -42,6 +42,14 @@ package final class LocalSocket: Sendable {
         }
     }
 
+    /// Whether somebody listens under a name.
+    package static func hasListener(_ name: String, in directory: Directory) -> Bool {
+        let descriptor = clinux_connect(reach(name, directory))
+        guard descriptor >= 0 else { return errno == EAGAIN }
+        close(descriptor)
+        return true
+    }
+
     /// The next one who wants to talk; `nil` if nobody does.
     package func accept() -> LocalSocket? {
         let descriptor = clinux_accept(self.descriptor)
@@ -78,7 +86,7 @@ package final class LocalSocket: Sendable {
     /// Appends what is there, at most `limit` bytes.
     package func receive(into bytes: inout [UInt8], limit: Int = 65_536) -> Step {
         let old = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: limit))
+        bytes += [UInt8](repeating: 0, count: limit)
         let count = bytes.withUnsafeMutableBytes { all -> Int64 in
             guard let base = all.baseAddress else { return -1 }
             return clinux_receive(descriptor, base + old, UInt64(limit))

@@ -71,6 +71,7 @@ extension CurlLoop {
                     exchange, TransportError(.busy, "Every connection to \(host) is taken"))
             }
             exchange.state.phase = .waiting
+            exchange.receiver.exchangeMustWait(exchange)
             nextSweep = min(nextSweep, exchange.request.deadline)
             // There may be a token, and somebody before it who has none to wait for.
             if queue.isLimited { startWaiting() }

@@ -176,6 +176,9 @@ package struct ExchangeResult: Sendable {
 
 /// Hears from an exchange, on a thread of the transport; nothing here may block.
 package protocol ExchangeReceiver: AnyObject, Sendable {
+    /// Every connection that it may use is taken, so it waits in the queue. ``exchangeDidStart(_:)``
+    /// or the end follows.
+    func exchangeMustWait(_ exchange: Exchange)
     /// It left the queue and is being carried out.
     func exchangeDidStart(_ exchange: Exchange)
     func exchange(_ exchange: Exchange, didReceive head: ResponseHead) -> BodyDisposition
@@ -184,6 +187,10 @@ package protocol ExchangeReceiver: AnyObject, Sendable {
     func exchangeDidProgress(_ exchange: Exchange)
     /// The last call, exactly once.
     func exchange(_ exchange: Exchange, didFinish result: ExchangeResult)
+}
+
+extension ExchangeReceiver {
+    package func exchangeMustWait(_ exchange: Exchange) {}
 }
 
 /// One request on its way. Made by the client, carried out by a transport.

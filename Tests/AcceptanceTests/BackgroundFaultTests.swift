@@ -53,10 +53,14 @@ extension BackgroundBench {
             let id = try await bench.upload("gate=go")
             try await bench.scope.wait("requests=1")
             try bench.obstruct(id)
+            // Nor beside the record.
+            try FileManager.default.createDirectory(
+                atPath: bench.state + "/jobs/\(id).end", withIntermediateDirectories: false)
             try bench.scope.open(gate: "go")
             #expect(try await bench.session.end(of: id).state == .done)
             try await bench.killAgent()
             try bench.unblock(id)
+            try FileManager.default.removeItem(atPath: bench.state + "/jobs/\(id).end")
 
             let job = try await bench.session.end(of: id)
 

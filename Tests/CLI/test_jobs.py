@@ -59,6 +59,15 @@ class Session:
         command.communicate(timeout=GUARD)
         assert command.returncode == 130
 
+    def wait_for(self, states: list[str]) -> None:
+        """Until the jobs have these states, sorted."""
+        listed: list[str] = []
+        for _ in range(200):
+            listed = sorted(each["state"] for each in self.jobs())
+            if listed == states:
+                return
+        raise AssertionError(listed)
+
     def kill_agent(self) -> None:
         """kill -9, and waits until it is dead."""
         agent = self.agent()
@@ -321,10 +330,9 @@ def test_D25_twenty_that_wait_are_there_in_their_order_after_the_agent_was_kille
     begun = session.download(*urls, "-d", folder)
     jobs = begun.text.split()
     assert begun.status == 0 and len(jobs) == 20
-    server.wait("active=6")  # 8 jobs run, and a host has 6 connections
-    listed = session.jobs()
-    assert [each["job"] for each in listed] == jobs
-    assert sorted(each["state"] for each in listed) == ["queued"] * 12 + ["running"] * 8
+    server.wait("active=6")  # the agent begins 8 jobs, and a host has 6 connections
+    assert [each["job"] for each in session.jobs()] == jobs
+    session.wait_for(["queued"] * 14 + ["running"] * 6)
     session.kill_agent()
 
     assert [each["job"] for each in session.jobs()] == jobs  # and a new agent goes on with them

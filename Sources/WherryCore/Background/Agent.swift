@@ -9,7 +9,9 @@ import WherrySystem
 package final class Agent {
     /// How long a client may take to ask, and to read the answer: 10 s.
     private static let patience = Int64.milliseconds(10_000)
-    /// So many questions are answered at once; more wait in the socket's queue.
+    /// The most clients, beside those that follow. If all places are taken, the client that has sent
+    /// no question for the longest time gives its place to the next; if each has asked, more wait in
+    /// the socket's queue.
     private static let mostAsking = 64
     /// So many may follow, beside those who ask; more are turned away with `busy`.
     package static let mostFollowing = 64
@@ -68,9 +70,9 @@ package final class Agent {
         let observation = clock.observe { [mailbox] in mailbox.wake() }
         defer { withExtendedLifetime(observation) {} }
         log.write("the agent of Wherry \(WherryLibrary.version) begins")
-        let (records, unreadable) = try folder.load()
-        for name in unreadable {
-            log.write("\(name) is no record that can be read; it is left alone")
+        let records = try folder.load()
+        for record in records where record.isDamaged {
+            log.write(record.job.failure?.message ?? "")
         }
         // Nothing is written before: whoever has started this waits for the word.
         ready()
@@ -91,7 +93,7 @@ package final class Agent {
     private func turn(_ listener: LocalSocket) {
         let tickets = guests.keys.sorted()
         var items = [
-            Poll.Item(listener.descriptor, read: asking < Self.mostAsking),
+            Poll.Item(listener.descriptor, read: hasRoom),
             Poll.Item(mailbox.descriptor),
         ]
         let hearsSignals = signals != nil
@@ -136,7 +138,10 @@ package final class Agent {
         for letter in letters {
             switch letter {
             case .state(let id, let state, let reason):
-                carryOut(machine.shows(id, state, reason: reason))
+                carryOut(machine.shows(id, state, reason: reason, time))
+            case .waitsForConnection(let id, let waits):
+                carryOut(machine.waitsForConnection(id, waits, time))
+            case .checked(let id, let result): transfers.checked(id, result)
             case .ended(let id, let progress, let ending):
                 transfers.ended(id)
                 if let progress { carryOut(machine.moved(id, progress)) }
@@ -147,11 +152,19 @@ package final class Agent {
 
     // MARK: Guests
 
-    /// How many there are that do not follow: those never keep a question out.
+    /// The number of clients that do not follow; a follower never takes the place of a question.
     private var asking: Int { guests.values.count { !$0.follows } }
 
+    /// The client that has sent no question for the longest time.
+    private var silent: AgentMachine.Ticket? {
+        guests.lazy.filter { $0.value.isIdle }.map(\.key).min()
+    }
+
+    private var hasRoom: Bool { asking < Self.mostAsking || silent != nil }
+
     private func welcome(_ listener: LocalSocket) {
-        while asking < Self.mostAsking, let socket = listener.accept() {
+        while hasRoom, let socket = listener.accept() {
+            if asking >= Self.mostAsking, let silent { dismiss(silent) }
             // The folder is ours alone, so this is who the kernel says it is: looked at all the same.
             guard socket.isPeerOurs else {
                 log.write("a process of another user was turned away")
@@ -195,8 +208,20 @@ package final class Agent {
                 guests[ticket] = guest
                 return true
             }
-            guard guest.reader.bytes.isEmpty, let request = AgentRequest(message) else {
-                throw WherryError(.badProtocol, "That is no question")
+            guard guest.reader.bytes.isEmpty else {
+                throw WherryError(.badProtocol, "The client sent more than one request")
+            }
+            guard let request = AgentRequest(message) else {
+                // Whoever speaks another version learns why, and does not try again.
+                guests[ticket] = guest
+                reply(
+                    ticket,
+                    JobFailure(
+                        WherryError(
+                            .badProtocol,
+                            "The agent did not accept a request: it is not one of this version. Use the agent and the library of one release."
+                        )))
+                return true
             }
             guest.waits = true
             guest.deadline = .never
@@ -312,12 +337,12 @@ package final class Agent {
             try folder.save(record)
         } catch {
             guard record.job.isFinal, record.job.kind == .upload else { throw error }
-            // Its room may be all that is missing; and should this agent die before the end can be
-            // written, the next one finds no body, and so does not send it another time.
+            // The space of the body may be all that is missing. Should this agent die before it can
+            // write the end, the next agent finds no body, and does not send it again.
             folder.removeBody(id)
             try folder.save(record)
         }
-        if record.job.isFinal { folder.removeBody(id) }
+        if record.job.isFinal { folder.removeRemains(id) }
     }
 }
 

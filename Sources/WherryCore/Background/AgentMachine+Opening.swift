@@ -10,6 +10,8 @@ extension AgentMachine {
     private static let endedLife: Double = 7 * 86_400
     /// How long an unfinished job that nobody touches is kept: 30 days.
     private static let untouchedLife: Double = 30 * 86_400
+    /// The longest wait of a record that does not say how long it is: a day, in milliseconds.
+    private static let longestWait: Int64 = 86_400_000
 
     /// Takes over what another agent, or a caller, has left. Call it once, holding the lock.
     ///
@@ -21,13 +23,14 @@ extension AgentMachine {
         var actions: [Action] = []
         for record in records {
             let job = record.job
-            if job.isFinal, time.wall - job.changedAt > Self.endedLife {
+            // A record that cannot be read stays until somebody has seen it.
+            if job.isFinal, !record.isDamaged, time.wall - job.changedAt > Self.endedLife {
                 actions += [.note("\(job.id) was never acknowledged"), .remove(id: job.id)]
                 continue
             }
             entries[job.id] = Entry(record: record)
-            if record.lacksBody, !job.isFinal {
-                actions += lost(job.id, time)
+            if !job.isFinal, record.remains != .all {
+                actions += left(job.id, record.remains, time)
                 continue
             }
             switch job.state {
@@ -43,7 +46,10 @@ extension AgentMachine {
         return actions + pump(time)
     }
 
-    /// It goes on: in its turn, or when the server wants to be asked again.
+    /// Queues a job, or lets it wait until the server accepts it again.
+    ///
+    /// No wait is longer than it was at first: the wall clock may have been set back meanwhile. The
+    /// time is kept anew then, so that the next agent counts from it.
     private mutating func goOn(_ id: String, _ time: Time) {
         guard let due = entries[id]?.record.job.retryAt else {
             entries[id]?.activity = .queued
@@ -51,7 +57,12 @@ extension AgentMachine {
             entries[id]?.record.job.reason = nil
             return
         }
-        let left = min(max(0, due - time.wall), 1e9)
+        let longest = Double(entries[id]?.record.wait ?? Self.longestWait) / 1_000
+        let left = min(max(0, due - time.wall), longest)
+        if due - time.wall > longest {
+            entries[id]?.record.job.retryAt = time.wall + left
+            saveSoon(id, time)
+        }
         entries[id]?.activity = .sleeping(until: time.now.advanced(by: Int64(left * 1e9)))
         entries[id]?.record.job.state = .waiting
         entries[id]?.record.job.reason = ErrorReason.retryLater.rawValue
@@ -86,14 +97,19 @@ extension AgentMachine {
         return [note] + (autostart ? queue(id, time) : change(id, .interrupted, time))
     }
 
-    /// An upload without its body was over, and its end could not be written down before its agent
-    /// was gone.
-    private mutating func lost(_ id: String, _ time: Time) -> [Action] {
+    /// Ends an upload whose response was complete before its agent died. It is never sent again.
+    private mutating func left(
+        _ id: String, _ remains: JobRecord.Remains, _ time: Time
+    ) -> [Action] {
+        if case .ending(let ending, let progress) = remains {
+            entries[id]?.record.job.progress = progress
+            return endedByItself(id, ending, time)
+        }
         var ending = Ending()
         ending.error = JobFailure(
             WherryError(
                 .interrupted,
-                "The upload was over, but how it ended could not be kept; it is not sent again by itself"
+                "The result of the upload is unknown: it ended, but its agent could not record how. Ask the server whether it has the upload."
             ))
         return finish(id, .failed, ending, time)
     }

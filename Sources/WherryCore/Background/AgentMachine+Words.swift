@@ -46,7 +46,7 @@ extension AgentMachine {
     }
 
     /// How a transfer ended.
-    package struct Ending: Sendable {
+    package struct Ending: Sendable, Hashable {
         package var error: JobFailure?
         package var isCancelled = false
         package var path: String?
@@ -57,6 +57,9 @@ extension AgentMachine {
         var isRetriedLater: Bool {
             error.map { $0.reason == .retryLater && $0.retryAfterMilliseconds >= 0 } ?? false
         }
+
+        /// Whether nothing of the job is left to do.
+        var isLast: Bool { !isCancelled && !isRetriedLater }
 
         package init() {}
     }

@@ -172,7 +172,8 @@ package struct AgentMachine: Sendable {
         defer { noteIdleness(time) }
         guard let before else { return [.remove(id: id), .forget(id: id)] }
         entries[id] = Entry(record: before)
-        return [.save(before), .tell(before.job)]
+        // The file of a damaged record is still as it was.
+        return (before.isDamaged ? [] : [.save(before)]) + [.tell(before.job)]
     }
 
     /// A verb for one job; each may be repeated.
@@ -183,9 +184,7 @@ package struct AgentMachine: Sendable {
             return [
                 .answer(
                     ticket,
-                    JobFailure(
-                        WherryError(
-                            .notFound, "There is no job \(id), or it has been acknowledged")))
+                    JobFailure(BackgroundSession.noJob(id)))
             ]
         }
         if verb == .acknowledge { return acknowledge(entry.record.job, ticket) }
@@ -278,12 +277,28 @@ package struct AgentMachine: Sendable {
     }
 
     /// A transfer shows another state.
-    package mutating func shows(_ id: String, _ state: TransferState, reason: String?) -> [Action] {
+    ///
+    /// Only a job that is transferring counts a death of its agent, so the record says at any time
+    /// whether the job transfers or waits.
+    package mutating func shows(
+        _ id: String, _ state: TransferState, reason: String?, _ time: Time
+    ) -> [Action] {
         guard let entry = entries[id], entry.activity == .active, !state.isFinal, state != .paused
         else { return [] }
-        entries[id]?.record.job.state = state == .queued ? .running : state
+        if state.isWait != entry.record.job.state.isWait {
+            return change(id, state, reason: reason, time)
+        }
+        entries[id]?.record.job.state = state
         entries[id]?.record.job.reason = reason
         return tell(id)
+    }
+
+    /// A transfer waits for a free connection, or has one.
+    package mutating func waitsForConnection(
+        _ id: String, _ waits: Bool, _ time: Time
+    ) -> [Action] {
+        guard let entry = entries[id], waits || entry.record.job.state.isWait else { return [] }
+        return shows(id, waits ? .queued : .running, reason: nil, time)
     }
 
     /// A transfer is over.
@@ -307,7 +322,7 @@ package struct AgentMachine: Sendable {
         return actions + pump(time)
     }
 
-    private mutating func endedByItself(_ id: String, _ ending: Ending, _ time: Time) -> [Action] {
+    mutating func endedByItself(_ id: String, _ ending: Ending, _ time: Time) -> [Action] {
         guard let error = ending.error else { return finish(id, .done, ending, time) }
         guard ending.isRetriedLater else {
             return finish(id, ending.isCancelled ? .cancelled : .failed, ending, time)
@@ -316,6 +331,7 @@ package struct AgentMachine: Sendable {
         let delay = Int64.milliseconds(error.retryAfterMilliseconds)
         entries[id]?.activity = .sleeping(until: time.now.advanced(by: delay))
         entries[id]?.record.job.retryAt = time.wall + Double(delay) / 1e9
+        entries[id]?.record.wait = error.retryAfterMilliseconds
         return change(id, .waiting, reason: error.reason.rawValue, time)
     }
 
@@ -395,4 +411,9 @@ package struct AgentMachine: Sendable {
     private func tell(_ id: String) -> [Action] {
         entries[id].map { [.tell($0.record.job)] } ?? []
     }
+}
+
+extension TransferState {
+    /// Whether nothing is transferred, and something is waited for.
+    fileprivate var isWait: Bool { self == .queued || self == .waiting }
 }

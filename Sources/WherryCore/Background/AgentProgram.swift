@@ -96,7 +96,7 @@ package enum AgentProgram {
             throw WherryError(error)
         }
         let folder = try StateFolder.open(arguments.directory)
-        guard let lock = try folder.lock(within: lockTime) else {
+        guard let lock = try folder.lock(within: lockTime, unless: { folder.hasListener }) else {
             if let ready { DetachedProgram.write([0x42, 0x0A], to: ready) }
             return
         }
@@ -111,15 +111,22 @@ package enum AgentProgram {
 }
 
 extension StateFolder {
-    /// Takes the lock, waiting for one who holds it for a moment.
+    /// Whether an agent listens.
+    var hasListener: Bool { LocalSocket.hasListener(Self.socketName, in: directory) }
+
+    /// Takes the lock, waiting for a caller who holds it for a moment.
     ///
-    /// - Parameter nanoseconds: of real time.
-    /// - Returns: `nil` if that took longer.
-    package func lock(within nanoseconds: Int64) throws(WherryError) -> File? {
+    /// - Parameters:
+    ///   - nanoseconds: of real time.
+    ///   - isInVain: ends the wait; asked each time that another process has the lock.
+    /// - Returns: `nil` if the lock could not be had.
+    package func lock(
+        within nanoseconds: Int64, unless isInVain: () -> Bool = { false }
+    ) throws(WherryError) -> File? {
         let end = SystemClock.shared.now().advanced(by: nanoseconds)
         while true {
             if let lock = try lock() { return lock }
-            guard SystemClock.shared.now() < end else { return nil }
+            guard !isInVain(), SystemClock.shared.now() < end else { return nil }
             Poll.rest(nanoseconds: .milliseconds(5))
         }
     }

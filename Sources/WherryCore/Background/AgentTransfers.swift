@@ -8,6 +8,9 @@ final class AgentMailbox: Sendable {
     enum Letter: Sendable {
         case state(id: String, TransferState, reason: String?)
         case ended(id: String, Progress?, AgentMachine.Ending)
+        case waitsForConnection(id: String, Bool)
+        /// An upload's stored body, or why it must not be sent.
+        case checked(id: String, Result<File, WherryError>)
     }
 
     private struct State: Sendable {
@@ -50,10 +53,17 @@ final class AgentMailbox: Sendable {
 private final class AgentObserver: TransferObserver {
     let id: String
     let mailbox: AgentMailbox
+    /// Where an upload's end is written down; `nil` for downloads.
+    let folder: StateFolder?
 
-    init(_ id: String, _ mailbox: AgentMailbox) {
+    init(_ id: String, _ mailbox: AgentMailbox, _ folder: StateFolder?) {
         self.id = id
         self.mailbox = mailbox
+        self.folder = folder
+    }
+
+    func transfer(_ transfer: Transfer, waitsForConnection: Bool) {
+        mailbox.put(.waitsForConnection(id: id, waitsForConnection))
     }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
@@ -62,7 +72,9 @@ private final class AgentObserver: TransferObserver {
         case .state(let state, let reason):
             mailbox.put(.state(id: id, state, reason: reason?.rawValue))
         case .done(let outcome):
-            mailbox.put(.ended(id: id, transfer.progress, AgentMachine.Ending(outcome)))
+            let ending = AgentMachine.Ending(outcome)
+            folder?.note(ending, transfer.progress, of: id)
+            mailbox.put(.ended(id: id, transfer.progress, ending))
         case .head, .cached, .body, .wantBody, .image, .decision: break
         }
     }
@@ -83,16 +95,27 @@ extension AgentMachine.Ending {
     init(_ error: WherryError) {
         self.init()
         self.error = JobFailure(error)
+        isCancelled = error.reasonWord == .cancelled
     }
 }
 
 /// Begins and ends transfers. Used from the agent's thread alone.
 final class AgentTransfers {
+    /// Exits: checking to stopped, transferring and none; stopped to none; transferring to none.
+    private enum Stage {
+        /// The stored body of an upload is compared with its seal.
+        case checking(JobRecord)
+        /// The job is to end, and has not begun to send.
+        case stopped
+        /// The file is open until the end: the transfer reads it by its descriptor.
+        case transferring(Transfer, body: File?)
+    }
     private let mailbox: AgentMailbox
     private let folder: StateFolder
     private let clock: any Clock
     private var clients: [JobRequest.ClientPart: Client] = [:]
-    private var running: [String: Transfer] = [:]
+    private var stages: [String: Stage] = [:]
+    private let workers = WorkerPool()
 
     init(_ folder: StateFolder, _ mailbox: AgentMailbox, clock: any Clock) {
         self.folder = folder
@@ -100,26 +123,57 @@ final class AgentTransfers {
         self.clock = clock
     }
 
+    deinit { workers.close() }
+
     /// Begins a job; its end comes by the mailbox, also if it cannot begin.
     func begin(_ record: JobRecord) {
+        let id = record.job.id
+        guard record.job.kind == .upload else { return start(record, body: nil) }
+        stages[id] = .checking(record)
+        // Bodies may be large, and the agent answers meanwhile.
+        workers.submit { [folder, mailbox] in
+            do throws(WherryError) {
+                mailbox.put(.checked(id: id, .success(try folder.body(of: record))))
+            } catch {
+                mailbox.put(.checked(id: id, .failure(error)))
+            }
+        }
+    }
+
+    /// The stored body of an upload was compared with its seal.
+    func checked(_ id: String, _ result: Result<File, WherryError>) {
+        switch (stages[id], result) {
+        case (.checking(let record), .success(let body)): start(record, body: body)
+        case (.checking, .failure(let error)):
+            let ending = AgentMachine.Ending(error)
+            folder.note(ending, Progress(), of: id)
+            mailbox.put(.ended(id: id, nil, ending))
+        default:
+            let error = WherryError(.cancelled, "The transfer was cancelled")
+            mailbox.put(.ended(id: id, nil, AgentMachine.Ending(error)))
+        }
+    }
+
+    private func start(_ record: JobRecord, body: File?) {
         let id = record.job.id
         do throws(WherryError) {
             guard let wanted = record.request else {
                 throw WherryError(.io, "The job's request is gone")
             }
             let client = try client(for: wanted.client)
-            let observer = AgentObserver(id, mailbox)
-            switch record.job.kind {
-            case .download:
+            let observer = AgentObserver(id, mailbox, body == nil ? nil : folder)
+            let transfer: Transfer
+            if let body {
+                transfer = try client.send(
+                    wanted.request(body: body.descriptorPath), observer: observer)
+            } else {
                 guard let path = record.job.path else {
                     throw WherryError(.badPath, "The job has no destination")
                 }
-                running[id] = try client.download(
+                transfer = try client.download(
                     wanted.request(body: nil), to: path, observer: observer)
-            case .upload:
-                running[id] = try client.send(
-                    wanted.request(body: folder.bodyPath(id)), observer: observer)
             }
+            stages[id] = .transferring(transfer, body: body)
         } catch {
             mailbox.put(.ended(id: id, nil, AgentMachine.Ending(error)))
         }
@@ -127,12 +181,16 @@ final class AgentTransfers {
 
     /// Ends a job's transfer, if it has one.
     func stop(_ id: String, discarding: Bool) {
-        guard let transfer = running[id] else { return }
-        if discarding { transfer.discard() } else { transfer.cancel() }
+        switch stages[id] {
+        case .checking: stages[id] = .stopped
+        case .transferring(let transfer, _):
+            if discarding { transfer.discard() } else { transfer.cancel() }
+        case .stopped, nil: break
+        }
     }
 
     /// A job's transfer has told its end.
-    func ended(_ id: String) { running[id] = nil }
+    func ended(_ id: String) { stages[id] = nil }
 
     private func client(for part: JobRequest.ClientPart) throws(WherryError) -> Client {
         if let known = clients[part] { return known }

@@ -45,9 +45,12 @@ public struct BackgroundJob: Sendable, Hashable {
     package init(id: String, kind: Kind, url: String, path: String?) {
         self.id = id
         self.kind = kind
-        self.url = HTTPURL.redacted(url).cut(toBytes: 2_000)
+        self.url = Self.shownURL(url)
         self.path = path
     }
+
+    /// A URL as jobs show it.
+    static func shownURL(_ url: String) -> String { HTTPURL.redacted(url).cut(toBytes: 2_000) }
 
     /// Why it failed or was cancelled; `nil` otherwise.
     public var error: WherryError? { failure?.error }
@@ -94,7 +97,8 @@ public struct BackgroundJob: Sendable, Hashable {
         self.kind = kind
         self.url = url
         path = json.text("path")
-        guard kind == .upload || path?.utf8.first == 0x2F else { return nil }
+        // Only the path of a record that could not be read is unknown.
+        guard kind == .upload || path?.utf8.first == 0x2F || state == .failed else { return nil }
         tag = json.text("tag")
         self.state = state
         reason = json.text("reason")

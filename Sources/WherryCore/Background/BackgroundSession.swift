@@ -17,7 +17,7 @@ public final class BackgroundSession: Sendable {
     let folder: StateFolder
     let launcher: AgentLauncher
     let autostart: Bool
-    private let settings: ClientSettings
+    let settings: ClientSettings
     /// How long a call waits for an agent that is there, in nanoseconds of real time.
     private let patience: Int64
     package let workers = WorkerPool()
@@ -161,8 +161,11 @@ public final class BackgroundSession: Sendable {
 
     /// Hands an upload over. Its body is copied when this returns: pictures encoded, files read.
     ///
-    /// One that is interrupted is sent again from its start, so the server may get it twice. One that
-    /// was over and whose end could not be kept is not: it fails with `interrupted`.
+    /// The agent retries an interrupted upload from its start. So that the server can recognize it, each
+    /// attempt has the field `Idempotency-Key: "<id>"` with the job's id; a field of that name in the
+    /// request or the session wins; `headers.suppress("Idempotency-Key")` sends none. An upload whose response was
+    /// complete is never retried: if the result could not be recorded, it fails with `interrupted`.
+    /// A stored body that has changed since is not sent: the job fails with `damaged_job`.
     ///
     /// - Parameter request: with any body but one that is handed over while it is sent, and pictures
     ///   in one form.
@@ -205,13 +208,18 @@ public final class BackgroundSession: Sendable {
         }
         var job = BackgroundJob(id: id, kind: .upload, url: url.text, path: nil)
         job.tag = request.tag
+        wanted.addIdempotencyKey(id)
+        let seal: BodySeal
         do throws(WherryError) {
-            job.progress.total = try keep(body.body, for: id)
+            seal = try keep(body.body, for: id)
         } catch {
             folder.removeBody(id)
             throw error
         }
-        try handOver(JobRecord(job: job, request: wanted))
+        job.progress.total = seal.length
+        var record = JobRecord(job: job, request: wanted)
+        record.seal = seal
+        try handOver(record)
         return id
     }
 
@@ -237,8 +245,8 @@ public final class BackgroundSession: Sendable {
         }
     }
 
-    /// Writes the body where the agent finds it. Returns its length.
-    private func keep(_ body: ExchangeBody, for id: String) throws(WherryError) -> Int64 {
+    /// Writes the body where the agent finds it, and returns what the agent checks it by.
+    private func keep(_ body: ExchangeBody, for id: String) throws(WherryError) -> BodySeal {
         let file = try folder.makeBody(id)
         do throws(SystemError) {
             var count: Int64 = 0
@@ -255,7 +263,7 @@ public final class BackgroundSession: Sendable {
                 count = source.length ?? 0
             }
             try file.synchronizeData()
-            return count
+            return try BodySeal(of: file, length: count)
         } catch {
             throw WherryError(error)
         }
@@ -279,7 +287,8 @@ public final class BackgroundSession: Sendable {
 
     /// One job; `nil` if there is none of that id, or it has been acknowledged.
     public func job(_ id: String) throws(WherryError) -> BackgroundJob? {
-        try jobs().first { $0.id == id }
+        guard BackgroundJob.isID(id) else { return nil }
+        return try jobs().first { $0.id == id }
     }
 
     // MARK: Verbs
@@ -307,7 +316,15 @@ public final class BackgroundSession: Sendable {
 
     // MARK: Asking
 
-    private func ask(_ request: AgentRequest) throws(WherryError) { _ = try exchange(request) }
+    /// What is thrown for an id without a job.
+    package static func noJob(_ id: String) -> WherryError {
+        WherryError(
+            .notFound,
+            "There is no background job \"\(id.cut(toBytes: 200))\" in the session: no job has this id, or it was acknowledged. List the jobs."
+        )
+    }
+
+    func ask(_ request: AgentRequest) throws(WherryError) { _ = try exchange(request) }
 
     private func exchange(_ request: AgentRequest) throws(WherryError) -> [BackgroundJob] {
         var isOpen = false
@@ -322,8 +339,11 @@ public final class BackgroundSession: Sendable {
     ) throws(WherryError) -> [BackgroundJob] {
         let end = SystemClock.shared.now().advanced(by: patience)
         var rest = Int64.milliseconds(1)
+        // An id that no job can have needs no answer.
+        if case .verb(_, let id) = request, !BackgroundJob.isID(id) { throw Self.noJob(id) }
         while true {
             if let jobs = try talk(request, until: end, isOpen: &isOpen) { return jobs }
+            if case .verb(_, let id) = request, !folder.hasRecord(id) { throw Self.noJob(id) }
             if request.needsAgent {
                 try launcher.start(folder)
             } else if let lock = try folder.lock() {

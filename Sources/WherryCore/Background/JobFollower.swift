@@ -300,7 +300,7 @@ extension BackgroundSession {
         _ handler: @escaping JobFollower.Handler
     ) throws(WherryError) -> UInt64 {
         if let id, try job(id) == nil {
-            throw WherryError(.notFound, "There is no job \(id), or it has been acknowledged")
+            throw Self.noJob(id)
         }
         return try follower.follow(id, isHeard: isHeard, handler)
     }

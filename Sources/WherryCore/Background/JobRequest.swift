@@ -97,6 +97,15 @@ package struct JobRequest: Sendable, Hashable {
         headers += own.fields
     }
 
+    /// Names the job to the server, unless the program has set or removed the field itself.
+    ///
+    /// The value is a string by RFC 9651, as draft-ietf-httpapi-idempotency-key-header demands.
+    mutating func addIdempotencyKey(_ id: String) {
+        let name = "Idempotency-Key"
+        guard !headers.contains(where: { Headers.areEqual($0.name, name) }) else { return }
+        headers.append(Headers.Field(name: name, value: "\"\(id)\""))
+    }
+
     /// The request to send.
     ///
     /// - Parameter body: the path of an upload's body.
@@ -234,13 +243,36 @@ package struct JobRecord: Sendable, Hashable {
     package var crashes: Int64 = 0
     /// How many bytes there were when it was last begun.
     package var bytesBefore: Int64 = 0
-    /// An upload whose body is not there, as found when it was read; not kept.
-    package var lacksBody = false
+    /// How long the job waits in all until ``BackgroundJob/retryAt``, in milliseconds.
+    package var wait: Int64?
+    /// What an upload's stored body is checked by.
+    package var seal: BodySeal?
+    /// What the last agent left of an upload; found when the record is read, not kept.
+    package var remains = Remains.all
+    /// The record could not be read, and stands for the file as it is; not kept.
+    package var isDamaged = false
+
+    /// What an agent that died left of an upload which its record calls unfinished.
+    package enum Remains: Sendable, Hashable {
+        /// The body: the upload had no end.
+        case all
+        /// How it ended.
+        case ending(AgentMachine.Ending, Progress)
+        /// Only that it ended.
+        case nothing
+    }
 
     package init(job: BackgroundJob, request: JobRequest) {
         self.job = job
         self.request = request
         source = Self.source(request)
+    }
+
+    /// Stands for a record that cannot be read.
+    init(damaged job: BackgroundJob) {
+        self.job = job
+        source = ""
+        isDamaged = true
     }
 
     /// What tells one URL from another: SHA-256 of method and URL.
@@ -256,6 +288,8 @@ package struct JobRecord: Sendable, Hashable {
         json.set("source", source)
         json.set("crashes", crashes)
         json.set("bytes_before", bytesBefore)
+        json.set("wait_ms", wait)
+        json["body"] = seal.map { .object($0.json) }
         return json
     }
 
@@ -274,6 +308,11 @@ package struct JobRecord: Sendable, Hashable {
         guard request != nil || job.isFinal else { return nil }
         crashes = max(0, json.integer("crashes") ?? 0)
         bytesBefore = max(0, json.integer("bytes_before") ?? 0)
+        wait = json.integer("wait_ms").map { max(0, $0) }
+        if let object = json.object("body") {
+            guard let seal = BodySeal(object) else { return nil }
+            self.seal = seal
+        }
     }
 
     /// The record as text; `too_large` beyond ``mostBytes``.
@@ -295,9 +334,14 @@ package struct JobRecord: Sendable, Hashable {
 
     /// Reads a record; `nil` for what is none.
     package static func parse(_ text: [UInt8]) -> JobRecord? {
+        object(text).flatMap { JobRecord($0) }
+    }
+
+    /// The members of a record's text; `nil` if it is no JSON object.
+    static func object(_ text: [UInt8]) -> JSONObject? {
         let limits = JSONLimits(bytes: mostBytes)
         guard case .object(let json)? = try? JSON.parse(text, limits: limits) else { return nil }
-        return JobRecord(json)
+        return json
     }
 }
 

@@ -11,7 +11,7 @@ enum LocalAgent {
         let clock = SystemClock.shared
         let time = AgentMachine.Time(now: clock.now(), wall: clock.wallSeconds())
         var machine = AgentMachine(idle: 0, at: time)
-        for action in machine.open(try folder.load().records, autostart: false, time) {
+        for action in machine.open(try folder.load(), autostart: false, time) {
             // What cannot be written now, whoever opens it next makes of it again.
             _ = try? carryOut(action, folder)
         }
@@ -27,7 +27,7 @@ enum LocalAgent {
         switch action {
         case .save(let record):
             try folder.save(record)
-            if record.job.isFinal { folder.removeBody(record.job.id) }
+            if record.job.isFinal { folder.removeRemains(record.job.id) }
         case .discard(let record): record.discardPartials()
         case .remove(let id): try folder.remove(id)
         case .answer(_, let failure): if let failure { throw failure.error }

@@ -89,18 +89,16 @@ package final class StateFolder: Sendable {
     // MARK: Jobs
 
     /// The name of a job's record, and of an upload's body.
-    private static func recordName(_ id: String) -> String { id + ".job" }
+    static func recordName(_ id: String) -> String { id + ".job" }
     package static func bodyName(_ id: String) -> String { id + ".body" }
 
     /// The path of an upload's body.
     package func bodyPath(_ id: String) -> String { jobs.path(of: Self.bodyName(id)) }
 
-    /// Every job that can be read, oldest first, and the names of records that cannot.
+    /// Every job, oldest first. A record that cannot be read gives a failed job that says so.
     ///
     /// The figures of downloads that nobody is at are those of their partials.
-    package func load() throws(WherryError) -> (records: [JobRecord], unreadable: [String]) {
-        var records: [JobRecord] = []
-        var unreadable: [String] = []
+    package func load() throws(WherryError) -> [JobRecord] {
         let names: [String]
         do throws(SystemError) {
             names = try jobs.names()
@@ -108,18 +106,25 @@ package final class StateFolder: Sendable {
             throw WherryError(error)
         }
         let all = Set(names)
+        var records: [JobRecord] = []
         for name in names where name.hasSuffix(".job") {
-            if var record = record(String(name.dropLast(4))) {
+            let id = String(name.dropLast(4))
+            guard BackgroundJob.isID(id) else { continue }
+            if var record = record(id) {
                 record.refresh()
-                record.lacksBody =
-                    record.job.kind == .upload && !all.contains(Self.bodyName(record.job.id))
+                if record.job.kind == .upload, !record.job.isFinal { record.remains = remains(id, all) }
                 records.append(record)
-            } else {
-                unreadable.append(name)
+            } else if let record = damaged(id, hasBody: all.contains(Self.bodyName(id))) {
+                records.append(record)
             }
         }
         records.sort { ($0.job.startedAt, $0.job.id) < ($1.job.startedAt, $1.job.id) }
-        return (records, unreadable.sorted())
+        return records
+    }
+
+    /// Whether a job has a record, readable or not.
+    package func hasRecord(_ id: String) -> Bool {
+        BackgroundJob.isID(id) && (try? jobs.status(of: Self.recordName(id))) != nil
     }
 
     /// One job as it was last saved; `nil` if there is none that can be read.
@@ -159,10 +164,24 @@ package final class StateFolder: Sendable {
         do throws(SystemError) {
             try jobs.remove(Self.recordName(id))
             try jobs.remove(Self.bodyName(id))
+            try jobs.remove(Self.endingName(id))
             try jobs.synchronize()
         } catch {
             throw WherryError(error)
         }
+    }
+
+    /// Opens an upload's body, which may be sent through the file that this returns and no other.
+    ///
+    /// - Throws: `damaged_job` for a body that is not as it was handed over.
+    func body(of record: JobRecord) throws(WherryError) -> File {
+        guard let seal = record.seal else {
+            throw WherryError(
+                .damagedJob,
+                "The upload \(record.job.id) was not sent: its record has no digest of the body. Start the upload again."
+            )
+        }
+        return try seal.open(Self.bodyName(record.job.id), in: jobs)
     }
 
     /// Removes an upload's body, which is of no use after the end.
@@ -181,17 +200,17 @@ package final class StateFolder: Sendable {
     }
 
     /// Removes what no record names and is older than a day: bodies whose program died before it
-    /// had handed them over, and records half written.
+    /// had handed them over, ends of jobs that are gone, and records half written.
     package func sweep(wall: Double) {
         let names = (try? jobs.names()) ?? []
-        let records = Set(names)
+        let all = Set(names)
         for name in names {
-            let isBody = name.hasSuffix(".body")
-            guard isBody || name.hasSuffix(".new"),
+            let length = [".body", ".end"].first { name.hasSuffix($0) }?.utf8.count
+            guard length != nil || name.hasSuffix(".new"),
                 let status = try? jobs.status(of: name),
                 wall - Double(status.modifiedNanoseconds) / 1e9 > 86_400
             else { continue }
-            if isBody, records.contains(Self.recordName(String(name.dropLast(5)))) { continue }
+            if let length, all.contains(Self.recordName(String(name.dropLast(length)))) { continue }
             _ = try? jobs.remove(name)
         }
     }

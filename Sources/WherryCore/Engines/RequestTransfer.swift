@@ -341,10 +341,15 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         return wanted == 1 || (wanted == -1 && kind == .upload)
     }
 
+    package func exchangeMustWait(_ exchange: Exchange) {
+        observer.transfer(self, waitsForConnection: true)
+    }
+
     package func exchangeDidStart(_ exchange: Exchange) {
         if caching?.hasHTTP == true { hops.withLock { $0.http }?.noteSending() }
         become(.running, quiet: true)
         observer.transfer(self, isMoving: true)
+        observer.transfer(self, waitsForConnection: false)
         // Who shares it shows what it shows.
         if options[.coalesce] == 1 { (observer as? Flight)?.goesOn() }
         if client.log.isOn(.debug) { noteSent(exchange, attempt: hops.withLock { $0.launches }) }

@@ -96,6 +96,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case unsafeStateDirectory = "unsafe_state_dir"
     case noAgent = "no_agent"
     case interrupted
+    case damagedJob = "damaged_job"
     // image
     case badImage = "bad_image"
     case unsupportedImage = "unsupported_image"
@@ -145,7 +146,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
             .http
         case .exists, .isDirectory, .noSpace, .readOnly, .noFile, .noPermission, .fileChanged,
             .badStorage, .badDirectory, .io, .checksum, .journalInvalid, .alreadyComplete,
-            .unsafeStateDirectory, .noAgent:
+            .unsafeStateDirectory, .noAgent, .damagedJob:
             .file
         case .badImage, .unsupportedImage, .truncatedImage, .imageTooLarge, .unsupportedOption:
             .image

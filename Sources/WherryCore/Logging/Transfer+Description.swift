@@ -5,6 +5,9 @@ extension Transfer: CustomStringConvertible {
     /// As SJNetwork describes a request: in full while the client is debugging, else "<Request: 12>".
     public var description: String { description(inFull: client.isDebugging) }
 
+    /// Describes the transfer; see ``description(inFull:)``.
+    public final func describe(inFull: Bool = true) -> String { description(inFull: inFull) }
+
     /// What it is: "<Request: 12>", or in full with its kind, method, URL, parameters, what it wants
     /// of the cache, its pictures or its path, its identifier and its state (L4). Without secrets.
     public final func description(inFull: Bool) -> String {

@@ -166,6 +166,8 @@ package protocol TransferObserver: AnyObject, Sendable {
     /// Its progress is another, of a transfer that ``Transfer/tellsMoves``. Where it is moving it goes
     /// on changing without a word, until this is called again or it ends.
     func transfer(_ transfer: Transfer, isMoving: Bool)
+    /// The transfer waits for a free connection, or has one.
+    func transfer(_ transfer: Transfer, waitsForConnection: Bool)
     /// Whether what it hears of is a part of another transfer, and not counted by itself.
     var isPart: Bool { get }
 }
@@ -175,4 +177,5 @@ extension TransferObserver {
     package var isPart: Bool { false }
     package func willStart(_ transfer: Transfer) throws(WherryError) {}
     package func transfer(_ transfer: Transfer, isMoving: Bool) {}
+    package func transfer(_ transfer: Transfer, waitsForConnection: Bool) {}
 }

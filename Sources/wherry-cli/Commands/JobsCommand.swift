@@ -46,14 +46,17 @@ struct JobChoice: ParsableArguments, Sendable {
     @Flag(help: "Every job of the session.")
     var all = false
 
+    @OptionGroup var urls: JobURLs
+
     mutating func validate() throws {
-        guard job.isEmpty == all else {
-            throw ValidationError("Name jobs, or take --all.")
+        guard [!job.isEmpty, all, !urls.url.isEmpty].count(where: { $0 }) == 1 else {
+            throw ValidationError("Name jobs, or use --all or --url.")
         }
     }
 
     /// The jobs that are there; those that were named in that order.
     func find(in session: BackgroundSession) async throws -> [BackgroundJob] {
+        if let jobs = try await urls.find(in: session) { return jobs }
         let jobs = try await session.jobs()
         return all ? jobs : try job.map { try Self.find($0, in: jobs) }
     }
@@ -74,6 +77,23 @@ struct JobChoice: ParsableArguments, Sendable {
     }
 }
 
+/// Jobs by their URLs.
+struct JobURLs: ParsableArguments, Sendable {
+    @Option(name: .customLong("url"), help: "Every job of URL, with any query. May be repeated.")
+    var url: [String] = []
+
+    /// The jobs of these URLs; `nil` if no URL was given.
+    ///
+    /// - Throws: `not_found` for a URL without a job.
+    func find(in session: BackgroundSession) async throws -> [BackgroundJob]? {
+        if url.isEmpty { return nil }
+        for one in url where try await session.jobs(.url(one)).isEmpty {
+            throw WherryError(.notFound, "The session has no job of the URL \(one). Run wherry jobs list.")
+        }
+        return try await session.jobs(.urls(url))
+    }
+}
+
 struct JobsListCommand: SessionCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "Print the jobs of the session, a line each, oldest first.",
@@ -91,6 +111,9 @@ struct JobsListCommand: SessionCommand {
             }
         }
         if jobs.isEmpty { console.note("There are no jobs.") }
+        for error in jobs.compactMap(\.error) where error.reason == "damaged_job" {
+            console.note(error.message)
+        }
     }
 }
 
@@ -119,10 +142,16 @@ protocol JobsVerbCommand: SessionCommand {
 extension JobsVerbCommand {
     func perform(_ session: BackgroundSession, _ console: Console) async throws {
         var status: Int32 = 0
-        for job in try await choice.find(in: session) {
-            if let error = await failure({ () async throws(WherryError) in
+        let jobs = try await choice.find(in: session)
+        var failures: [String: WherryError] = [:]
+        // The newest first: otherwise each job that stops lets one begin that waits.
+        for job in jobs.reversed() {
+            failures[job.id] = await failure { () async throws(WherryError) in
                 try await apply(to: job, of: session)
-            }) {
+            }
+        }
+        for job in jobs {
+            if let error = failures[job.id] {
                 let told = console.complain(error, about: JobReport.name(job), url: job.url)
                 if status == 0 { status = told }
                 continue
@@ -193,12 +222,21 @@ struct JobsCleanCommand: SessionCommand {
         discussion: "EXAMPLES\n  wherry jobs clean --json-output")
     @Argument(help: "Of these only: ids of jobs, beginnings of such, or their files.")
     var job: [String] = []
+    @OptionGroup var urls: JobURLs
     @OptionGroup(title: "SESSION") var session: SessionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
+    mutating func validate() throws {
+        if !job.isEmpty, !urls.url.isEmpty {
+            throw ValidationError("Name jobs or use --url, not both.")
+        }
+    }
+
     func perform(_ session: BackgroundSession, _ console: Console) async throws {
         let jobs = try await session.jobs()
-        let wanted = try job.isEmpty ? jobs : job.map { try JobChoice.find($0, in: jobs) }
+        let wanted =
+            try await urls.find(in: session)
+            ?? (job.isEmpty ? jobs : job.map { try JobChoice.find($0, in: jobs) })
         for job in wanted where job.isFinal {
             if let error = await failure({ () async throws(WherryError) in
                 try await session.acknowledge(job.id)

@@ -7,7 +7,7 @@ import Wherry
 enum JobReport {
     /// What people call it: its file, else its URL.
     static func name(_ job: BackgroundJob) -> String {
-        guard let path = job.path else { return job.url }
+        guard let path = job.path else { return job.url.isEmpty ? job.id : job.url }
         let last = path.split(separator: "/").last.map(String.init)
         // The answer will name the file.
         return path.hasSuffix("/") ? guessedName(of: job.url) : last ?? path

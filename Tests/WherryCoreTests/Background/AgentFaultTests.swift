@@ -140,7 +140,7 @@ extension AgentRun {
     func lostEnd(autostart: Bool) throws {
         var record = try AgentRun.upload()
         record.job.state = .running
-        record.lacksBody = true
+        record.remains = .nothing
         var run = AgentRun()
 
         let actions = run.machine.open([record], autostart: autostart, run.time)

@@ -140,7 +140,12 @@ extension DownloadTransfer {
 
     // MARK: What the transport tells
 
+    package func exchangeMustWait(_ exchange: Exchange) {
+        observer.transfer(self, waitsForConnection: true)
+    }
+
     package func exchangeDidStart(_ exchange: Exchange) {
+        observer.transfer(self, waitsForConnection: false)
         guard client.log.isOn(.debug) else { return }
         let attempt = core.withLock { core in core.index(of: exchange).map { core.hops[$0].attempt } }
         noteSent(exchange, attempt: attempt ?? 0)

@@ -7,11 +7,12 @@ from __future__ import annotations
 from time import perf_counter
 
 from . import _codes as codes
-from ._bridge import JOB_ROW, Records, check, freed, lib, made, rows, text, text_at
+from ._bridge import JOB_ROW, Cell, Records, check, freed, lib, made, rows, text, text_at
 from ._errors import StateError, TimeoutError, WherryError
 from ._exchange import SLICE_MS
 from ._forking import Forkable
 from ._jobs import Job, News, gone, job_id
+from ._managed import match
 from ._numbers import named
 from ._options import DigestAuth, Timeout, Unset, credentials, pairs
 from ._questions import refuse_functions
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._jobs import Which
+    from ._keywords import Which as Match
     from ._keywords import DownloadOptions, LiveSettings, Target, UploadOptions
     from ._options import AuthLike, TimeoutLike
 
@@ -173,6 +175,11 @@ class BaseSession(Forkable):
     def _verb(self, function: Any, which: Which) -> None:
         check(function(self._live(), job_id(which)))
 
+    def _verb_all(self, function: Any, which: Mapping[str, Match]) -> int:
+        count = Cell()
+        check(function(self._live(), *match(which), count.address))
+        return count.take()
+
     def close(self) -> None:
         """Lets go of it; jobs go on. Twice is fine."""
         handle = self._take_handle()
@@ -202,12 +209,18 @@ class BackgroundSession(BaseSession):
         return self._download(url, path, options)
 
     def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> str:
-        """Hands an upload over, as `Client.upload` takes it, and returns the job's id. Pictures are
-        encoded and files read before this returns. One that is interrupted is sent again."""
+        """Hands an upload over, as `Client.upload` takes it, and returns the job's id.
+
+        Pictures are encoded and files read before this returns. The agent retries an
+        interrupted upload, each time with ``Idempotency-Key: "<job id>"`` unless ``headers`` has that
+        field (None sends none). An upload whose response was complete is never retried. If the stored body has
+        changed, the job fails with `damaged_job` and nothing is sent.
+        """
         return self._upload(url, pictures, options)
 
     def jobs(self) -> List[Job]:
-        """Every job, oldest first; those too that are over and that nobody acknowledged."""
+        """Every job, oldest first; those too that are over and that nobody acknowledged. One whose
+        record cannot be read is failed with `damaged_job`; `acknowledge` deletes the record."""
         return self._list()
 
     def job(self, which: Which) -> Optional[Job]:
@@ -230,6 +243,25 @@ class BackgroundSession(BaseSession):
         """Claims a job that is over, and takes it off the list: succeeds for exactly one caller in
         all programs, so act on an end after this. ArgumentError `not_found` for all others."""
         self._verb(lib.wherry_session_acknowledge, which)
+
+    def pause_all(self, **which: Match) -> int:
+        """Pauses every job, or those of one of ``url=`` (any query; may be a list), ``tag=`` or
+        ``path=``. Returns how many were not over. A failure leaves no other job out."""
+        return self._verb_all(lib.wherry_session_pause_all, which)
+
+    def resume_all(self, **which: Match) -> int:
+        """Resumes jobs chosen as for `pause_all`, and returns how many were not over."""
+        return self._verb_all(lib.wherry_session_resume_all, which)
+
+    def cancel_all(self, **which: Match) -> int:
+        """Cancels jobs chosen as for `pause_all`, deletes their partial files, and returns how many
+        were not over."""
+        return self._verb_all(lib.wherry_session_cancel_all, which)
+
+    def acknowledge_all(self, **which: Match) -> int:
+        """Claims the jobs that are over, chosen as for `pause_all`, and returns how many this call
+        has claimed."""
+        return self._verb_all(lib.wherry_session_acknowledge_all, which)
 
     def follow(
         self, which: Optional[Which] = None, timeout: Optional[float] = None
@@ -302,6 +334,22 @@ class AsyncBackgroundSession(BaseSession):
     async def acknowledge(self, which: Which) -> None:
         """See `BackgroundSession.acknowledge`."""
         await _aside(lambda: self._verb(lib.wherry_session_acknowledge, which))
+
+    async def pause_all(self, **which: Match) -> int:
+        """See `BackgroundSession.pause_all`."""
+        return await _aside(lambda: self._verb_all(lib.wherry_session_pause_all, which))
+
+    async def resume_all(self, **which: Match) -> int:
+        """See `BackgroundSession.resume_all`."""
+        return await _aside(lambda: self._verb_all(lib.wherry_session_resume_all, which))
+
+    async def cancel_all(self, **which: Match) -> int:
+        """See `BackgroundSession.cancel_all`."""
+        return await _aside(lambda: self._verb_all(lib.wherry_session_cancel_all, which))
+
+    async def acknowledge_all(self, **which: Match) -> int:
+        """See `BackgroundSession.acknowledge_all`."""
+        return await _aside(lambda: self._verb_all(lib.wherry_session_acknowledge_all, which))
 
     async def follow(self, which: Optional[Which] = None) -> AsyncIterator[Job]:
         """See `BackgroundSession.follow`; its time is limited by `asyncio.wait_for`."""

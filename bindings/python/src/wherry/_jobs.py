@@ -78,6 +78,24 @@ class Job:
             return None
         return min(1.0, self.done_bytes / self.total_bytes) if self.total_bytes else 1.0
 
+    def describe(self, full: bool = True) -> str:
+        """Describes the job: on several lines without secrets, or in short:
+        "<Download job: 3f2a91c07d5e>"."""
+        short = f"<{self.kind.capitalize()} job: {self.id[:12]}>"
+        if not full:
+            return short
+        total = "unknown" if self.total_bytes is None else self.total_bytes
+        rows = [("type", f"background {self.kind}"), ("url", self.url), ("target path", self.path),
+                ("tag", self.tag), ("state", self.state)]  # fmt: skip
+        if self.error is None and self.reason:
+            rows.append(("reason", self.reason))
+        rows.append(("progress", f"{self.done_bytes} of {total} bytes"))
+        if self.error is not None:
+            rows.append(("error", f"{self.error.reason}: {self.error}"))
+        rows.append(("job", self.id))
+        lines = [f"   {name + ':':18}{value}\n" for name, value in rows if value is not None]
+        return f"{{\n   {short}\n{''.join(lines)}}}"
+
     def _heard(self, record: Record) -> Job:
         """A copy that knows what an event has told."""
         job = Job.__new__(Job)

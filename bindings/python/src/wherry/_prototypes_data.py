@@ -126,6 +126,16 @@ wherry_status wherry_session_pause(wherry_session *session, const char *job_id);
 wherry_status wherry_session_resume(wherry_session *session, const char *job_id);
 wherry_status wherry_session_cancel(wherry_session *session, const char *job_id);
 wherry_status wherry_session_acknowledge(wherry_session *session, const char *job_id);
+wherry_status wherry_session_pause_all(wherry_session *session, wherry_match match, const char *key,
+    size_t *out_count);
+wherry_status wherry_session_resume_all(wherry_session *session, wherry_match match, const char
+    *key, size_t *out_count);
+wherry_status wherry_session_cancel_all(wherry_session *session, wherry_match match, const char
+    *key, size_t *out_count);
+wherry_status wherry_session_acknowledge_all(wherry_session *session, wherry_match match, const char
+    *key, size_t *out_count);
+wherry_status wherry_session_copy_description(wherry_session *session, const char *job_id, bool
+    in_full, char *buffer, size_t capacity, size_t *out_count);
 int wherry_agent_main(int count, const char *const *arguments);
 // 19. Reachability
 wherry_status wherry_reachability_new(const char *target, wherry_reachability **out_reachability);
