@@ -28,6 +28,12 @@
  *            Nothing of yours ever runs on a wherry thread: there are no callbacks.
  *  STRUCTS   The few plain structs are filled by the library. Set `size` to sizeof first; what
  *            the library does not know is zeroed; size 0 is WHERRY_E_ARGUMENT. 64-bit Linux only.
+ *  EXIT      The program may end at any time, on any thread, with work in flight. An exit handler
+ *            cancels every transfer, waits at most 80 ms, and keeps wherry threads out of OpenSSL
+ *            from then on. Blocking calls on other threads return E_CANCELLED. Partial files stay.
+ *            Every function may still be called from exit handlers.
+ *  SIGNALS   wherry threads block every signal but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, and
+ *            SIGSYS. Every descriptor is close-on-exec.
  *  FORK      In a forked child every call answers WHERRY_E_FORKED until wherry_library_restart.
  */
 #ifndef WHERRY_H

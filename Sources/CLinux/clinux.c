@@ -3,13 +3,30 @@
 #define _GNU_SOURCE
 #include "clinux.h"
 
+#include <fcntl.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+int clinux_inherited_pair(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFD);
+  if (flags < 0 || (flags & FD_CLOEXEC)) return -1;
+  int domain = 0, unread = 0, unsent = 0;
+  socklen_t size = sizeof domain;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX ||
+      ioctl(descriptor, SIOCINQ, &unread) != 0 || ioctl(descriptor, SIOCOUTQ, &unsent) != 0)
+    return -1;
+  return unread > 0 || unsent > 0;
+}
+
+int clinux_close_on_exec(int descriptor) { return fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
 const char *clinux_error_text(int code) {
   const char *text = strerrordesc_np(code);

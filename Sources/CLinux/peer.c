@@ -37,6 +37,11 @@
   X(int, i2d_X509, (const void *, unsigned char **))                                       \
   X(void *, d2i_X509, (void **, const unsigned char **, long))                             \
   X(void, X509_free, (void *))                                                             \
+  X(void *, X509_get_ext_d2i, (const void *, int, int *, int *))                           \
+  X(int, OPENSSL_sk_num, (const void *))                                                   \
+  X(void *, OPENSSL_sk_value, (const void *, int))                                         \
+  X(void *, GENERAL_NAME_get0_value, (const void *, int *))                                \
+  X(void, GENERAL_NAMES_free, (void *))                                                    \
   X(void, ERR_clear_error, (void))
 
 #define DECLARE(result, name, arguments) result(*name) arguments;
@@ -44,6 +49,10 @@ static struct { FUNCTIONS(DECLARE) } ssl;
 
 enum {
   APPLICATION_VERIFICATION = 50, /* X509_V_ERR_APPLICATION_VERIFICATION */
+  HOSTNAME_MISMATCH = 62,        /* X509_V_ERR_HOSTNAME_MISMATCH */
+  SUBJECT_ALT_NAME = 85,         /* NID_subject_alt_name */
+  NAME_OF_HOST = 2,              /* GEN_DNS */
+  NAME_OF_ADDRESS = 7,           /* GEN_IPADD */
   PARTIAL_CHAIN = 0x80000,       /* X509_V_FLAG_PARTIAL_CHAIN: any certificate may be an anchor */
   SECURITY_LEVEL = 2             /* RSA and DH of 2,048 bits, no SHA-1 signatures */
 };
@@ -51,12 +60,22 @@ enum {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int is_ready;
 
-static void load(void) {
+/* A handle of libcurl: a search from it finds the OpenSSL that libcurl is linked with, and no other
+ * copy in the process. NULL if there is none. */
+static void *libcurl(void) {
   void *curl = dlsym(RTLD_DEFAULT, "curl_easy_init");
   Dl_info info;
-  if (curl == NULL || dladdr(curl, &info) == 0 || info.dli_fname == NULL) return;
-  /* A search from libcurl on finds what it is linked with, and no other copy in the process. */
-  void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (curl == NULL || dladdr(curl, &info) == 0 || info.dli_fname == NULL) return NULL;
+  return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void clinux_exit_keep_tls(void) {
+  void *library = libcurl();
+  if (library != NULL) clinux_exit_keep_libcrypto(library);
+}
+
+static void load(void) {
+  void *library = libcurl();
   if (library == NULL) return;
 #define FIND(result, name, arguments)                  \
   *(void **)(&ssl.name) = dlsym(library, #name);       \
@@ -102,6 +121,21 @@ static int is_anchored(void *context, const clinux_peer_watch *watch) {
   return is_good;
 }
 
+/* Whether the certificate has a host name or an address in its subjectAltName. Without one libcurl
+ * would compare the common name, which RFC 9525 forbids. */
+static int names_a_host(const void *certificate) {
+  void *names = ssl.X509_get_ext_d2i(certificate, SUBJECT_ALT_NAME, NULL, NULL);
+  int is_found = 0, count = names == NULL ? 0 : ssl.OPENSSL_sk_num(names);
+  for (int i = 0; i < count; i++) {
+    int type = -1;
+    ssl.GENERAL_NAME_get0_value(ssl.OPENSSL_sk_value(names, i), &type);
+    if (type == NAME_OF_HOST || type == NAME_OF_ADDRESS) is_found = 1;
+  }
+  ssl.GENERAL_NAMES_free(names);
+  ssl.ERR_clear_error();
+  return is_found;
+}
+
 static void name(char *text, void *certificate, void *(*get)(const void *)) {
   text[0] = '\0';
   void *of = certificate == NULL ? NULL : get(certificate);
@@ -127,6 +161,12 @@ static int verify(void *context, void *argument) {
       if (peer.error == 0) peer.error = APPLICATION_VERIFICATION;
       ssl.X509_STORE_CTX_set_error(context, peer.error);
     }
+  }
+  if (is_good && watch->checks_name && leaf != NULL && !names_a_host(leaf)) {
+    is_good = 0;
+    peer.is_unnamed = 1;
+    peer.error = HOSTNAME_MISMATCH;
+    ssl.X509_STORE_CTX_set_error(context, HOSTNAME_MISMATCH);
   }
   if (blamed == NULL) blamed = leaf;
   name(peer.subject, blamed, ssl.X509_get_subject_name);

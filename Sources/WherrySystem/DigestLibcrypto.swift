@@ -53,9 +53,11 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
             let whole = find("EVP_Digest", as: Whole.self)
         else { return nil }
         var algorithms: [DigestAlgorithm: OpaquePointer] = [:]
-        for algorithm in DigestAlgorithm.allCases {
-            // A library in FIPS mode has no MD5: that one is ours then.
-            algorithms[algorithm] = fetch(nil, algorithm.rawValue, nil)
+        ProcessExit.guarding(library) {
+            for algorithm in DigestAlgorithm.allCases {
+                // A library in FIPS mode has no MD5: that one is ours then.
+                algorithms[algorithm] = fetch(nil, algorithm.rawValue, nil)
+            }
         }
         return Libcrypto(
             newContext: newContext, freeContext: freeContext, start: start, update: update,
@@ -77,7 +79,7 @@ struct LibcryptoDigest: DigestEngine {
             self.pointer = pointer
         }
 
-        deinit { library.freeContext(pointer) }
+        deinit { _ = ProcessExit.pass { library.freeContext(pointer) } }
 
         func copy() -> Context? {
             guard let other = Context(library), library.copy(other.pointer, pointer) == 1 else {
@@ -91,11 +93,16 @@ struct LibcryptoDigest: DigestEngine {
     /// `nil` after libcrypto has failed.
     private var context: Context?
 
-    /// `nil` where libcrypto cannot be loaded or does not offer the algorithm.
+    /// `nil` if libcrypto cannot be loaded, does not offer the algorithm, or must not be called any
+    /// more because the process is exiting.
     init?(_ algorithm: DigestAlgorithm) {
-        guard let library = Libcrypto.shared, let kind = library.algorithms[algorithm],
-            let context = Context(library), library.start(context.pointer, kind, nil) == 1
-        else { return nil }
+        let started = ProcessExit.pass { () -> Context? in
+            guard let library = Libcrypto.shared, let kind = library.algorithms[algorithm],
+                let context = Context(library), library.start(context.pointer, kind, nil) == 1
+            else { return nil }
+            return context
+        }
+        guard let context = started ?? nil else { return nil }
         byteCount = algorithm.byteCount
         self.context = context
     }
@@ -109,8 +116,10 @@ struct LibcryptoDigest: DigestEngine {
         let count = algorithm.byteCount
         let digest = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             guard let base = buffer.baseAddress else { return }
-            isDone = bytes.withUnsafeBytes {
-                library.whole($0.baseAddress, $0.count, base, nil, kind, nil) == 1
+            isDone = bytes.withUnsafeBytes { bytes in
+                ProcessExit.pass {
+                    library.whole(bytes.baseAddress, bytes.count, base, nil, kind, nil) == 1
+                } ?? false
             }
             filled = isDone ? count : 0
         }
@@ -119,16 +128,22 @@ struct LibcryptoDigest: DigestEngine {
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
-        if !isKnownUniquelyReferenced(&context) { context = context?.copy() }
-        guard let context else { return }
-        if context.library.update(context.pointer, base, bytes.count) != 1 { self.context = nil }
+        ProcessExit.require {
+            if !isKnownUniquelyReferenced(&context) { context = context?.copy() }
+            guard let context else { return }
+            if context.library.update(context.pointer, base, bytes.count) != 1 {
+                self.context = nil
+            }
+        }
     }
 
     func finalize() -> [UInt8] {
-        guard let last = context?.copy() else { return [] }
-        return [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, filled in
-            guard let base = buffer.baseAddress else { return }
-            filled = last.library.finish(last.pointer, base, nil) == 1 ? byteCount : 0
+        ProcessExit.require {
+            guard let last = context?.copy() else { return [] }
+            return [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, filled in
+                guard let base = buffer.baseAddress else { return }
+                filled = last.library.finish(last.pointer, base, nil) == 1 ? byteCount : 0
+            }
         }
     }
 }

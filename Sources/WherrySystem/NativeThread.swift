@@ -5,7 +5,10 @@ internal import CLinux
 import Glibc
 import Synchronization
 
-/// A thread that blocks every signal, so that handlers of the program run on its own threads.
+/// A thread that blocks asynchronous signals, so that the program's handlers run on its own threads.
+///
+/// Signals that a thread's own instruction raises stay unblocked: the kernel ends a process that
+/// blocks such a signal, and the program's handler for crash reports would not run.
 package final class NativeThread: @unchecked Sendable {  // `handle` is written once, in init
     private var handle = pthread_t()
 
@@ -21,10 +24,13 @@ package final class NativeThread: @unchecked Sendable {  // `handle` is written 
     /// Starts a thread; `join` must be called once.
     package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
-        var all = sigset_t()
+        var blocked = sigset_t()
         var old = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &old)
+        sigfillset(&blocked)
+        for signal in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS] {
+            sigdelset(&blocked, signal)
+        }
+        pthread_sigmask(SIG_SETMASK, &blocked, &old)
         let result = pthread_create(&handle, nil, { argument in
             guard let argument else { return nil }
             let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()

@@ -54,7 +54,8 @@ package final class WorkerPool: Sendable {
             return threads
         }
         for thread in threads {
-            if thread.isCurrent { thread.detach() } else { thread.join() }
+            // While the process exits, a job may have blocked for good; see `ProcessExit`.
+            if thread.isCurrent || ProcessExit.hasBegun { thread.detach() } else { thread.join() }
         }
     }
 

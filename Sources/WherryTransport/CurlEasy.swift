@@ -75,7 +75,7 @@ final class CurlEasy {
 
     deinit {
         // In a forked child, libcurl would say goodbye on connections that are its parent's.
-        guard ForkGuard.current == forkGeneration else { return }
+        guard ForkGuard.current == forkGeneration, !ProcessExit.hasBegun else { return }
         curl_easy_cleanup(handle)
         curl_url_cleanup(url)
         errorText.deallocate()
@@ -165,7 +165,10 @@ final class CurlEasy {
         _ context: UnsafeMutableRawPointer?, _ body: (CurlEasy) -> Result
     ) -> Result {
         // Set by us in `setUp`, never nil.
-        Unmanaged<CurlEasy>.fromOpaque(context!)._withUnsafeGuaranteedRef(body)
+        let result = Unmanaged<CurlEasy>.fromOpaque(context!)._withUnsafeGuaranteedRef(body)
+        // The body may have waited for a disk, longer than the exit of the process waits for it.
+        ProcessExit.blockIfOver()
+        return result
     }
 
     /// Prepares the handle for its exchange; `nil`, or why that cannot be.

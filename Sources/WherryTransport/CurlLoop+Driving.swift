@@ -185,7 +185,8 @@ extension CurlLoop {
 
     /// Cancels everything, gives back every descriptor and ends the thread.
     ///
-    /// Whoever turns the loop does the work; the caller does, if nobody turns it.
+    /// Whoever turns the loop does the work; the caller does, if no thread turns it. While the process
+    /// exits, a driver that does not finish soon is left behind.
     @discardableResult
     func close() -> Bool {
         guard ForkGuard.current == forkGeneration else { return false }
@@ -198,7 +199,8 @@ extension CurlLoop {
             case join(NativeThread)
         }
         while true {
-            let step = mailbox.wait { mailbox -> Step? in
+            let patience = ProcessExit.hasBegun ? Self.exitPatience : nil
+            let step = mailbox.wait(timeout: patience) { mailbox -> Step? in
                 if mailbox.isClosed {
                     if let thread = mailbox.thread {
                         mailbox.thread = nil
@@ -231,26 +233,8 @@ extension CurlLoop {
 
     /// The driver's last deed. All receivers have heard and all is given back when others see it.
     private func shutDown() {
-        refusal = Self.closedError
-        while true {
-            let messages = mailbox.withLock { mailbox in
-                let messages = mailbox.messages
-                mailbox.messages = []
-                return messages
-            }
-            read(messages)
-            readInner()
-            for exchange in queue.removeAll() { finishUnstarted(exchange, Self.closedError) }
-            while let exchange = active.last { finish(exchange, error: Self.closedError) }
-            timers.removeAll()
-            tellListeners()
-            guard inner.isEmpty && listeners.isEmpty else { continue }
-            let isOver = mailbox.withLock { mailbox -> Bool in
-                guard mailbox.messages.isEmpty else { return false }
-                mailbox.isRefusing = true
-                return true
-            }
-            if isOver { break }
+        if ProcessExit.pass({ endEverything(Self.closedError) }) == nil {
+            endEverything(Self.exitError)
         }
         observation = nil
         tearDown()
@@ -259,6 +243,30 @@ extension CurlLoop {
             waker = nil
             mailbox.isClosed = true
             mailbox.driver = .nobody
+        }
+    }
+
+    private func endEverything(_ error: TransportError) {
+        refusal = error
+        while true {
+            let messages = mailbox.withLock { mailbox in
+                let messages = mailbox.messages
+                mailbox.messages = []
+                return messages
+            }
+            read(messages)
+            readInner()
+            for exchange in queue.removeAll() { finishUnstarted(exchange, error) }
+            while let exchange = active.last { finish(exchange, error: error) }
+            timers.removeAll()
+            tellListeners()
+            guard inner.isEmpty && listeners.isEmpty else { continue }
+            let isOver = mailbox.withLock { mailbox -> Bool in
+                guard mailbox.messages.isEmpty else { return false }
+                mailbox.isRefusing = true
+                return true
+            }
+            if isOver { return }
         }
     }
 }

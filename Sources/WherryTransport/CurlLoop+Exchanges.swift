@@ -110,7 +110,7 @@ extension CurlLoop {
 
     func startWaiting() {
         // One that fails at once would otherwise start the next from inside of itself.
-        guard !isStarting else { return }
+        guard !isStarting, !ProcessExit.hasBegun else { return }
         isStarting = true
         if queue.isLimited { queue.advance(to: now) }
         while let exchange = queue.next() { begin(exchange) }
@@ -168,6 +168,7 @@ extension CurlLoop {
             mask |= CURLPAUSE_RECV
         }
         if exchange.state.isPaused || exchange.state.holdsSending { mask |= CURLPAUSE_SEND }
+        guard !ProcessExit.hasBegun else { return }
         exchange.state.lastActivity = now
         exchange.restartStallWindow(at: now)
         noteDeadline(of: exchange)
@@ -272,7 +273,7 @@ extension CurlLoop {
                     exchange.setReceivedOnWire(easy.offset(CURLINFO_SIZE_DOWNLOAD_T))
                 }
             }
-            curl_multi_remove_handle(multi, easy.handle)
+            if !ProcessExit.hasBegun { curl_multi_remove_handle(multi, easy.handle) }
             easy.detach()
             exchange.state.easy = nil
             // libcurl keeps the errno of a failure, and would tell it of a later one that has none.

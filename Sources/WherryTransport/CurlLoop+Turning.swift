@@ -15,11 +15,26 @@ extension CurlLoop {
     ///
     /// - Parameter isDone: asked before the wait: an answer may have come while it was sent.
     func turn(until limit: Instant, unless isDone: () -> Bool = { false }) {
-        now = clock.now()
-        readMail()
-        settle()
-        guard !isDone(), let timeout = sleep(until: limit) else { return }
+        let timeout = ProcessExit.pass { () -> Int32? in
+            now = clock.now()
+            readMail()
+            settle()
+            return isDone() ? nil : sleep(until: limit)
+        }
+        guard let timeout else { return abandon() }
+        guard let timeout else { return }
         let count = sockets.wait(timeout: timeout)
+        if ProcessExit.pass({ handle(count) }) == nil { abandon() }
+    }
+
+    /// The process is exiting: the driver closes the loop next.
+    private func abandon() {
+        mailbox.withLock { $0.isClosing = true }
+        sawClosing = true
+    }
+
+    /// Carries out what the last wait has brought.
+    private func handle(_ count: Int) {
         // Not before: what arrives after a long sleep is activity of now.
         now = clock.now()
         // Before the sockets: what a pause came before is not read.
@@ -29,6 +44,7 @@ extension CurlLoop {
                 waker?.clear()
                 return
             }
+            if socket == exitDescriptor { return }
             var mask: Int32 = 0
             if events & UInt32(CLINUX_READ) != 0 { mask |= CURL_CSELECT_IN }
             if events & UInt32(CLINUX_WRITE) != 0 { mask |= CURL_CSELECT_OUT }
@@ -39,6 +55,8 @@ extension CurlLoop {
     }
 
     private func callCurl(_ socket: Int32, _ events: Int32) {
+        // The exit waits for this turn, which may have many sockets to look at.
+        guard !ProcessExit.hasBegun else { return }
         var running: Int32 = 0
         curlCalls &+= 1
         curl_multi_socket_action(multi, socket, events, &running)

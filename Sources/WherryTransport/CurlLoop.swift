@@ -66,6 +66,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// Signalled with the mailbox locked; everything else with it is the driver's.
     var waker: EventFD?
     let wakerDescriptor: Int32
+    let exitDescriptor = ProcessExit.descriptor
     let forkGeneration = ForkGuard.current
     /// The thread that turns the loop now, so that calls from inside it are told apart.
     let drivingThread = Atomic<UInt>(0)
@@ -122,7 +123,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         // with more rights than his own does not get them so (SEC-T11).
         let isSet = getenv("SSLKEYLOGFILE") != nil
         if isSet && clinux_secure_variable("SSLKEYLOGFILE") == nil { unsetenv("SSLKEYLOGFILE") }
-        return ccurl_global_init() == CURLE_OK
+        return ProcessExit.guarding { ccurl_global_init() == CURLE_OK }
     }()
 
     init(
@@ -132,17 +133,18 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         self.configuration = configuration
         self.clock = clock
         self.report = report
-        let waker = try EventFD()
-        self.waker = waker
-        wakerDescriptor = waker.descriptor
-        sockets = try SocketTable(waker: waker)
         guard Self.isReady, let multi = curl_multi_init() else {
             throw SystemError(ENOMEM, "start libcurl")
         }
-        guard let share = curl_share_init() else {
-            curl_multi_cleanup(multi)
-            throw SystemError(ENOMEM, "start libcurl")
-        }
+        var isMade = false
+        defer { if !isMade { curl_multi_cleanup(multi) } }
+        let waker = try EventFD()
+        WakeupSockets.setCloseOnExec(of: multi, below: waker.descriptor)
+        self.waker = waker
+        wakerDescriptor = waker.descriptor
+        sockets = try SocketTable(waker: waker, exit: exitDescriptor)
+        guard let share = curl_share_init() else { throw SystemError(ENOMEM, "start libcurl") }
+        isMade = true
         self.multi = multi
         self.share = share
         caCertificates = configuration.trust.caCertificates.map { bytes in
@@ -185,7 +187,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             return 0
         }, context)
         setConnectionCache()
-        observation = clock.observe { [weak self] in self?.clockMoved() }
+        observation = clock.observe(for: self) { $0.clockMoved() }
     }
 
     deinit {
@@ -207,9 +209,11 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     func tearDown() {
         guard !isTornDown else { return }
         isTornDown = true
-        pool.removeAll()
-        curl_multi_cleanup(multi)
-        curl_share_cleanup(share)
+        _ = ProcessExit.pass {
+            pool.removeAll()
+            curl_multi_cleanup(multi)
+            curl_share_cleanup(share)
+        }
     }
 
     private static let environmentHasProxy: Bool = {
@@ -235,7 +239,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
                 return TransportError(.forked, "The client belongs to the parent of this process")
             }
             guard !mailbox.isRefusing else {
-                return TransportError(.shutDown, "The client was closed")
+                return ProcessExit.hasBegun
+                    ? Self.exitError : TransportError(.shutDown, "The client was closed")
             }
             mailbox.messages.append(message)
             if mailbox.driver == .nobody && wake != .now {
@@ -301,4 +306,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     static let noThreadError = TransportError(
         .noMemory, "No thread could be started for the transfer")
     static let closedError = TransportError(.cancelled, "The client was closed")
+    static let exitError = TransportError(.cancelled, "The process is exiting")
+    /// How long `close` waits, in nanoseconds, for a driver that the exit of the process left behind.
+    static let exitPatience: Int64 = 50_000_000
 }

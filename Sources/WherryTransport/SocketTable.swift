@@ -42,12 +42,14 @@ final class SocketTable {
     /// During which call of libcurl that was.
     @exclusivity(unchecked) private var inspectedCall = -1
 
-    init(waker: EventFD) throws(SystemError) {
+    init(waker: EventFD, exit: Int32) throws(SystemError) {
         epoll = clinux_epoll_create()
         if epoll < 0 { throw SystemError(errno, "make an epoll descriptor") }
         if clinux_epoll_set(epoll, waker.descriptor, UInt32(CLINUX_READ), 0) != 0 {
             throw SystemError(errno, "watch an eventfd")
         }
+        // Without it, a loop that sleeps notices the exit of the process at its next wake-up.
+        if exit >= 0 { _ = clinux_epoll_set(epoll, exit, UInt32(CLINUX_READ), 0) }
     }
 
     deinit {

@@ -8,6 +8,12 @@
 /* An eventfd, close-on-exec and non-blocking; -1 and errno. */
 int clinux_eventfd(void);
 
+/* Whether bytes are under way in a pair of Unix sockets, seen from either of its ends: 1 or 0; -1 for
+ * a descriptor that is close-on-exec or no such socket. */
+int clinux_inherited_pair(int descriptor);
+/* Makes the descriptor close-on-exec. 0, or -1 and errno. */
+int clinux_close_on_exec(int descriptor);
+
 /* The system's words for an errno; static text, "Unknown error" for what is none. */
 const char *clinux_error_text(int code);
 
@@ -121,6 +127,7 @@ enum { CLINUX_PEER_NAME = 512, CLINUX_PEER_LEAF = 16384 };
 typedef struct clinux_peer {
   int error;        /* X509_V_ERR_*; 0 where the chain is good */
   int is_unpinned;  /* the chain ends at none of the watch's anchors */
+  int is_unnamed;   /* no host name or address in subjectAltName: refused if names are checked */
   const char *text; /* OpenSSL's words for the error */
   /* Of the certificate to blame, the peer's own where none is: "/CN=localhost", escaped. */
   char subject[CLINUX_PEER_NAME], issuer[CLINUX_PEER_NAME];
@@ -135,6 +142,7 @@ typedef struct clinux_peer_watch {
   const uint8_t *anchors; /* DER certificates, one of which the chain must lead to; or NULL */
   uint64_t anchor_bytes;
   int only_anchors; /* nothing but that counts: neither the system's roots nor a CA file */
+  int checks_name;  /* refuse a certificate without a host name or address in subjectAltName */
   int only_reports; /* a chain that does not is told of, and goes on */
 } clinux_peer_watch;
 
@@ -145,6 +153,29 @@ int clinux_peer_is_available(void);
  * then on, whatever the system's settings. The watch must outlive every connection of the context.
  * 0, and nothing has changed, where it is not available. */
 int clinux_peer_watch_start(void *context, const clinux_peer_watch *watch);
+
+/* The end of the process. OpenSSL's exit handler frees what its calls on other threads still use.
+ * Threads therefore call libcurl and OpenSSL between enter and leave; the exit handler waits up to
+ * 80 ms until they have left, and then enter returns 0. */
+
+/* Registers the exit handler. Call it after each initialization of OpenSSL, so that this handler
+ * runs before OpenSSL's own. */
+void clinux_exit_watch(void);
+/* Initializes the OpenSSL of that dlopen handle without OpenSSL's exit handler. Has no effect
+ * if the program has initialized OpenSSL before. */
+void clinux_exit_keep_libcrypto(void *library);
+/* The same for the OpenSSL that libcurl is linked with. Call it before curl_global_init. */
+void clinux_exit_keep_tls(void);
+/* 1, and leave must follow; 0 once the process is exiting. Calls nest. */
+int clinux_exit_enter(void);
+void clinux_exit_leave(void);
+int clinux_exit_has_begun(void);
+/* Blocks the calling thread for good; returns on the thread that runs the exit handlers. With
+ * `only_if_over`, returns also while the exit handler still waits. */
+void clinux_exit_block(int only_if_over);
+/* A descriptor that is readable once the process is exiting, the same one for the whole process.
+ * Never close it or read from it. -1 where none can be made. */
+int clinux_exit_descriptor(void);
 
 /* Networks, as the kernel tells of them over netlink sockets. */
 

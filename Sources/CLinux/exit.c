@@ -1,0 +1,112 @@
+/* Wherry: the end of the process; see clinux.h. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "clinux.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  NO_ATEXIT = 0x80000, /* OPENSSL_INIT_NO_ATEXIT */
+  PATIENCE_MS = 80,    /* a library call that takes longer is left behind */
+  STEP_NS = 50000
+};
+
+static atomic_int has_begun;
+/* The handler waits no more. */
+static atomic_int is_over;
+/* The thread that runs the exit handlers. */
+static atomic_uintptr_t leaver;
+/* How many threads are between enter and leave. */
+static atomic_int inside;
+static __thread int own_depth;
+/* Made on first use; a forked child makes another one. */
+static atomic_int descriptor = -1;
+
+void clinux_exit_block(int only_if_over) {
+  if (only_if_over && !atomic_load(&is_over)) return;
+  if (atomic_load(&leaver) == (uintptr_t)pthread_self()) return;
+  for (;;) pause();
+}
+
+int clinux_exit_has_begun(void) { return atomic_load(&has_begun); }
+
+int clinux_exit_enter(void) {
+  atomic_fetch_add(&inside, 1);
+  /* A nested call is part of what the exit waits for already. */
+  if (own_depth == 0 && atomic_load(&has_begun)) {
+    atomic_fetch_sub(&inside, 1);
+    return 0;
+  }
+  own_depth++;
+  return 1;
+}
+
+void clinux_exit_leave(void) {
+  own_depth--;
+  atomic_fetch_sub(&inside, 1);
+}
+
+int clinux_exit_descriptor(void) {
+  int known = atomic_load(&descriptor);
+  if (known >= 0) return known;
+  int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (made < 0) return -1;
+  if (atomic_compare_exchange_strong(&descriptor, &known, made)) return made;
+  close(made);
+  return known;
+}
+
+/* The exit handler. It takes no lock: the program may call exit from a signal handler, or from a
+ * thread of the library. */
+static void begin(void) {
+  if (atomic_load(&has_begun)) return;
+  int error = errno;
+  atomic_store(&leaver, (uintptr_t)pthread_self());
+  atomic_store(&has_begun, 1);
+  int waker = atomic_load(&descriptor);
+  uint64_t one = 1;
+  if (waker >= 0)
+    while (write(waker, &one, sizeof one) < 0 && errno == EINTR) {
+    }
+  struct timespec step = {.tv_nsec = STEP_NS}, start, now;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  while (atomic_load(&inside) > own_depth) {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 >= PATIENCE_MS)
+      break;
+    nanosleep(&step, NULL);
+  }
+  atomic_store(&is_over, 1);
+  errno = error;
+}
+
+/* The other threads are not in the child, and its descriptor is the parent's. */
+static void forget(void) {
+  atomic_store(&inside, own_depth);
+  int old = atomic_exchange(&descriptor, -1);
+  if (old >= 0) close(old);
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void watch_forks(void) { pthread_atfork(NULL, NULL, forget); }
+
+void clinux_exit_watch(void) {
+  pthread_once(&once, watch_forks);
+  /* Handlers run in reverse order, so that this one runs before those registered so far. Without
+   * it the process ends as one that never asked. */
+  if (atexit(begin) != 0) return;
+}
+
+void clinux_exit_keep_libcrypto(void *library) {
+  int (*init)(uint64_t, const void *) = NULL;
+  *(void **)(&init) = dlsym(library, "OPENSSL_init_crypto");
+  if (init != NULL) init(NO_ATEXIT, NULL);
+}

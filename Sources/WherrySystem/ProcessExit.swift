@@ -1,0 +1,65 @@
+// Wherry: the end of the process, as the library's threads see it.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+import Glibc
+
+/// Keeps library threads out of OpenSSL while the process exits.
+///
+/// OpenSSL's exit handler frees locks, algorithms, and providers while other threads run. A thread
+/// that was in a handshake at that moment crashed the program. Code that may reach OpenSSL runs in
+/// `pass`; our exit handler runs before OpenSSL's, waits until every thread has left, and lets none
+/// in again.
+package enum ProcessExit {
+    /// Prevents OpenSSL from registering an exit handler. `initialize` runs afterwards, and then
+    /// our own handler is registered, for a program that had initialized OpenSSL before.
+    package static func guarding<Result>(_ initialize: () -> Result) -> Result {
+        clinux_exit_keep_tls()
+        defer { clinux_exit_watch() }
+        return initialize()
+    }
+
+    /// The same for a library that was loaded by `dlopen`.
+    package static func guarding<Result>(
+        _ library: UnsafeMutableRawPointer, _ initialize: () -> Result
+    ) -> Result {
+        clinux_exit_keep_libcrypto(library)
+        defer { clinux_exit_watch() }
+        return initialize()
+    }
+
+    /// Whether an exit handler has run: libcurl and OpenSSL must not be called any more.
+    package static var hasBegun: Bool { clinux_exit_has_begun() != 0 }
+
+    /// Readable once the process is exiting; -1 if there is none.
+    package static var descriptor: Int32 { clinux_exit_descriptor() }
+
+    /// Runs `body`, which may call libcurl or OpenSSL. `nil` without running it if the process is
+    /// exiting. Calls nest.
+    @inline(__always)
+    package static func pass<Result>(_ body: () -> Result) -> Result? {
+        guard clinux_exit_enter() != 0 else { return nil }
+        defer { clinux_exit_leave() }
+        return body()
+    }
+
+    /// Runs `body` like `pass`, for work that cannot end without it: if the process is exiting,
+    /// blocks the calling thread until the process is gone. The thread that runs the exit handlers
+    /// never blocks.
+    @inline(__always)
+    package static func require<Result>(_ body: () -> Result) -> Result {
+        guard clinux_exit_enter() != 0 else {
+            clinux_exit_block(0)
+            return body()
+        }
+        defer { clinux_exit_leave() }
+        return body()
+    }
+
+    /// Blocks a thread that was inside of `pass` for longer than the exit handler has waited: what
+    /// it would return to may be gone.
+    package static func blockIfOver() {
+        guard clinux_exit_has_begun() != 0 else { return }
+        clinux_exit_block(1)
+    }
+}

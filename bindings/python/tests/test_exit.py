@@ -1,0 +1,91 @@
+# Wherry: a program may end while TLS handshakes run
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+from typing import Any, Dict, Iterator
+
+import pytest
+from conftest import PATIENCE, ROOT, start_server
+
+#: How often each program runs; 1,000 times in scripts/test-exit.
+RUNS = int(os.environ.get("WHERRY_EXIT_RUNS", "3"))
+#: Generous, for a busy machine. scripts/test-exit shows how many took more than 100 ms.
+LONGEST = 2.0
+
+#: Work of daemon threads while the program ends.
+WORKS = {
+    "handshake": "client.get(url + '/echo')",
+    "blocking": "client.get(url + '/delay/600000')",
+    "download": "client.download(url + '/bytes/100000000?rate=50000000', sys.argv[1])",
+}
+PROGRAM = """
+{first}
+import os, sys, threading, time
+import wherry
+url = {url!r}
+client = wherry.Client(verify={ca!r}, proxy="", max_per_host=64)
+def work():
+    started.release()
+    try:
+        {work}
+    except wherry.WherryError:
+        pass
+started = threading.Semaphore(0)
+for _ in range({threads}):
+    threading.Thread(target=work, daemon=True).start()
+for _ in range({threads}):
+    started.acquire()
+time.sleep({delay})
+print(time.monotonic_ns(), flush=True)
+{end}
+"""
+#: With `ssl` imported, OpenSSL has an exit handler before the library is loaded.
+FIRSTS = {"": "", "ssl": "import ssl; ssl.create_default_context()"}
+ENDS = {"end": "", "sys.exit": "sys.exit()", "thread": """
+def leave():
+    import ctypes
+    ctypes.CDLL(None).exit(0)
+threading.Thread(target=leave).start()
+time.sleep(600)
+"""}
+
+
+@pytest.fixture(scope="module")
+def secure() -> Iterator[Dict[str, Any]]:
+    yield from start_server("--tls-make", "good")
+
+
+@pytest.mark.parametrize("first", FIRSTS)
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("work", WORKS)
+def test_SEC_Y4_a_program_may_end_while_daemon_threads_work(
+    secure: Dict[str, Any], tmp_path: pathlib.Path, work: str, end: str, first: str
+) -> None:
+    # OpenSSL's exit handler frees what a thread in a handshake still uses: SIGSEGV.
+    source = os.path.join(ROOT, "bindings", "python", "src")
+    env = {**os.environ, "PYTHONPATH": source}
+    longest = 0.0
+    slow = 0
+    chance = random.Random(1)
+    for number in range(RUNS):
+        code = PROGRAM.format(
+            first=FIRSTS[first], url=f"https://localhost:{secure['tls_port']}/@exit",
+            ca=secure["ca"], work=WORKS[work], threads=1 if work == "download" else 4,
+            delay=chance.uniform(0, 0.02), end=ENDS[end],
+        )  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / f"{number}")],
+            env=env, capture_output=True, text=True, timeout=PATIENCE,
+        )  # fmt: skip
+        took = (time.monotonic_ns() - int(done.stdout)) / 1e9
+        assert done.returncode == 0, (number, done.stderr)
+        longest = max(longest, took)
+        slow += took > 0.1
+    print(f"{work} {end} {first}: {RUNS} runs, longest {longest * 1000:.0f} ms, {slow} over 100")
+    assert longest < LONGEST
