@@ -48,6 +48,7 @@ def test_S1_S6_bad_certificates_are_exit_status_5_and_say_why(authority: Authori
     assert authority.get(authority.url("good")).status == 0
     for host, words in (
         ("expired", "has expired"), ("wrong-name", "no alternative certificate"),
+        ("cn-only", "no subjectAltName"),
         ("self-signed", "self-signed"), ("unknown-root", "issuer"), ("weak-key", "key too weak"),
     ):
         done = authority.get(authority.url(host))

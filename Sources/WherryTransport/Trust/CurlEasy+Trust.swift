@@ -137,6 +137,12 @@ extension CurlEasy {
             if isChain, peer?.isUnpinned == true, let host {
                 return TransportError(.pin, "Could not trust \(host.mismatch)", curlCode: number)
             }
+            if isChain, let peer, peer.isUnnamed {
+                return TransportError(
+                    .wrongName,
+                    "Could not trust \(origin.text): the certificate of \"\(peer.leafSubject)\" has no subjectAltName with a host or address. The common name is ignored (RFC 9525). Issue a certificate with subjectAltName",
+                    curlCode: number)
+            }
             let kind = isChain ? Self.kind(of: peer?.error ?? 0) : Self.kind(of: detail)
             return TransportError(
                 kind,

@@ -18,6 +18,8 @@ final class TrustedHost {
         var leafSubject: String
         /// The chain leads to none of the certificates it is held to.
         var isUnpinned: Bool
+        /// The certificate has no host name or address in its subjectAltName.
+        var isUnnamed: Bool
         /// Base64 of the SHA-256 of the key; `nil` where there are no pins, or it cannot be read.
         var key: String?
     }
@@ -75,6 +77,8 @@ final class TrustedHost {
         watch.pointee.anchors = counts ? anchors.flatMap { UnsafePointer($0.baseAddress) } : nil
         watch.pointee.anchor_bytes = counts ? UInt64(anchors?.count ?? 0) : 0
         watch.pointee.only_anchors = counts && trust.allowsInvalid && !trust.onlyReportsPins ? 1 : 0
+        watch.pointee.checks_name =
+            !loop.configuration.insecure && trust.checksName ? 1 : 0
         watch.pointee.only_reports = trust.onlyReportsPins ? 1 : 0
         return clinux_peer_watch_start(context, watch) == 1
     }
@@ -89,7 +93,8 @@ final class TrustedHost {
             error: found.pointee.error,
             text: found.pointee.text.map { String(cString: $0) } ?? "",
             subject: text(\.subject), issuer: text(\.issuer), leafSubject: text(\.leaf_subject),
-            isUnpinned: found.pointee.is_unpinned != 0)
+            isUnpinned: found.pointee.is_unpinned != 0,
+            isUnnamed: found.pointee.is_unnamed != 0)
         if pins != nil, let leaf = found.pointee.leaf {
             let bytes = UnsafeBufferPointer(start: leaf, count: Int(found.pointee.leaf_bytes))
             peer.key = Certificate(der: Array(bytes))?.keyDigest

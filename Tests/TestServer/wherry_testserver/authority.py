@@ -6,7 +6,8 @@
 ends: the plain port of a scripted server, its TLS port, and the files that tests need. Which
 certificate a TLS connection gets is told by the name it asks for: ``expired.localhost`` is served
 the one of kind ``expired``. Further ports speak TLS 1.1 or TLS 1.2 alone, demand a certificate of
-the client, or staple what an OCSP responder said.
+the client, staple what an OCSP responder said, or show a certificate whose common name is an
+address.
 """
 
 from __future__ import annotations
@@ -174,6 +175,8 @@ class Authority:
         self.leaf("inner", "DNS:a.*.inner.localhost")
         self.leaf("star", "DNS:*")
         self.leaf("cn-only", "", subject="cn-only.localhost")
+        self.leaf("cn-email", "email:cn-email@localhost", subject="cn-email.localhost")
+        self.leaf("cn-address", "", subject="127.0.0.1")
         self.leaf("cn-beside", "DNS:elsewhere.example", subject="cn-beside.localhost")
         name = b"nul.localhost\0.elsewhere.example"
         der = bytes([0x30, len(name) + 2, 0x82, len(name)]) + name
@@ -337,6 +340,8 @@ async def run(authority: Authority, told: Dict[str, object]) -> None:
     anonymous.set_ciphers("ADH:@SECLEVEL=0")
     told["anonymous_port"] = await server.listen("127.0.0.1", 0, anonymous)
     told["client_port"] = await server.listen("127.0.0.1", 0, authority.by_name(demands=True))
+    address = authority.context("cn-address")
+    told["address_port"] = await server.listen("127.0.0.1", 0, address)
     announce("", told)
     await leave.wait()
     await server.close()

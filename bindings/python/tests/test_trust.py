@@ -52,6 +52,22 @@ def test_S1_SEC_T2_SEC_T4_SEC_T13_bad_certificates_are_refused_each_for_its_reas
     assert len(authority.log(key)) == 2 * len(good)
 
 
+def test_SEC_T3_a_common_name_never_names_a_host_or_an_address(
+    authority: Authority, key: str
+) -> None:
+    # libcurl compares the common name if there is no subjectAltName, for IP addresses too.
+    by_address = f"https://127.0.0.1:{authority.told['address_port']}/@{key}/echo"
+    for url in (authority.url("cn-only", key), authority.url("cn-email", key), by_address):
+        with wherry.Client(verify=authority.ca, proxy="") as client:
+            with pytest.raises(wherry.TLSError) as caught:
+                client.get(url)
+        assert caught.value.reason == "wrong_name"
+        assert "has no subjectAltName" in caught.value.message
+        # The name does not count where names are not checked.
+        with wherry.Client(verify=authority.ca, proxy="", check_name=False) as client:
+            assert client.get(url).status_code == 200
+
+
 def test_S6_a_refusal_names_host_certificate_and_reason(authority: Authority, key: str) -> None:
     async def main() -> str:
         async with wherry.AsyncClient(verify=authority.ca, proxy="") as client:
