@@ -7,7 +7,7 @@ import stat
 from typing import Any
 
 import pytest
-from conftest import run_python
+from conftest import Server, run_python
 
 import wherry
 
@@ -82,3 +82,27 @@ def test_C12_a_file_in_its_place_is_an_error_and_stays(tmp_path: Any) -> None:
 
     with open(folder) as file:
         assert file.read() == "mine"
+
+
+def test_a_program_outlives_a_truncated_counter_file_of_its_cache(server: Server, tmp_path: Any) -> None:
+    # The file was mapped into memory: the next cached request ended the program with SIGBUS.
+    folder = os.path.join(tmp_path, "own")
+    code = f"""
+import os, pathlib, wherry
+url = {server.url("/cache")!r}
+with wherry.Client(storage_directory={folder!r}, cache=True) as client:
+    for size in (0, 8, 4096, 16000):
+        bodies = [client.get(url, cache=86400).text for _ in range(3)]
+        assert bodies[1] == bodies[2]
+        files = list(pathlib.Path({folder!r}).rglob("counters"))
+        assert files
+        for file in files:
+            os.truncate(file, size)
+        for _ in range(3):
+            assert client.get(url, cache=86400).status_code == 200
+        client.get(url + "?more=1", cache=86400)
+        assert all(file.stat().st_size > 16000 for file in files), size
+print("alive")
+"""
+    done = run_python(code)
+    assert done.stdout.strip() == "alive", (done.returncode, done.stderr)

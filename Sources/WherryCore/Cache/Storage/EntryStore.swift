@@ -73,7 +73,9 @@ package final class EntryStore: Sendable {
     ) throws(SystemError) {
         root = try Directory.openPrivate(path)
         counters = try SharedCounters(
-            "counters", count: Self.firstSlot + 2 * Self.slots, in: root)
+            "counters", count: Self.firstSlot + 2 * Self.slots, epoch: Self.allStamp,
+            // More than any limit: the next write has a sweep count the entries.
+            afterDamage: [Self.totalBytes: 1 << 60], in: root)
         secret = VarySecret(key: try Self.key(in: root))
         limits = Limits(limit)
         self.hash = hash
