@@ -37,6 +37,22 @@ package protocol Clock: AnyObject, Sendable {
     func observe(_ body: @escaping @Sendable () -> Void) -> ClockObservation?
 }
 
+extension Clock {
+    /// Calls `body` with the observer after each move by hand, and does not keep the observer alive.
+    ///
+    /// Forms no weak reference on the system's clock, which is never moved: the reference counts of
+    /// an object that is referred to weakly lie in a table of their own. Leak detectors do not see
+    /// the packed pointer to that table, and report it for objects that live as long as the process.
+    package func observe<Observer: AnyObject & Sendable>(
+        for observer: Observer, _ body: @escaping @Sendable (Observer) -> Void
+    ) -> ClockObservation? {
+        guard !(self is SystemClock) else { return nil }
+        return observe { [weak observer] in
+            if let observer { body(observer) }
+        }
+    }
+}
+
 /// Keeps a clock observation alive; letting go of it ends it.
 package final class ClockObservation: Sendable {
     private let cancel: @Sendable () -> Void

@@ -69,7 +69,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         self.script = script
         now = script.clock.now()
         script.enter(self)
-        let observation = script.clock.observe { [weak self] in self?.clockMoved() }
+        let observation = script.clock.observe(for: self) { $0.clockMoved() }
         self.observation.withLock { $0 = observation }
     }
 

@@ -82,7 +82,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
 
     package init(_ world: World) {
         self.world = world
-        let observation = world.clock.observe { [weak self] in self?.wake() }
+        let observation = world.clock.observe(for: self) { $0.wake() }
         self.observation.withLock { $0 = observation }
     }
 
