@@ -266,7 +266,10 @@ typedef enum wherry_option {
   WHERRY_OPTION_DEBUG = 80,                 /* BL 0; 1 writes what happens to stderr; counts at once */
   WHERRY_OPTION_AUTOSTART = 81,             /* B 1: background jobs go on after their agent died */
   WHERRY_OPTION_AGENT_IDLE_MS = 82,         /* B 5000; so long an agent stays with nothing to do */
-  WHERRY_OPTION_KEEP_SERVER_TIME = 90       /* BLR 0; 1: a downloaded file's time is Last-Modified */
+  WHERRY_OPTION_KEEP_SERVER_TIME = 90,      /* BLR 0; 1: a downloaded file's time is Last-Modified */
+  /* BLR 0; 1: a response whose body may have been cut, wherry_response_is_length_unverified, is the
+   * error `length_unverified`. Downloads always fail so. */
+  WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100
 } wherry_option;
 
 typedef enum wherry_text_option {
@@ -733,7 +736,8 @@ typedef enum wherry_record_flag {
   WHERRY_RECORD_FROM_CACHE = 2, /* wherry_response_is_from_cache */
   WHERRY_RECORD_UNCHANGED = 4,  /* wherry_response_is_unchanged */
   WHERRY_RECORD_STALE = 8,      /* wherry_response_is_stale */
-  WHERRY_RECORD_REVALIDATED = 16 /* wherry_response_is_revalidated */
+  WHERRY_RECORD_REVALIDATED = 16, /* wherry_response_is_revalidated */
+  WHERRY_RECORD_LENGTH_UNVERIFIED = 32 /* wherry_response_is_length_unverified */
 } wherry_record_flag;
 
 /* One event with all that most programs need. 112 bytes, no padding, native byte order:
@@ -1029,6 +1033,9 @@ wherry_status wherry_response_copy(const wherry_response *response, wherry_respo
 wherry_status wherry_response_free(wherry_response *response);
 int32_t wherry_response_http_code(const wherry_response *response);
 const char *wherry_response_url(const wherry_response *response); /* after redirects */
+/* Over TLS, the body has no length and its connection ended without close_notify: anyone on the
+ * network may have cut it. See REQUIRE_VERIFIED_LENGTH. */
+bool wherry_response_is_length_unverified(const wherry_response *response);
 bool wherry_response_is_from_cache(const wherry_response *response);
 /* The body is that of the CACHED event before it. */
 bool wherry_response_is_unchanged(const wherry_response *response);

@@ -122,6 +122,15 @@ static inline CURLcode ccurl_get_pointer(CURL *easy, void **value) {
   return curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)value);
 }
 
+/* The SSL connection that the handle uses now; NULL without one of OpenSSL. */
+static inline void *ccurl_get_tls(CURL *easy) {
+  struct curl_tlssessioninfo *info = NULL;
+  if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || info == NULL ||
+      info->backend != CURLSSLBACKEND_OPENSSL)
+    return NULL;
+  return info->internals;
+}
+
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }

@@ -42,6 +42,11 @@
   X(void *, OPENSSL_sk_value, (const void *, int))                                         \
   X(void *, GENERAL_NAME_get0_value, (const void *, int *))                                \
   X(void, GENERAL_NAMES_free, (void *))                                                    \
+  X(void, SSL_CTX_set_info_callback, (void *, void (*)(const void *, int, int)))           \
+  X(void *, SSL_get_SSL_CTX, (const void *))                                               \
+  X(int, SSL_CTX_set_ex_data, (void *, int, void *))                                       \
+  X(void *, SSL_CTX_get_ex_data, (const void *, int))                                      \
+  X(int, CRYPTO_get_ex_new_index, (int, long, void *, void *, void *, void *))             \
   X(void, ERR_clear_error, (void))
 
 #define DECLARE(result, name, arguments) result(*name) arguments;
@@ -51,6 +56,10 @@ enum {
   APPLICATION_VERIFICATION = 50, /* X509_V_ERR_APPLICATION_VERIFICATION */
   HOSTNAME_MISMATCH = 62,        /* X509_V_ERR_HOSTNAME_MISMATCH */
   SUBJECT_ALT_NAME = 85,         /* NID_subject_alt_name */
+  EX_INDEX_SSL_CTX = 1,          /* CRYPTO_EX_INDEX_SSL_CTX */
+  HANDSHAKE_START = 0x10,        /* SSL_CB_HANDSHAKE_START */
+  ALERT_READ = 0x4004,           /* SSL_CB_READ_ALERT */
+  CLOSE_NOTIFY = 0,              /* SSL_AD_CLOSE_NOTIFY, in the low byte */
   NAME_OF_HOST = 2,              /* GEN_DNS */
   NAME_OF_ADDRESS = 7,           /* GEN_IPADD */
   PARTIAL_CHAIN = 0x80000,       /* X509_V_FLAG_PARTIAL_CHAIN: any certificate may be an anchor */
@@ -59,6 +68,8 @@ enum {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int is_ready;
+/* Where a context keeps its watch; -1 if there is no room. */
+static int watch_index = -1;
 
 /* A handle of libcurl: a search from it finds the OpenSSL that libcurl is linked with, and no other
  * copy in the process. NULL if there is none. */
@@ -81,6 +92,7 @@ static void load(void) {
   *(void **)(&ssl.name) = dlsym(library, #name);       \
   if (ssl.name == NULL) return;
   FUNCTIONS(FIND)
+  watch_index = ssl.CRYPTO_get_ex_new_index(EX_INDEX_SSL_CTX, 0, NULL, NULL, NULL, NULL);
   is_ready = 1;
 }
 
@@ -184,10 +196,23 @@ static int verify(void *context, void *argument) {
   return is_good;
 }
 
+/* Called by OpenSSL as a connection proceeds. libcurl reads a close_notify and an end of the
+ * connection without one as the same end of a body. */
+static void inform(const void *connection, int where, int value) {
+  const clinux_peer_watch *watch =
+      ssl.SSL_CTX_get_ex_data(ssl.SSL_get_SSL_CTX(connection), watch_index);
+  if (watch == NULL) return;
+  if (where == ALERT_READ && (value & 0xff) == CLOSE_NOTIFY)
+    watch->notified(watch->context, connection, 1);
+  else if (where & HANDSHAKE_START) watch->notified(watch->context, connection, 0);
+}
+
 int clinux_peer_watch_start(void *context, const clinux_peer_watch *watch) {
   if (!clinux_peer_is_available()) return 0;
   ssl.SSL_CTX_set_cert_verify_callback(context, verify, (void *)watch);
   if (ssl.SSL_CTX_get_security_level(context) < SECURITY_LEVEL)
     ssl.SSL_CTX_set_security_level(context, SECURITY_LEVEL);
+  if (watch_index >= 0 && ssl.SSL_CTX_set_ex_data(context, watch_index, (void *)watch) == 1)
+    ssl.SSL_CTX_set_info_callback(context, inform);
   return 1;
 }

@@ -123,6 +123,12 @@ extension Client.Configuration {
         get { values.options[.keepServerTime] == 1 }
         set { values.options[.keepServerTime] = newValue ? 1 : 0 }
     }
+    /// Whether a response whose ``Response/isLengthUnverified`` is true fails with the reason
+    /// `length_unverified`. Default: false. Downloads always fail so.
+    public var requiresVerifiedLength: Bool {
+        get { values.options[.requireVerifiedLength] == 1 }
+        set { values.options[.requireVerifiedLength] = newValue ? 1 : 0 }
+    }
     /// How many connections bring the file of a download: 1 to 16; 0, the default, for as many as
     /// help.
     public var segments: Int {

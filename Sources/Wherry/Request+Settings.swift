@@ -107,6 +107,12 @@ extension Request {
         get { value(of: .keepServerTime).map { $0 == 1 } }
         set { set(.keepServerTime, newValue.map { $0 ? 1 : 0 }) }
     }
+    /// Whether a response whose ``Response/isLengthUnverified`` is true fails with the reason
+    /// `length_unverified`. Downloads always fail so.
+    public var requiresVerifiedLength: Bool? {
+        get { value(of: .requireVerifiedLength).map { $0 == 1 } }
+        set { set(.requireVerifiedLength, newValue.map { $0 ? 1 : 0 }) }
+    }
     /// Whether it goes again by itself also with a method that has another effect the second time.
     public var retriesUnsafeMethods: Bool? {
         get { value(of: .retryUnsafeMethods).map { $0 == 1 } }

@@ -98,6 +98,11 @@ public func wherry_response_url(_ response: OpaquePointer?) -> UnsafePointer<CCh
     }
 }
 
+@_cdecl("wherry_response_is_length_unverified") @implementation
+public func wherry_response_is_length_unverified(_ response: OpaquePointer?) -> Bool {
+    value(false) { () throws(WherryError) in try get(response).response.isLengthUnverified }
+}
+
 @_cdecl("wherry_response_is_from_cache") @implementation
 public func wherry_response_is_from_cache(_ response: OpaquePointer?) -> Bool {
     value(false) { () throws(WherryError) in try get(response).response.isFromCache }

@@ -28,6 +28,11 @@ extension CurlEasy {
         let length = hasNoBody ? nil : self.head.length
         if let length, !self.head.isChunked { exchange.setExpected(length) }
         exchange.state.hasLength = length != nil || self.head.isChunked || hasNoBody
+        if !exchange.state.hasLength, self.head.version < 20,
+            exchange.request.url.origin.isSecure
+        {
+            exchange.state.tlsConnection = UnsafeRawPointer(ccurl_get_tls(handle))
+        }
         guard let head = self.head.makeHead() else {
             return fail(exchange, .noMemory, "No memory for the head of the answer")
         }

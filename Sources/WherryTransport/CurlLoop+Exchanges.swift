@@ -295,8 +295,12 @@ extension CurlLoop {
         case .none, .impossible: break
         }
         if let head = result.head, result.error == nil {
+            // close_notify proves that the peer, and nobody in between, ended the connection.
+            let isClosedByPeer = exchange.state.tlsConnection.map {
+                closedByPeer.remove($0) != nil
+            }
             result.isLengthUnverified = exchange.request.url.origin.isSecure
-                && head.httpVersion < 20 && !exchange.state.hasLength
+                && head.httpVersion < 20 && !exchange.state.hasLength && isClosedByPeer != true
         }
         exchange.state.decoder = nil
         exchange.receiver.exchange(exchange, didFinish: result)

@@ -105,6 +105,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     /// The last streams that hosts have looked at, of connections of HTTP/2 that they are about to
     /// close, by local port.
     @exclusivity(unchecked) var goneAway: [Int32: UInt32] = [:]
+    /// TLS connections, by the address of OpenSSL's object, on which the peer sent close_notify.
+    @exclusivity(unchecked) var closedByPeer: Set<UnsafeRawPointer> = []
     /// Counts the calls in which libcurl looks at the handles it was given.
     @exclusivity(unchecked) var curlCalls = 0
     let inflateBuffer = InflateBuffer()

@@ -37,8 +37,10 @@ struct ExchangeState: ~Copyable {
     var isSent = false
 
     // The answer.
-    /// The end of the body can be told from a cut of the connection.
+    /// The framing tells where the body ends.
     var hasLength = false
+    /// The TLS connection of a body that ends with the connection.
+    var tlsConnection: UnsafeRawPointer?
     var head: ResponseHead?
 
     // The body.

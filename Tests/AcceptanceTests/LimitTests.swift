@@ -87,7 +87,17 @@ import WherrySystem
         let unverified = try await secure.get(
             server.tlsURL("/bytes/1000?no_length=1&cut=400&unclean=1"))
         #expect(unverified.body.count == 400 && unverified.isLengthUnverified)
-        #expect(try await secure.get(server.tlsURL("/bytes/1000")).isLengthUnverified == false)
+        for path in ["/bytes/1000", "/bytes/1000?no_length=1"] {
+            #expect(try await secure.get(server.tlsURL(path)).isLengthUnverified == false)
+        }
+        let strict = try makeClient {
+            $0.caFile = server.ca
+            $0.requiresVerifiedLength = true
+        }
+        let refused = await failure { () throws(WherryError) in
+            _ = try await strict.get(server.tlsURL("/bytes/1000?no_length=1&cut=400&unclean=1"))
+        }
+        #expect(refused?.reason == "length_unverified")
         let folder = try TemporaryFolder()
         let download = try secure.download(
             server.tlsURL("/bytes/1000?no_length=1&cut=400&unclean=1"), to: folder.path + "/file")

@@ -138,6 +138,9 @@ typedef struct clinux_peer {
 
 typedef struct clinux_peer_watch {
   void (*told)(void *context, const clinux_peer *peer);
+  /* The peer has closed that SSL connection by close_notify (1), or the address is that of a new
+   * connection (0). */
+  void (*notified)(void *context, const void *connection, int is_closed);
   void *context;
   const uint8_t *anchors; /* DER certificates, one of which the chain must lead to; or NULL */
   uint64_t anchor_bytes;

@@ -163,6 +163,7 @@ extension wherry_record {
         if response.isUnchanged { flags |= WHERRY_RECORD_UNCHANGED.rawValue }
         if response.isStale { flags |= WHERRY_RECORD_STALE.rawValue }
         if response.isRevalidated { flags |= WHERRY_RECORD_REVALIDATED.rawValue }
+        if response.isLengthUnverified { flags |= WHERRY_RECORD_LENGTH_UNVERIFIED.rawValue }
     }
 
     private mutating func set(body bytes: Bytes) {

@@ -83,6 +83,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case autostart = 81
     case agentIdle = 82
     case keepServerTime = 90
+    case requireVerifiedLength = 100
 
     /// Whether it is on or off, and can be said with `true` and `false`.
     var isSwitch: Bool { range.upperBound == 1 || self == .compressed }
@@ -178,7 +179,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .waitForNetwork: -1...Int64.max
         case .keepAuthAcrossHosts, .retryUnsafeMethods, .defaultParameters, .ignoreBase, .jsonOnly,
             .wantHead, .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory,
-            .makeDirectories, .debug, .skipBrokenImages, .keepServerTime, .extendedNames,
+            .makeDirectories, .debug, .skipBrokenImages, .keepServerTime, .requireVerifiedLength, .extendedNames,
             .autostart, .denyMetered, .rewindableBody, .cookies,
             .memberStyle, .boolStyle, .sendLanguages, .coalesce:
             0...1

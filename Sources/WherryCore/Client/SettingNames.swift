@@ -80,6 +80,7 @@ extension Option: CustomStringConvertible {
         "autostart": .autostart,
         "agent_idle_ms": .agentIdle,
         "keep_server_time": .keepServerTime,
+        "require_verified_length": .requireVerifiedLength,
         "default_parameters": .defaultParameters,
         "ignore_base": .ignoreBase,
         "priority": .priority,

@@ -132,7 +132,7 @@ extension RequestTransfer {
 
     func pronounce(_ response: Response) {
         let readsJSON = options[.jsonOnly] == 1 || request.jsonShape != nil
-        if !readsJSON,
+        if !readsJSON, !response.isLengthUnverified,
             ResponseRules.accepts(response.status, request: request, options: options)
         {
             return succeed(response)

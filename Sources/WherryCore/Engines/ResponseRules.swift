@@ -25,7 +25,20 @@ package enum ResponseRules {
             if let typeError { fields.underlying = [typeError] }
             return WherryError(fields)
         }
-        return typeError ?? shapeError(response, method: method, request)
+        return lengthError(response, options) ?? typeError
+            ?? shapeError(response, method: method, request)
+    }
+
+    /// The error of a body that may have been cut, if the caller does not accept one.
+    private static func lengthError(_ response: Response, _ options: OptionTable) -> WherryError? {
+        guard response.isLengthUnverified, options[.requireVerifiedLength] == 1 else { return nil }
+        return WherryError(
+            .lengthUnverified,
+            "The body of \(RedirectRules.redacted(response.url)) may be incomplete: it has no length, and the connection ended without close_notify. The server should send Content-Length or a chunked body"
+        ).with {
+            $0.httpStatus = response.status
+            $0.response = response
+        }
     }
 
     private static func shapeError(

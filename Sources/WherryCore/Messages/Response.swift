@@ -149,7 +149,8 @@ public struct Response: Sendable {
     /// Whether the server has just confirmed a stored answer, with 304: the body is the stored one,
     /// the fields are those of both (K15).
     public var isRevalidated: Bool { storage.marks.contains(.revalidated) }
-    /// A TLS body without a length, whose end could not be told from a cut (SEC-R4).
+    /// Whether the body may have been cut: over TLS, it has no length, and its connection ended
+    /// without close_notify (SEC-R4). An error with `requiresVerifiedLength`.
     public var isLengthUnverified: Bool { storage.isLengthUnverified }
 
     /// All fields in order. A value is read as UTF-8, and as ISO-8859-1 where it is not UTF-8.

@@ -72,6 +72,15 @@ final class TrustedHost {
             guard let context, let peer else { return }
             Unmanaged<TrustedHost>.fromOpaque(context).takeUnretainedValue().hear(peer)
         }
+        watch.pointee.notified = { context, connection, isClosed in
+            guard let context, let connection else { return }
+            let loop = Unmanaged<TrustedHost>.fromOpaque(context).takeUnretainedValue().loop
+            if isClosed != 0 {
+                loop.closedByPeer.insert(connection)
+            } else if !loop.closedByPeer.isEmpty {
+                loop.closedByPeer.remove(connection)
+            }
+        }
         watch.pointee.context = Unmanaged.passUnretained(self).toOpaque()
         let counts = anchors != nil && !isExpired
         watch.pointee.anchors = counts ? anchors.flatMap { UnsafePointer($0.baseAddress) } : nil

@@ -80,6 +80,9 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     @Flag(help: "Fail rather than connect over a mobile network.")
     var denyMetered = false
 
+    @Flag(help: "Fail if a body over TLS may have been cut: no length, and no close_notify.")
+    var requireVerifiedLength = false
+
     @OptionGroup var route: RouteOptions
     @OptionGroup var trust: TrustOptions
 
@@ -132,6 +135,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         if let maxRedirects { configuration.maxRedirects = maxRedirects }
         if let waitForNetwork { configuration.waitForNetwork = waitForNetwork.duration }
         configuration.deniesMetered = denyMetered
+        configuration.requiresVerifiedLength = requireVerifiedLength
         return configuration
     }
 

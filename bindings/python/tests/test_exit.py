@@ -22,7 +22,7 @@ LONGEST = 2.0
 WORKS = {
     "handshake": "client.get(url + '/echo')",
     "blocking": "client.get(url + '/delay/600000')",
-    "download": "client.download(url + '/bytes/100000000?rate=50000000', sys.argv[1])",
+    "download": "client.download(url + '/bytes/20000000?rate=5000000', sys.argv[1])",
 }
 PROGRAM = """
 {first}

@@ -59,9 +59,18 @@ def test_SEC_R4_a_body_that_ends_early_is_an_error(
         # No length and no farewell: a download cannot know whether that was all.
         url = f"https://localhost:{told['tls_port']}/bytes/1000?no_length=1&cut=400&unclean=1"
         with wherry.Client(verify=told["ca"], max_retries=0) as secure:
-            assert len(secure.get(url).content) == 400
+            cut = secure.get(url)
+            assert len(cut.content) == 400 and cut.is_length_unverified
+            with pytest.raises(wherry.NetworkError) as refused:
+                secure.get(url, require_verified_length=True)
+            assert refused.value.reason == "length_unverified"
+            # close_notify proves that the server ended the body: nothing is missing.
+            ended = secure.get(url.split("&cut")[0], require_verified_length=True)
+            assert len(ended.content) == 1000 and not ended.is_length_unverified
+            secure.download(url.split("&cut")[0], tmp_path / "ended")
             with pytest.raises(wherry.NetworkError) as caught:
                 secure.download(url, tmp_path / "file")
+        assert (tmp_path / "ended").stat().st_size == 1000
         assert caught.value.reason == "length_unverified"
     assert not (tmp_path / "file").exists()
 

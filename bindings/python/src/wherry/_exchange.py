@@ -47,6 +47,8 @@ def head_of(response: Response, record: Record) -> None:
         response.from_cache = True
         response.is_stale = flags & codes.RECORD_STALE != 0
         response.is_revalidated = flags & codes.RECORD_REVALIDATED != 0
+    if flags & codes.RECORD_LENGTH_UNVERIFIED:
+        response.is_length_unverified = True
     if flags & codes.RECORD_UNCHANGED:
         response.unchanged = True
 
@@ -55,6 +57,7 @@ def copied(response: Response, handle: int) -> Response:
     """Fills in all that a native response has, whether it is lent or the caller's."""
     response.status_code = lib.wherry_response_http_code(handle)
     response.from_cache = lib.wherry_response_is_from_cache(handle)
+    response.is_length_unverified = lib.wherry_response_is_length_unverified(handle)
     response.is_stale = lib.wherry_response_is_stale(handle)
     response.is_revalidated = lib.wherry_response_is_revalidated(handle)
     found = lib.wherry_response_url(handle)

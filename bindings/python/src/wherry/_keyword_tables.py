@@ -35,6 +35,7 @@ json_only | False | True: an answer that is no JSON, or does not say that it is,
 accept_status | none | further statuses that `raise_for_status` lets pass
 wait_for_network | 0, of downloads 60 | seconds to wait where there is no way to the host
 deny_metered | False | True: no connection over a mobile network; that is a NetworkError `metered`
+require_verified_length | False | True: a TLS body that may have been cut is a NetworkError `length_unverified`
 max_retries | downloads 5, requests 0 | how often it goes again after a failure that may pass
 retry_unsafe_methods | False | True: POST and PATCH go again too; the server may do it twice
 max_retry_after | 60 | seconds a server may ask for before that; after more a download is `retry_later`
@@ -134,6 +135,7 @@ accept_status_range | below 400 | (least, greatest) or a range: the statuses tha
 max_redirects | 10 | how many redirects are followed
 wait_for_network | 0, of downloads 60 | seconds to wait where there is no way to the host
 deny_metered | False | True: no connection over a mobile network; that is a NetworkError `metered`
+require_verified_length | False | True: a TLS body that may have been cut is a NetworkError `length_unverified`
 max_retries | downloads 5, requests 0 | how often it goes again after a failure that may pass
 retry_unsafe_methods | False | True: POST and PATCH go again too; the server may do it twice
 keep_auth_across_hosts | False | True sends credentials on to other hosts after a redirect

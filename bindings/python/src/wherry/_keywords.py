@@ -86,6 +86,8 @@ class CommonOptions(TypedDict, total=False):
     wait_for_network: float
     #: True: no connection over a mobile network; such a request is a NetworkError `metered`.
     deny_metered: bool
+    #: True: a TLS body without a length whose connection ended without close_notify is an error.
+    require_verified_length: bool
     #: How often what failed goes again by itself after a broken connection, a time limit, or 408,
     #: 429, 500, 502, 503, 504. Requests wait up to 0.5, 1, 2... 30 s before, or what Retry-After says.
     max_retries: int
@@ -333,6 +335,8 @@ class LiveSettings(TypedDict, total=False):
     retry_unsafe_methods: bool
     wait_for_network: float
     deny_metered: bool
+    #: True: a TLS body without a length whose connection ended without close_notify is an error.
+    require_verified_length: bool
     keep_auth_across_hosts: bool
     http_version: Union[str, int, None]
     compressed: int

@@ -20,6 +20,7 @@ wherry_status wherry_response_copy(const wherry_response *response, wherry_respo
 wherry_status wherry_response_free(wherry_response *response);
 int32_t wherry_response_http_code(const wherry_response *response);
 const char *wherry_response_url(const wherry_response *response);
+bool wherry_response_is_length_unverified(const wherry_response *response);
 bool wherry_response_is_from_cache(const wherry_response *response);
 bool wherry_response_is_unchanged(const wherry_response *response);
 bool wherry_response_is_stale(const wherry_response *response);

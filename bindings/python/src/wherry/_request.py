@@ -491,6 +491,7 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "coded_body": _number(codes.OPTION_CODED_BODY, coded_body),
     "json_only": _number(codes.OPTION_JSON_ONLY),
     "wait_for_network": _number(codes.OPTION_WAIT_FOR_NETWORK_MS, milliseconds),
+    "require_verified_length": _number(codes.OPTION_REQUIRE_VERIFIED_LENGTH),
     "deny_metered": _number(codes.OPTION_DENY_METERED),
     "max_retries": _number(codes.OPTION_MAX_RETRIES),
     "retry_unsafe_methods": _number(codes.OPTION_RETRY_UNSAFE_METHODS),

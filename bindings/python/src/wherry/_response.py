@@ -30,6 +30,7 @@ class Response:
     ``from_cache``    whether the answer was stored and not fetched
     ``is_stale``      whether a stored answer is older than it should be
     ``is_revalidated`` whether the server has just confirmed a stored answer, by 304
+    ``is_length_unverified`` whether the body may have been cut on the network
     ``unchanged``     whether the body is that which ``on_cached=`` was given before
     ``history``       the redirects that led here, oldest first
     ``failed_images`` the pictures of an upload that did not get through
@@ -51,6 +52,9 @@ class Response:
     is_stale: bool = False
     #: Whether the server has just confirmed a stored answer, by 304: the body was not sent again.
     is_revalidated: bool = False
+    #: Whether the body may have been cut: over TLS, it has no length, and its connection ended without
+    #: close_notify. An error with ``require_verified_length=True``.
+    is_length_unverified: bool = False
     #: Whether the body is that of the stored answer which ``on_cached=`` was given before.
     unchanged: bool = False
     #: The redirects that led here, oldest first.

@@ -23,6 +23,7 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "max_retries": (codes.OPTION_MAX_RETRIES, whole),
     "retry_unsafe_methods": (codes.OPTION_RETRY_UNSAFE_METHODS, whole),
     "wait_for_network": (codes.OPTION_WAIT_FOR_NETWORK_MS, milliseconds),
+    "require_verified_length": (codes.OPTION_REQUIRE_VERIFIED_LENGTH, whole),
     "deny_metered": (codes.OPTION_DENY_METERED, whole),
     "keep_auth_across_hosts": (codes.OPTION_KEEP_AUTH_ACROSS_HOSTS, whole),
     "http_version": (codes.OPTION_HTTP_VERSION, http_version),
