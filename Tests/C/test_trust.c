@@ -330,3 +330,20 @@ TEST("SEC-U7 denied addresses are not connected to, whatever their spelling and 
   CHECK_FAILS(wherry_config_set_option(config, WHERRY_OPTION_DENY_ADDRESSES, 32), WHERRY_E_ARGUMENT,
               "bad_value");
 }
+
+/* libcurl ends a body without a length alike, whether the server sent close_notify or not. */
+TEST("SEC-R4 a TLS body without a length is complete by close_notify alone") {
+  const char *cut = authority_url("tls_port", "good", "/bytes/1000?no_length=1&cut=400&unclean=1");
+  const char *ended = authority_url("tls_port", "good", "/bytes/1000?no_length=1");
+  wherry_client *client = new_client(trusting());
+  wherry_response *response = NULL;
+  wherry_request *request = new_request("GET", cut);
+  REQUIRE_OK(wherry_client_perform(client, request, &response));
+  CHECK(wherry_response_is_length_unverified(response));
+  CHECK_OK(wherry_response_free(response));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH, 1));
+  CHECK_TEXT(perform(client, request).reason, "length_unverified");
+  REQUIRE_OK(wherry_client_perform(client, new_request("GET", ended), &response));
+  CHECK(!wherry_response_is_length_unverified(response));
+  CHECK_OK(wherry_response_free(response));
+}

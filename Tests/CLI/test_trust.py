@@ -122,3 +122,18 @@ def test_S10_SEC_U7_https_alone_and_public_addresses_alone(authority: Authority)
     assert wherry("get", plain, "--https-only").status == 2
     assert wherry("get", plain, "--deny-private").status == 4
     assert authority.get(authority.url("good"), "--https-only").status == 0
+
+
+def test_SEC_T3_a_common_name_never_names_an_address(authority: Authority) -> None:
+    done = authority.get(f"https://127.0.0.1:{authority.told['address_port']}/bytes/3")
+    assert done.status == 5 and "no subjectAltName" in done.err, done.err
+
+
+def test_SEC_R4_a_body_that_may_have_been_cut_is_an_error_if_asked(authority: Authority) -> None:
+    cut = authority.url("good", "/bytes/1000?no_length=1&cut=400&unclean=1")
+    ended = authority.url("good", "/bytes/1000?no_length=1")
+    assert len(authority.get(cut).out) == 400
+    done = authority.get(cut, "--require-verified-length")
+    assert done.status != 0 and "without close_notify" in done.err, done.err
+    done = authority.get(ended, "--require-verified-length")
+    assert done.status == 0 and len(done.out) == 1000, done.err
