@@ -49,6 +49,15 @@ int clinux_reserve(int descriptor, int64_t offset, int64_t length) {
   return errno == ENOSYS ? EOPNOTSUPP : errno;
 }
 
+int clinux_release(int descriptor, int64_t offset, int64_t length) {
+  int result;
+  do {
+    result = fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
+  } while (result < 0 && errno == EINTR);
+  if (result == 0) return 0;
+  return errno == ENOSYS ? EOPNOTSUPP : errno;
+}
+
 int clinux_begin_write_back(int descriptor) {
   return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
 }

@@ -20,6 +20,11 @@ package final class Directory: Sendable {
 
     private init(_ file: File) { self.file = file }
 
+    /// The path without a descriptor: for messages, and to open the directory again. Calls fail with
+    /// `EBADF`.
+    package var closed: Directory { Directory(file.closed) }
+    package var isOpen: Bool { file.descriptor >= 0 }
+
     /// Opens an existing directory.
     ///
     /// - Parameter following: whether a symbolic link at the last component is followed. Default

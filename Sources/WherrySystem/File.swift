@@ -64,7 +64,7 @@ package final class File: Sendable {
         // A child that is just being started has a copy of the descriptor until it executes its
         // program; the lock would live on in it for that moment.
         if holdsLock.load(ordering: .relaxed) { _ = clinux_unlock(descriptor) }
-        close(descriptor)
+        if descriptor >= 0 { close(descriptor) }
     }
 
     /// Opens a path, relative to `directory` if one is given, else to the working directory.
@@ -88,6 +88,9 @@ package final class File: Sendable {
     static func isWhole(_ path: String) -> Bool {
         !path.isEmpty && !path.utf8.contains(0)
     }
+
+    /// The path without a descriptor. Calls fail with `EBADF`.
+    package var closed: File { File(adopting: -1, path: path) }
 
     // MARK: Bytes
 
@@ -205,6 +208,19 @@ package final class File: Sendable {
         let failure = clinux_reserve(descriptor, offset, count)
         if failure == EOPNOTSUPP { return false }
         if failure != 0 { throw SystemError(failure, "reserve space for", path: path) }
+        return true
+    }
+
+    /// Releases the blocks of a range, which reads as zeros afterwards, without changing the length.
+    ///
+    /// - Returns: false where the file system cannot.
+    @discardableResult
+    package func release(_ range: Range<Int64>) throws(SystemError) -> Bool {
+        guard !range.isEmpty else { return true }
+        let failure = clinux_release(
+            descriptor, range.lowerBound, range.upperBound - range.lowerBound)
+        if failure == EOPNOTSUPP { return false }
+        if failure != 0 { throw SystemError(failure, "release space of", path: path) }
         return true
     }
 

@@ -24,8 +24,14 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         SystemError(errno, action, path: path)
     }
 
-    /// The system's words for `code`, such as "No space left on device".
-    package var cause: String { String(cString: clinux_error_text(code)) }
+    /// The system's words for `code`, such as "No space left on device"; with the limit where that is
+    /// the cause.
+    package var cause: String {
+        switch code {
+        case EMFILE: DescriptorLimit.text
+        default: String(cString: clinux_error_text(code))
+        }
+    }
 
     /// "Could not open the file /x: No such file or directory (errno 2)".
     package var description: String {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
+import Glibc
 import WherrySystem
 
 extension CurlEasy {
@@ -16,6 +17,7 @@ extension CurlEasy {
                 .headerTooLarge, "A line in the head of the answer of \(host) is too long",
                 curlCode: Int32(code.rawValue))
         }
+        if let error = descriptorError(code) { return error }
         if let error = trustError(code, detail) { return error }
         var (kind, what) = isBroken(code, detail)
             ? (.reset, "The connection broke with") : classify(code, detail)
@@ -27,6 +29,22 @@ extension CurlEasy {
         let osCode = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
         return TransportError(
             kind, "\(what) \(host): \(detail)", curlCode: Int32(code.rawValue), osCode: osCode)
+    }
+
+    /// The error if no connection was made because the process has no descriptor left. libcurl reports
+    /// that as a host that cannot be reached or looked up.
+    private func descriptorError(_ code: CURLcode) -> TransportError? {
+        switch code {
+        case CURLE_COULDNT_CONNECT where exchange?.state.lacksDescriptor == true: break
+        case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
+            CURLE_SSL_CACERT_BADFILE, CURLE_FAILED_INIT:
+            guard exchange?.state.openedAddresses == 0, DescriptorLimit.isReached else { return nil }
+        default: return nil
+        }
+        let host = exchange?.request.url.origin.text ?? "the server"
+        return TransportError(
+            .tooManyFiles, "Could not connect to \(host): \(DescriptorLimit.text)",
+            curlCode: Int32(code.rawValue), osCode: EMFILE)
     }
 
     /// The proxy that failed, for a sentence; `nil` where there is none or it did its part.

@@ -70,6 +70,10 @@ extension CurlEasy {
             return -1
         }
         exchange?.state.openedAddresses += 1
-        return socket(told.family, told.socktype | Int32(SOCK_CLOEXEC.rawValue), told.protocol)
+        let descriptor = socket(
+            told.family, told.socktype | Int32(SOCK_CLOEXEC.rawValue), told.protocol)
+        let isLimit = descriptor < 0 && (errno == EMFILE || errno == ENFILE)
+        exchange?.state.lacksDescriptor = isLimit
+        return descriptor
     }
 }

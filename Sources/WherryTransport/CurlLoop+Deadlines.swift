@@ -23,6 +23,7 @@ extension CurlLoop {
             return false
         }
         var throttled: [Exchange] = []
+        var postponed: [Exchange] = []
         for exchange in active {
             if let error = exchange.overdue(at: now) {
                 // Nobody waits for the body of a redirect.
@@ -32,9 +33,14 @@ extension CurlLoop {
                 tellOwedProgress(exchange)
                 noteDeadline(of: exchange)
                 if exchange.state.isThrottled { throttled.append(exchange) }
+                if let until = exchange.state.postponedUntil {
+                    nextSweep = min(nextSweep, until)
+                    if until <= now { postponed.append(exchange) }
+                }
             }
         }
         for exchange in throttled { goOn(exchange) }
+        for exchange in postponed { reconnect(exchange) }
         for exchange in queue.expired(at: now) {
             finishUnstarted(exchange, exchange.timeoutError(.totalTimeout))
         }

@@ -191,6 +191,9 @@ extension CurlLoop {
                 restart(exchange, easy)
                 continue
             }
+            if code == CURLE_COULDNT_CONNECT, exchange.state.lacksDescriptor, postpone(exchange, easy) {
+                continue
+            }
             let isWaiting = exchange.isUndecided && code == CURLE_OK
             if exchange.state.decoder?.isHeld == true || isWaiting, exchange.state.failure == nil {
                 // The rest is handed over first, when the receiver has room for it.
@@ -213,6 +216,33 @@ extension CurlLoop {
                     .reset,
                     "The connection to \(exchange.request.url.origin.text) broke, and the body cannot be sent another time"))
         }
+        if let error = easy.prepare(exchange) { return finish(exchange, error: error) }
+        addHandle(of: exchange, easy)
+    }
+
+    /// Puts a connection off while the process has no descriptor for its socket: other transfers give
+    /// theirs back.
+    ///
+    /// - Returns: false when the time for connecting is over.
+    private func postpone(_ exchange: Exchange, _ easy: CurlEasy) -> Bool {
+        let connect = exchange.request.timeouts.connect
+        let limit = connect > 0 ? connect : .milliseconds(10_000)
+        guard exchange.state.failure == nil, now.since(exchange.state.started) < limit else {
+            return false
+        }
+        curl_multi_remove_handle(multi, easy.handle)
+        let until = now.advanced(by: .milliseconds(50))
+        exchange.state.postponedUntil = until
+        exchange.state.lastActivity = now
+        nextSweep = min(nextSweep, until)
+        return true
+    }
+
+    /// Tries the connection of a postponed exchange again.
+    func reconnect(_ exchange: Exchange) {
+        guard exchange.state.phase == .active, let easy = exchange.state.easy else { return }
+        exchange.state.postponedUntil = nil
+        exchange.state.lastActivity = now
         if let error = easy.prepare(exchange) { return finish(exchange, error: error) }
         addHandle(of: exchange, easy)
     }

@@ -136,7 +136,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         self.clock = clock
         self.report = report
         guard Self.isReady, let multi = curl_multi_init() else {
-            throw SystemError(ENOMEM, "start libcurl")
+            throw SystemError(DescriptorLimit.isReached ? EMFILE : ENOMEM, "start libcurl")
         }
         var isMade = false
         defer { if !isMade { curl_multi_cleanup(multi) } }

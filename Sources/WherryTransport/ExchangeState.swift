@@ -77,6 +77,10 @@ struct ExchangeState: ~Copyable {
     /// was not kept from.
     var meteredAddresses = 0
     var openedAddresses = 0
+    /// The process had no descriptor left for the last socket.
+    var lacksDescriptor = false
+    /// When its connection is tried again, for want of a descriptor.
+    var postponedUntil: Instant?
     /// Why the exchange was broken off from inside a callback.
     var failure: TransportError?
 }

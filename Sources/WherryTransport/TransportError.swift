@@ -42,6 +42,8 @@ package struct TransportError: Error, Sendable {
         case busy
         case cancelled
         case noMemory = "no_memory"
+        /// The process has no descriptor left for a socket.
+        case tooManyFiles = "too_many_files"
         case proxy
         /// Only a mobile network leads there, and it was not to be used.
         case metered

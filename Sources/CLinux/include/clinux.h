@@ -65,6 +65,9 @@ int clinux_rename_exclusive(int from_directory, const char *from, int to_directo
 /* Reserves blocks without changing the size. EOPNOTSUPP: the file system cannot. */
 int clinux_reserve(int descriptor, int64_t offset, int64_t length);
 
+/* Releases the blocks of a range, which then reads as zeros. The length of the file stays. */
+int clinux_release(int descriptor, int64_t offset, int64_t length);
+
 /* Has the disk begin with what was written and is only in memory, and does not wait for it. */
 int clinux_begin_write_back(int descriptor);
 

@@ -114,6 +114,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case tooLarge = "too_large"
     case headerTooLarge = "header_too_large"
     case noMemory = "no_memory"
+    case tooManyFiles = "too_many_files"
     // others
     case `internal`
     case forked
@@ -151,7 +152,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
         case .badImage, .unsupportedImage, .truncatedImage, .imageTooLarge, .unsupportedOption:
             .image
         case .missing, .damaged, .clock, .stale, .appVersion, .cacheVersion: .cacheMiss
-        case .tooLarge, .headerTooLarge, .noMemory: .limit
+        case .tooLarge, .headerTooLarge, .noMemory, .tooManyFiles: .limit
         case .internal, .interrupted: .internal
         case .forked: .forked
         case .busy, .alreadyRunning: .busy
@@ -162,7 +163,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     package var isRetryable: Bool {
         switch self {
         case .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled, .resolve, .connect,
-            .connectionReset, .truncated, .retryLater, .busy, .offline:
+            .connectionReset, .truncated, .retryLater, .busy, .offline, .tooManyFiles:
             true
         default: false
         }

@@ -177,6 +177,7 @@ extension WherryError {
         case .busy: reason = .busy
         case .cancelled: reason = .cancelled
         case .noMemory: reason = .noMemory
+        case .tooManyFiles: reason = .tooManyFiles
         case .proxy: reason = .proxy
         case .metered: reason = .metered
         case .shutDown: reason = .closed
@@ -209,6 +210,7 @@ extension WherryError {
         case ENOTDIR: .badDirectory
         case EEXIST: .exists
         case ENOMEM: .noMemory
+        case EMFILE, ENFILE: .tooManyFiles
         default: .io
         }
     }
