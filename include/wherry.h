@@ -247,18 +247,23 @@ typedef enum wherry_option {
   WHERRY_OPTION_TARGET_EXISTS = 71,         /* BLR 0 error `exists`, 1 replace, 2 name (1) */
   WHERRY_OPTION_TARGET_IS_DIRECTORY = 72,   /* R 0; 1: the name comes from the answer */
   WHERRY_OPTION_MAKE_DIRECTORIES = 73,      /* BLR 0 */
-  /* BLR 1: a checkpoint each second. After a kill -9 or a power cut a download loads at most what came
-   * since the last one again: up to a second. 2: also each 16 MiB. 0: none waits for the disk, so that
-   * after a crash of the system, though not of the program, the partial may be useless. */
+  /* BLR 1: a checkpoint at most 1 s or 4 MiB after bytes have arrived; on a slow disk more bytes, never
+   * more time. After a kill -9 or a power cut, a download resumes from the last checkpoint. 2: every
+   * 1 MiB. 0: a checkpoint does not wait for the disk: the partial file survives a crash of the program,
+   * but perhaps not one of the system. */
   WHERRY_OPTION_DURABILITY = 75,
   /* BLR 0: one connection, and further ones while they help, up to 5 and one fewer than MAX_PER_HOST;
    * 1...16: so many as soon as the first answer shows a length and a strong validator, whatever
    * MAX_PER_HOST and MAX_CONNECTIONS say. A server that refuses one gets one fewer. */
   WHERRY_OPTION_SEGMENTS = 74,
   WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76, /* BLR 1000, downloads only; 0: none */
-  WHERRY_OPTION_STALL_TIMEOUT_MS = 77,      /* BLR 10000; slower than that for so long has stalled */
-  /* R: which partials a download goes on with, beside those of its own URL. 0: none; 1: of the same URL
-   * but for its query, which a new signature changes; 2: of any URL. The validator decides, as ever. */
+  /* BLR 10000: a download that is slower than that for this time has stalled, and is retried. If you set
+   * it, it also limits the wait for the first byte of a response; otherwise FIRST_BYTE_TIMEOUT_MS alone
+   * does (30 s, then MAX_RETRIES retries). */
+  WHERRY_OPTION_STALL_TIMEOUT_MS = 77,
+  /* R 1: which partial files a download resumes. 0: of the same URL; 1: of the same URL with any query,
+   * such as a link with a new signature; 2: of any URL for the same path. The download resumes only if
+   * the server confirms the validator (If-Range) and the length, and starts at byte 0 otherwise. */
   WHERRY_OPTION_PARTIAL_OF = 78,
   /* BLR 60000; a download that is asked to wait longer ends with `retry_later`, a request with what it
    * was answered */

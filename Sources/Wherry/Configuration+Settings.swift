@@ -146,7 +146,7 @@ extension Client.Configuration {
         get { .milliseconds(values.options[.maxRetryAfter]) }
         set { values.options[.maxRetryAfter] = newValue.settingMilliseconds }
     }
-    /// What downloads wait for before they count bytes as kept: the disk, once a second.
+    /// What downloads wait for before they count bytes as kept: the disk, within a second.
     public var durability: Durability {
         get { Durability(rawValue: values.options[.durability]) ?? .checkpoints }
         set { values.options[.durability] = newValue.rawValue }

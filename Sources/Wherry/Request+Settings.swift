@@ -129,12 +129,15 @@ extension Request {
         get { value(of: .maxRetryAfter).map { .milliseconds($0) } }
         set { set(.maxRetryAfter, newValue?.settingMilliseconds) }
     }
-    /// How long a download may be slower than ``stallBytesPerSecond`` before it has stalled.
+    /// How long a download may be slower than ``stallBytesPerSecond`` before it has stalled: 10 s. If
+    /// you set it, here or for the client, it also limits the wait for the first byte of a response;
+    /// otherwise ``firstByteTimeout`` alone does.
     public var stallTimeout: Duration? {
         get { value(of: .stallTimeout).map { .milliseconds($0) } }
         set { set(.stallTimeout, newValue?.settingMilliseconds) }
     }
-    /// Which partials a download goes on with; those of its own URL only where it is `nil`.
+    /// The partial files that a download resumes, if the server confirms their validator and length.
+    /// Default: those of the same URL with any query.
     public var partialOf: PartialOrigin? {
         get { value(of: .partialOf).flatMap { PartialOrigin(rawValue: $0) } }
         set { set(.partialOf, newValue?.rawValue) }

@@ -73,9 +73,9 @@ public enum ContentCoding: Int64, Sendable, Hashable, CaseIterable {
 
 /// Which partials a download may go on with. The server's validator decides about each.
 public enum PartialOrigin: Int64, Sendable, Hashable, CaseIterable {
-    /// Those of its own URL: the default.
+    /// Those of the same URL.
     case sameURL = 0
-    /// Those of the same URL with another query: a new signature.
+    /// Those of the same URL with any query, such as a link with a new signature: the default.
     case sameURLButQuery = 1
     /// Any that was to become the same file: a fresh link in place of one that has expired.
     case anyURL = 2
@@ -85,8 +85,9 @@ public enum PartialOrigin: Int64, Sendable, Hashable, CaseIterable {
 public enum Durability: Int64, Sendable, Hashable, CaseIterable {
     /// Nothing: a crash of the program costs nothing, one of the system may cost the partial.
     case lazy = 0
-    /// The disk, at most once a second, and before the file gets its name: the default.
+    /// The disk, at most 1 s or 4 MiB after bytes have arrived, and before the file gets its name: the
+    /// default. On a slow disk more than 4 MiB may arrive within that second.
     case checkpoints = 1
-    /// The disk after every 16 MiB too.
+    /// The disk after every 1 MiB too.
     case full = 2
 }

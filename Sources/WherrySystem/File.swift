@@ -213,7 +213,7 @@ package final class File: Sendable {
 
     /// Releases the blocks of a range, which reads as zeros afterwards, without changing the length.
     ///
-    /// - Returns: false where the file system cannot.
+    /// - Returns: false if the file system does not support it.
     @discardableResult
     package func release(_ range: Range<Int64>) throws(SystemError) -> Bool {
         guard !range.isEmpty else { return true }

@@ -24,8 +24,8 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         SystemError(errno, action, path: path)
     }
 
-    /// The system's words for `code`, such as "No space left on device"; with the limit where that is
-    /// the cause.
+    /// The system's words for `code`, such as "No space left on device". Names the limit of open files
+    /// if it was reached.
     package var cause: String {
         switch code {
         case EMFILE: DescriptorLimit.text

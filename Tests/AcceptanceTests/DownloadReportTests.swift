@@ -213,7 +213,9 @@ import WherrySystem
         #expect(cut.reason == "truncated")
         #expect(cut.error?.message.contains("400000 of \(Contents.size) bytes") == true)
 
-        let lengths = try await bench.run(bench.url("two_lengths=1000"), retries: 0)
+        let lengths = try await bench.run(bench.url("two_lengths=1000"), retries: 0) {
+            $0.partialOf = .sameURL
+        }
         #expect(lengths.reason == "protocol")
         #expect(lengths.error?.message.contains("\(Contents.size)") == true)
         #expect(lengths.error?.message.contains("1000") == true)

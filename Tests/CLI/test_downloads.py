@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pathlib
+import resource
 import signal
 import subprocess
 import time
@@ -32,6 +34,39 @@ def test_a_file_is_downloaded_whole_with_its_digest_proved(server: Scope, tmp_pa
     assert result.status == 0 and result.out == b""
     assert (tmp_path / "file.bin").read_bytes() == wanted and names(tmp_path) == ["file.bin"]
     assert "file.bin: 1.9 MiB in " in result.err and "SHA-256 is right" in result.err
+
+
+def test_far_more_files_than_descriptors_are_downloaded(server: Scope, tmp_path: pathlib.Path) -> None:
+    # 893 of 2,000 failed with 1,024 descriptors: each waiting one held its directory.
+    count, files = (2000, 1024) if os.environ.get("WHERRY_LOOPS") == "full" else (200, 64)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+    urls = [server.url(f"/bytes/{size}") for size in range(1, count + 1)]
+    child = start("download", *urls, "-d", tmp_path, preexec_fn=limit, stderr=subprocess.PIPE)
+    _, told = child.communicate(timeout=GUARD)
+
+    assert child.returncode == 0, told
+    assert sorted(path.stat().st_size for path in tmp_path.iterdir()) == list(range(1, count + 1))
+
+
+def test_a_stall_timeout_limits_the_wait_for_the_first_byte(server: Scope, tmp_path: pathlib.Path) -> None:
+    # A silent server kept the command for 30 s a try.
+    result = wherry(
+        "download", server.url("/silent?seconds=900"), "-o", tmp_path / "a", "--stall-timeout", "0.5", "--retries", "0")
+
+    assert result.status == 6 and "500 ms" in result.err and names(tmp_path) == []
+
+
+def test_a_link_with_a_new_query_resumes_the_partial_file(server: Scope, tmp_path: pathlib.Path) -> None:
+    first = wherry(
+        "download", server.url("/bytes/100000?sig=1&cut=50000&times=1"), "-o", tmp_path / "a", "--retries", "0")
+    second = wherry("download", server.url("/bytes/100000?sig=2"), "-o", tmp_path / "a")
+
+    assert first.status != 0 and second.status == 0
+    assert (tmp_path / "a").read_bytes() == pattern(1, 100000)
+    assert field(server.requests()[-1], "range") == "bytes=50000-"
 
 
 def test_a_wrong_digest_leaves_nothing(server: Scope, tmp_path: pathlib.Path) -> None:

@@ -36,11 +36,13 @@ extension Client {
         let settings = settings
         let (options, url, mirrors) = try RequestPlanner.download(request, settings: settings)
         let policy = DownloadPolicy(request, options)
-        let target = try Self.target(
+        var target = try Self.target(
             path,
             suggestedName: SuggestedFileName.choose(
                 contentDisposition: String?.none, url: url.text),
             options: options, hasDigest: policy.expected != nil)
+        // It is opened again when the download begins.
+        target.close()
         let key = DownloadRegistry.Key(
             url: String(url.text.prefix { $0 != "#" }), target: target.identity)
         try downloads.enter(

@@ -138,7 +138,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .maxBodyBytes: 67_108_864
         case .maxHeaderBytes: 307_200
         case .compressed, .cookies, .defaultParameters, .resume, .durability, .autostart,
-            .checkName:
+            .checkName, .partialOf:
             1
         case .agentIdle: 5000
         case .cacheMaxBytes: 268_435_456
@@ -219,6 +219,8 @@ package enum Option: Int32, CaseIterable, Sendable {
 /// A value for every numbered setting. Copies share memory until one is changed.
 package struct OptionTable: Sendable, Hashable {
     private var values: [Int64]
+    /// Whether the caller has set a stall timeout, be it to the default.
+    package private(set) var hasStallTimeout = false
 
     private static let count = 1 + Int(Option.allCases.map(\.rawValue).max() ?? 0)
 
@@ -230,7 +232,10 @@ package struct OptionTable: Sendable, Hashable {
 
     package subscript(option: Option) -> Int64 {
         get { values[Int(option.rawValue)] }
-        set { values[Int(option.rawValue)] = newValue }
+        set {
+            values[Int(option.rawValue)] = newValue
+            if option == .stallTimeout { hasStallTimeout = true }
+        }
     }
 
     /// The table with a request's own values in place of the client's.

@@ -56,6 +56,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         /// What waits for the network in its place.
         var networkWait: NetworkWait?
         var speed = SpeedMeter()
+        /// The last progress that was reported.
+        var reported: Progress?
         var delivered: Int64 = 0
         /// What has been told of the answer's head.
         var told = Telling.nothing
@@ -407,13 +409,17 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     package func exchangeDidProgress(_ exchange: Exchange) {
-        let progress = hops.withLock { state -> Progress in
+        let progress = hops.withLock { state -> Progress? in
             state.speed.add(
                 isUpload ? state.body.plainSent(exchange).sent : exchange.receivedOnWire,
                 at: client.transport.clock.now())
-            return Self.progress(of: exchange, &state, isUpload: isUpload)
+            let progress = Self.progress(of: exchange, &state, isUpload: isUpload)
+            // The bytes of a response are no progress of an upload.
+            guard progress.hasMoved(since: state.reported) else { return nil }
+            state.reported = progress
+            return progress
         }
-        emit(.progress(progress))
+        if let progress { emit(.progress(progress)) }
     }
 
     static func progress(

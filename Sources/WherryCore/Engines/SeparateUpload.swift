@@ -18,6 +18,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         var lengths: [Int: Int64] = [:]
         var sent: [Int: Int64] = [:]
         var speed = SpeedMeter()
+        var reported: Progress?
         /// Where it was changed on the way.
         var priority: Int8?
     }
@@ -162,7 +163,9 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             work.outcomes[index].sentBytes = sent
             let sum = work.sent.values.reduce(Int64(0)) { $0.addingSaturating($1) }
             work.speed.add(sum, at: client.transport.clock.now())
-            return Self.progress(work)
+            let progress = Self.progress(work)
+            work.reported = progress
+            return progress
         }
         emit(.progress(sum))
     }
@@ -213,13 +216,17 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
     // MARK: Ending
 
     private func end() {
-        let (images, progress) = work.withLock { ($0.outcomes, Self.progress($0)) }
+        let (images, progress, reported) = work.withLock {
+            ($0.outcomes, Self.progress($0), $0.reported)
+        }
         let skips = options[.skipBrokenImages] == 1
         // What was skipped as asked is told of, and is no failure; unless nothing else is left.
         let failed = images.filter { $0.error != nil && !(skips && $0.encodedBytes < 0) }
         let sent = images.first { $0.error == nil && $0.response != nil }
         let blamed = failed.first ?? (sent == nil ? images.first : nil)
-        if wantsProgress, blamed == nil { emit(.progress(progress)) }
+        if wantsProgress, blamed == nil, progress.hasMoved(since: reported) {
+            emit(.progress(progress))
+        }
         guard let blamed, var error = blamed.error else {
             var response = sent?.response
             response?.images = images

@@ -30,12 +30,9 @@ package struct SpeedMeter: Sendable {
         return Int64(min(Double(last.bytes &- first.bytes) / (Double(span) / 1e9), Self.most))
     }
 
-    /// Time for the rest, once two seconds have been measured; `nil` if nothing moves.
+    /// The time for the rest at the present speed; `nil` if the speed is unknown or 0.
     package func remaining(_ bytes: Int64) -> Duration? {
-        guard let first = samples.first, let last = samples.last,
-            last.time.since(first.time) >= 2_000_000_000,
-            let speed = bytesPerSecond, speed > 0
-        else { return nil }
+        guard let speed = bytesPerSecond, speed > 0 else { return nil }
         return .milliseconds(Int64(min(Double(max(0, bytes)) / Double(speed) * 1000, Self.most)))
     }
 }

@@ -57,6 +57,13 @@ public struct Progress: Sendable, Hashable {
     /// Nothing moved, and nothing known.
     public init() {}
 
+    /// Whether more bytes moved than an earlier report had.
+    func hasMoved(since earlier: Progress?) -> Bool {
+        guard let earlier else { return true }
+        return completed != earlier.completed || total != earlier.total || wire != earlier.wire
+            || decodedCount != earlier.decodedCount
+    }
+
     /// 0...1, or `nil` while the total is unknown.
     public var fraction: Double? {
         guard let total else { return nil }

@@ -66,7 +66,7 @@ struct DownloadCommand: NetworkCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds of less than 1 kB/s before it is tried again. (default: 10)",
+            "Maximum seconds under 1 kB/s before a retry. If set, also for the first byte. (default: 10, and 30 for the first byte)",
             valueName: "seconds"))
     var stallTimeout: Seconds?
 

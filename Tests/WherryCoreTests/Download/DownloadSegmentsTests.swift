@@ -369,12 +369,35 @@ private struct Lanes {
         #expect(lanes.log.restarts == [.changed])
     }
 
+    // One of 40 downloads failed with `busy`: the request of a further connection, which does not wait
+    // for a free one, became the only one before the transport refused it.
+    @Test("DR16 the last connection waits for a free one although it was requested as a further one")
+    func promotedBeforeRefusal() {
+        var lanes = Lanes(2)
+        lanes.whole()
+        let first = lanes.attempt(at: 0)
+        let further = lanes.attempt(at: 4 * mib)
+        lanes.bytes(4 * mib, first)
+        lanes.end(first)
+        #expect(lanes.machine.attempt == further)
+        lanes.drop(further, .busy)
+        #expect(lanes.log.outcome == nil)
+        #expect(lanes.ranges == ["bytes=4194304-"])
+        let again = lanes.attempt(at: 4 * mib)
+        #expect(lanes.machine.place(of: again) == .first)
+        lanes.head(again)
+        lanes.bytes(4 * mib, again)
+        lanes.end(again)
+        #expect(lanes.log.contains(.publish(length: 8 * mib)))
+    }
+
     @Test("DC-D06 pausing stops every connection, and resuming asks for what is missing")
     func pause() {
         var lanes = Lanes()
         lanes.whole()
         for start in [2, 4, 6] { lanes.head(lanes.attempt(at: Int64(start) * mib)) }
         for attempt in lanes.out.keys { lanes.bytes(mib, attempt) }
+        lanes.take(lanes.machine.checkpointed())
         lanes.take(lanes.machine.pause())
         #expect(lanes.out.isEmpty)
         lanes.take(lanes.machine.checkpointed())

@@ -7,29 +7,93 @@ import Testing
 @testable import WherrySystem
 
 private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1\""]
+private let second: Int64 = 1_000_000_000
 
 @Suite("Checkpoints and verbs of a download") struct DownloadVerbsTests {
-    @Test("D5 DR20 a checkpoint is asked for once a second, and one at a time")
+    @Test("D5 DR20 a checkpoint follows a second after unrecorded bytes, one at a time")
     func checkpoints() {
         var run = MachineRun()
         _ = run.start()
         _ = run.head(200, large)
-        run.now = run.now.advanced(by: 999_999_999)
-        #expect(run.bytes(20 << 20).actions == [])
+        #expect(run.machine.checkpointDueAt == nil)
+        #expect(run.bytes(1).actions == [])
+        #expect(run.machine.checkpointDueAt == run.now.advanced(by: second))
+        run.now = run.now.advanced(by: second - 1)
+        #expect(run.bytes(1 << 20).actions == [])
+        #expect(run.machine.checkpointDue(now: run.now) == [])
         run.now = run.now.advanced(by: 1)
         #expect(run.bytes(1).actions == [.checkpoint])
-        run.now = run.now.advanced(by: 5_000_000_000)
+        run.now = run.now.advanced(by: 5 * second)
+        #expect(run.bytes(1).actions == [])
+        run.now = run.now.advanced(by: 2 * second)
         #expect(run.bytes(1).actions == [])
         #expect(run.checkpointed() == [])
         #expect(run.bytes(1).actions == [.checkpoint])
     }
 
-    @Test("DR20 full durability checkpoints every 16 MiB too, and what cannot be resumed never")
+    // A server that stalls brings no event that a checkpoint could follow.
+    @Test("D5 DR20 bytes are recorded within a second although no others arrive")
+    func checkpointOfSilence() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, large)
+        run.bytes(1000)
+        run.now = run.now.advanced(by: second)
+        #expect(run.machine.checkpointDue(now: run.now) == [.checkpoint])
+        #expect(run.machine.checkpointDueAt == nil)
+        #expect(run.checkpointed() == [])
+        #expect(run.machine.checkpointDue(now: run.now.advanced(by: 9 * second)) == [])
+    }
+
+    // The second began again with each response. A server that sends small ranges, or a program that
+    // was killed every few seconds, kept nothing.
+    @Test("D5 DR20 small range responses do not put a checkpoint off")
+    func checkpointsOfSmallRanges() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, large)
+        run.bytes(100_000)
+        _ = run.drop()
+        _ = run.checkpointed()
+        _ = run.due()
+        var position: Int64 = 100_000
+        var checkpoints = 0
+        for _ in 0..<40 {
+            let end = position + 99_999
+            _ = run.head(
+                206,
+                ["Content-Range": "bytes \(position)-\(end)/100000000", "ETag": "\"v1\""])
+            run.now = run.now.advanced(by: second / 4)
+            if run.bytes(100_000).actions.contains(.checkpoint) {
+                checkpoints += 1
+                _ = run.checkpointed()
+            }
+            position = end + 1
+            #expect(run.end().hasSend)
+        }
+        #expect(checkpoints == 8)
+    }
+
+    @Test("D5 DR20 4 MiB are recorded before their time, on a slow disk fewer times")
+    func checkpointsOfManyBytes() {
+        var run = MachineRun()
+        _ = run.start()
+        _ = run.head(200, large)
+        #expect(run.bytes((4 << 20) - 1).actions == [])
+        #expect(run.bytes(1).actions == [.checkpoint])
+        #expect(run.machine.checkpointed(after: second / 20) == [])
+        run.now = run.now.advanced(by: second / 5)
+        #expect(run.bytes(5 << 20).actions == [])
+        run.now = run.now.advanced(by: second / 20)
+        #expect(run.bytes(1).actions == [.checkpoint])
+    }
+
+    @Test("DR20 full durability checkpoints every MiB, and what cannot be resumed never")
     func fullDurability() {
         var run = MachineRun { $0.durability = .full }
         _ = run.start()
         _ = run.head(200, large)
-        #expect(run.bytes(16 << 20).actions == [.checkpoint])
+        #expect(run.bytes(1 << 20).actions == [.checkpoint])
         var weak = MachineRun()
         _ = weak.start()
         _ = weak.head(200, ["Content-Length": "100000000"])
@@ -59,7 +123,8 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         var run = MachineRun()
         _ = run.start()
         _ = run.head(200, large)
-        run.now = run.now.advanced(by: 2_000_000_000)
+        #expect(run.bytes(70_000).actions == [])
+        run.now = run.now.advanced(by: 2 * second)
         #expect(run.bytes(70_000).actions == [.checkpoint])
         #expect(run.pause() == [.stop, .checkpoint])
         #expect(run.machine.checkpointed() == [])

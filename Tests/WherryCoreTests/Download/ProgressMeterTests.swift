@@ -30,7 +30,7 @@ import Testing
         #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.completed <= $1.completed })
     }
 
-    @Test("D9 DR28 speed is that of the last five seconds, and the rest is told after two")
+    @Test("D9 DR28 speed is that of the last five seconds, and the time left is known with it")
     func speed() throws {
         var meter = ProgressMeter()
         var now = Instant(nanoseconds: 0)
@@ -46,7 +46,8 @@ import Testing
         }
         #expect(meter.snapshot(now: now).bytesPerSecond == nil)
         run(1, 1_000)
-        #expect(meter.snapshot(now: now).remaining == nil)
+        #expect(meter.snapshot(now: now).bytesPerSecond == 10_000)
+        #expect(meter.snapshot(now: now).remaining == .seconds(99))
         run(9, 1_000)
         #expect(meter.snapshot(now: now).bytesPerSecond == 10_000)
         #expect(meter.snapshot(now: now).remaining == .seconds(90))
@@ -145,5 +146,21 @@ import Testing
         #expect(meter.owedAt == nil)
         // Bytes that are not of the file count too.
         #expect(update(5, at: start.advanced(by: tenth)) != nil)
+    }
+
+    // The last report came twice: with the last byte, and at the end.
+    @Test("D9 a complete file is told once, whatever its framing still brings")
+    func completeOnce() {
+        var meter = ProgressMeter()
+        let start = Instant(nanoseconds: 0)
+        func update(_ completed: Int64, at now: Instant) -> Progress? {
+            meter.update(completed: completed, total: 20, generation: 1, received: 10, now: now)
+        }
+        #expect(update(10, at: start) != nil)
+        #expect(!meter.hasTold(20, of: 20, generation: 1))
+        #expect(update(20, at: start.advanced(by: tenth)) != nil)
+        #expect(meter.hasTold(20, of: 20, generation: 1))
+        #expect(update(20, at: start.advanced(by: 2 * tenth)) == nil)
+        #expect(meter.owedAt == nil)
     }
 }

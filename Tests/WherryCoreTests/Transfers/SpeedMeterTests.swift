@@ -23,8 +23,10 @@ import WherrySystem
         #expect(steady.bytesPerSecond == 100)
     }
 
-    @Test func `the time left is told once two seconds were measured`() {
-        #expect(meter([(0, 0), (1, 100)]).remaining(100) == nil)
+    // It was withheld for two seconds although the speed was known.
+    @Test func `the time left is known as soon as the speed is`() {
+        #expect(meter([(0, 0)]).remaining(100) == nil)
+        #expect(meter([(0, 0), (1, 100)]).remaining(100) == .seconds(1))
         #expect(meter([(0, 0), (2, 200)]).remaining(1000) == .seconds(10))
         #expect(meter([(0, 200), (2, 200)]).remaining(1000) == nil)
     }

@@ -35,6 +35,7 @@ def run(source: str, *arguments: Any) -> str:
     done = subprocess.run(
         [sys.executable, "-c", PROLOGUE + source, *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE + 600,
+        env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(wherry.__file__))},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     return done.stdout
@@ -55,7 +56,7 @@ with wherry.Client(timeout=None, durability=0) as client:
     failures = []
     for transfer in started:
         try:
-            transfer.result()
+            transfer.wait()
         except wherry.WherryError as error:
             failures.append(str(error))
 assert not failures, (len(failures), failures[:3])
@@ -74,7 +75,7 @@ limit(files)
 clients, error = [], None
 try:
     for n in range(count):
-        client = wherry.Client(connect_timeout=0.2)
+        client = wherry.Client(timeout=wherry.Timeout(connect=0.2))
         clients.append(client)
         assert client.get(url).status_code == 200
 except wherry.WherryError as caught:
@@ -95,11 +96,11 @@ def test_DR18_a_request_and_a_download_wait_for_a_descriptor(server: Server, tmp
         """
 url, path = sys.argv[1:]
 limit(64)
-with wherry.Client(timeout=None, connect_timeout=60) as client:
+with wherry.Client(timeout=wherry.Timeout(connect=60)) as client:
     assert client.get(url).status_code == 200  # its descriptors are there
-    with wherry.Client(timeout=None, connect_timeout=60) as other:
+    with wherry.Client(timeout=wherry.Timeout(connect=60)) as other:
         transfer = other.start_download(url, path)
-        transfer.result()
+        transfer.wait()
     request = threading.Thread(target=lambda: answers.append(client.get(url + "&close=1")))
     answers = []
     client.get(url + "&close=1")
@@ -124,20 +125,25 @@ def test_DR18_a_download_that_gets_no_descriptor_names_the_limit(
         """
 url, path = sys.argv[1:]
 limit(64)
-with wherry.Client(timeout=None, connect_timeout=0.2) as client:
+with wherry.Client(timeout=wherry.Timeout(connect=0.2)) as client:
     client.get(url)
-    taken = take()
+    client.download(url, path + "0")  # Python has read its modules
+    taken = []
     for call in (
-        lambda: client.download(url, path, max_retries=0),
-        lambda: client.get(url, max_retries=0),
+        lambda n: client.download(url, path + str(n), max_retries=0),
+        lambda n: client.get(url, max_retries=0),
     ):
-        try:
-            call()
-        except wherry.WherryError as caught:
-            assert caught.reason == "too_many_files", (caught.reason, str(caught))
-            assert "64 open files" in str(caught) and "ulimit -n" in str(caught), str(caught)
+        # A connection that was closed may give a descriptor back at any moment.
+        for n in range(1, 50):
+            taken += take()
+            try:
+                call(n)
+            except wherry.WherryError as caught:
+                assert caught.reason == "too_many_files", (caught.reason, str(caught))
+                assert "64 open files" in str(caught) and "ulimit -n" in str(caught), str(caught)
+                break
         else:
-            raise AssertionError("it had a descriptor")
+            raise AssertionError("it always had a descriptor")
     for descriptor in taken:
         os.close(descriptor)
     client.download(url, path)
@@ -160,14 +166,14 @@ def test_DR18_a_planted_directory_does_not_block_a_download(
         if name.endswith(blocked):
             os.makedirs(tmp_path / name / "inner")
 
-    url = server.url("/bytes/100000", cut=50000, times=1, n=2)
+    url = server.url("/bytes/100001", cut=50000, times=1)
     with pytest.raises(wherry.WherryError) as caught:
         client.download(url, tmp_path / "a", max_retries=0)
     assert caught.value.reason == "truncated"
-    assert wherry.partial_ratio(tmp_path / "a") == 0.5
+    assert wherry.partial_ratio(tmp_path / "a") == 0.49
     client.download(url, tmp_path / "a")
 
-    assert os.path.getsize(tmp_path / "a") == 100000
+    assert os.path.getsize(tmp_path / "a") == 100001
     assert ["range", "bytes=50000-"] in [
         [name.lower(), value] for name, value in server.log()[-1]["headers"]
     ]

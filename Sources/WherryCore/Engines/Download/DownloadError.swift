@@ -49,7 +49,7 @@ package struct DownloadError: Error, Hashable, Sendable, CustomStringConvertible
     package var isTransient: Bool {
         switch reason {
         case .resolve, .connect, .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled,
-            .connectionReset, .truncated:
+            .connectionReset, .truncated, .tooManyFiles:
             true
         case .httpStatus: ResumeRules.isTransient(status: status)
         default: false

@@ -72,6 +72,10 @@ package struct DownloadID: Hashable, Sendable, CustomStringConvertible {
 
     /// 32 hexadecimal digits.
     package var description: String { Hex.encode(bytes) }
-    /// The 8 digits that stand in the names of the part and its journal.
+    /// The 8 digits in the names of the part and its journal.
     package var short: String { Hex.encode(bytes.prefix(4)) }
+    /// ``short`` and the digits of further names, used if the first name is taken.
+    package var digits: [String] {
+        stride(from: 0, to: bytes.count, by: 4).map { Hex.encode(bytes[$0..<min($0 + 4, bytes.count)]) }
+    }
 }

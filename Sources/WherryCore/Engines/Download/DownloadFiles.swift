@@ -9,6 +9,18 @@ final class DownloadFiles: @unchecked Sendable {  // guarded by being in one ser
     /// A call failed: what was queued behind it is left out, but for letting go.
     var isBroken = false
 
+    /// When the first attempt to open the part found no free descriptor.
+    var shortSince: Instant?
+    /// The start was logged.
+    var isNoted = false
+
+    /// Closes the files of a download that waits.
+    ///
+    /// - Parameter always: also if few files are open. The lock of the part is given up with them.
+    func rest(always: Bool) {
+        if always || PartFile.areMany { part?.rest() }
+    }
+
     /// Lets go of the part, and of its lock.
     ///
     /// - Returns: its path if it was kept, and what went wrong.

@@ -55,6 +55,7 @@ extension DownloadMachine {
 
     mutating func dropFacts() {
         have = ByteRanges()
+        checkpoints.forget()
         facts = nil
         mirrorValidator = nil
         isResumable = false

@@ -6,9 +6,11 @@ import WherrySystem
 /// The answers of the disk's queue, and the end of the run.
 extension DownloadMachine {
     /// A checkpoint is durable.
-    package mutating func checkpointed() -> [DownloadAction] {
-        checkpointsOut = max(0, checkpointsOut - 1)
-        guard state == .pausing, checkpointsOut == 0 else { return [] }
+    ///
+    /// - Parameter duration: how long it took, in nanoseconds.
+    package mutating func checkpointed(after duration: Int64 = 0) -> [DownloadAction] {
+        checkpoints.end(after: duration)
+        guard state == .pausing, checkpoints.pending == 0 else { return [] }
         state = .paused
         guard resumesAfterPause else { return settle([]) }
         resumesAfterPause = false

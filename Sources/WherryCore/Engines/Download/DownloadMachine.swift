@@ -84,10 +84,7 @@ package struct DownloadMachine: Sendable {
     var wasVerifying = false
     /// The digests of the finished file, as far as they were computed.
     package internal(set) var found: [DigestAlgorithm: [UInt8]] = [:]
-    var checkpointedAt: Instant?
-    var sinceCheckpoint: Int64 = 0
-    /// Checkpoints asked for and not answered.
-    var checkpointsOut = 0
+    var checkpoints = CheckpointPace()
     var reported = TransferState.queued
     var random: SplitMix
 
@@ -280,7 +277,6 @@ package struct DownloadMachine: Sendable {
         body = SegmentBody(
             position: start, wantedFrom: share.lowerBound, end: share.upperBound, since: now)
         state = .receiving
-        checkpointedAt = now
         var actions: [DownloadAction] = [.report(.resumed(have: have.count))]
         facts.announced = facts.announced ?? announced(by: head)
         if policy.keepsServerTime { facts.modified = head.lastModifiedSeconds ?? facts.modified }
@@ -323,8 +319,7 @@ package struct DownloadMachine: Sendable {
         body = SegmentBody(position: 0, wantedFrom: 0, end: length, since: now)
         asked = nil
         state = .receiving
-        checkpointedAt = now
-        sinceCheckpoint = 0
+        checkpoints.forget()
         actions.append(.begin(facts, isJournaled: isResumable))
         return actions
     }
@@ -347,25 +342,21 @@ package struct DownloadMachine: Sendable {
         guard placement.count > 0 else { return placement }
         let kept = Int64(placement.count)
         have.insert(placement.offset..<placement.offset + kept)
-        noteKept(kept)
-        if isCheckpointDue(now) {
-            checkpointedAt = now
-            placement.actions = [checkpoint()]
-        }
+        noteKept(kept, now: now)
+        if isCheckpointDue(now) { placement.actions = [checkpoint()] }
         placement.actions += grow(by: kept, now: now)
         return placement
     }
 
     mutating func checkpoint() -> DownloadAction {
-        checkpointsOut += 1
-        sinceCheckpoint = 0
+        checkpoints.begin(at: seen)
         return .checkpoint
     }
 
     /// The budget refills only for bytes that stay (DR15).
-    mutating func noteKept(_ count: Int64) {
-        sinceCheckpoint &+= count
+    mutating func noteKept(_ count: Int64, now: Instant) {
         guard isResumable else { return }
+        checkpoints.note(count, at: now)
         keptSinceRefill &+= count
         if keptSinceRefill >= 65_536 {
             keptSinceRefill = 0
@@ -373,10 +364,22 @@ package struct DownloadMachine: Sendable {
         }
     }
 
-    func isCheckpointDue(_ now: Instant) -> Bool {
-        guard isResumable, checkpointsOut == 0, let last = checkpointedAt else { return false }
-        if now.since(last) >= 1_000_000_000 { return true }
-        return policy.durability == .full && sinceCheckpoint >= 16 << 20
+    private func isCheckpointDue(_ now: Instant) -> Bool {
+        checkpoints.isDue(at: now, after: policy.durability == .full ? 1 << 20 : 4 << 20)
+    }
+
+    /// When ``checkpointDue(now:)`` is to be called if no more bytes arrive until then; `nil` if the
+    /// journal has every byte.
+    package var checkpointDueAt: Instant? { checkpoints.dueAt }
+
+    /// Records what has arrived although nothing more does: the connection may be stalled.
+    package mutating func checkpointDue(now: Instant) -> [DownloadAction] {
+        switch state {
+        case .requesting, .receiving, .waiting: break
+        default: return []
+        }
+        seen = now
+        return isCheckpointDue(now) ? [checkpoint()] : []
     }
 
     /// The body ended as its framing says it should: by its length, its last chunk, or a clean
@@ -426,6 +429,10 @@ package struct DownloadMachine: Sendable {
             // All bytes are here, and the rest was none of ours: a reset after the end.
             if state == .receiving, let body, let end = body.end, body.position >= end {
                 return ended(attempt: attempt)
+            }
+            // It was sent as a further connection, which does not wait, and is the first one now.
+            if state == .requesting, error.reason == .busy {
+                return settle(send(asked.map { $0.first..<($0.end ?? facts?.total ?? $0.first) }))
             }
             if let actions = loseFirst(kept: body?.kept ?? 0) { return settle(actions) }
             return settle(error.isTransient ? retry(error) : fail(error))

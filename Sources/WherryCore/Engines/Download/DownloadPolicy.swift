@@ -9,9 +9,9 @@ package struct DownloadPolicy: Hashable, Sendable {
     package enum Durability: Hashable, Sendable {
         /// Nothing: the journal is right after a crash of the program, not after one of the system.
         case none
-        /// Data before journal, at most once a second; the file before its name.
+        /// Data before journal, at most 1 s or 4 MiB after it has arrived; the file before its name.
         case checkpoint
-        /// The same, and also after every 16 MiB however little time has passed.
+        /// The same after every 1 MiB.
         case full
     }
 

@@ -16,7 +16,9 @@ package struct DownloadTarget: Sendable {
         case number
     }
 
-    package let directory: Directory
+    package private(set) var directory: Directory
+    /// What the directory was when it was first opened.
+    private let place: FileStatus
     /// Absolute; links in it are not resolved.
     package let directoryPath: String
     /// `nil` until the answer says it.
@@ -64,9 +66,11 @@ package struct DownloadTarget: Sendable {
             throw DownloadError(.badPath, "\(name) is longer than a name can be")
         }
         let directory: Directory
+        let place: FileStatus
         do throws(SystemError) {
             if makesDirectories { try Directory.create(parent) }
             directory = try Directory.open(parent)
+            place = try directory.file.status()
         } catch {
             var refusal = DownloadError(error)
             if refusal.reason == .noFile, !makesDirectories {
@@ -75,7 +79,7 @@ package struct DownloadTarget: Sendable {
             throw refusal
         }
         var target = DownloadTarget(
-            directory: directory, directoryPath: parent, name: isDirectory ? nil : name,
+            directory: directory, place: place, directoryPath: parent, name: isDirectory ? nil : name,
             stem: isDirectory ? suggestedName : name, existing: existing)
         try target.settleName(allowsExisting: hasDigest)
         do throws(SystemError) {
@@ -89,15 +93,38 @@ package struct DownloadTarget: Sendable {
     }
 
     private init(
-        directory: Directory, directoryPath: String, name: String?, stem: String,
+        directory: Directory, place: FileStatus, directoryPath: String, name: String?, stem: String,
         existing: Existing
     ) {
         self.directory = directory
+        self.place = place
         self.directoryPath = directoryPath
         self.name = name
         self.stem = stem
         self.existing = existing
         originalName = name
+    }
+
+    /// Closes the directory: a download that waits holds no descriptor.
+    package mutating func close() { directory = directory.closed }
+
+    /// Opens the directory again, if it is closed.
+    ///
+    /// - Throws: `bad_directory` if another directory has its path now; what the file system says.
+    package mutating func reopen() throws(DownloadError) {
+        guard !directory.isOpen else { return }
+        let path = directory.path
+        let (opened, status) = try DownloadError.naming { () throws(SystemError) in
+            let opened = try Directory.open(path)
+            return (opened, try opened.file.status())
+        }
+        guard status.isSameFile(as: place) else {
+            throw DownloadError(
+                .badDirectory,
+                "The directory \(path) was replaced by another one while the download waited. "
+                    + "Start the download again")
+        }
+        directory = opened
     }
 
     /// The answer has named the file.
@@ -153,12 +180,13 @@ package struct DownloadTarget: Sendable {
     /// Removes the journal of the file that is there, which a crash between the name and the end
     /// has left (DR20, DR26). Any other one stays: of another part, or of one that is there.
     private func forgetJournal(of file: FileStatus, _ name: String) {
-        let names = PartNames(name: name, digits: DownloadID(target: identity).short)
-        guard let journal = try? JournalFile.open(names.journal, in: directory, isReadOnly: true),
-            let record = try? journal.read(), record.inode == file.inode,
-            (try? directory.status(of: names.part)) == nil
-        else { return }
-        _ = try? directory.remove(names.journal)
+        for names in PartNames.candidates(for: DownloadID(target: identity), name: name) {
+            guard let journal = try? JournalFile.open(names.journal, in: directory, isReadOnly: true),
+                let record = try? journal.read(), record.inode == file.inode,
+                (try? directory.status(of: names.part)) == nil
+            else { continue }
+            _ = try? directory.remove(names.journal)
+        }
     }
 
     /// The target is there, and it is not the file wanted.

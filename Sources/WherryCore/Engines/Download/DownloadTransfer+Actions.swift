@@ -51,9 +51,11 @@ extension DownloadTransfer {
         case .adopt(let facts):
             onDisk { part throws(DownloadError) in try part.adopt(facts) }
         case .checkpoint:
-            onDisk { [self] part throws(DownloadError) in
+            onDisk(wakes: false) { [self] part throws(DownloadError) in
+                let begin = SystemClock.shared.now()
                 try part.checkpoint()
-                feed { $0.checkpointed() }
+                let duration = SystemClock.shared.now().since(begin)
+                feed { $0.checkpointed(after: duration) }
             }
         case .verify(let algorithms, let length):
             // One that a pause has stopped has left the disk by now.
@@ -81,13 +83,20 @@ extension DownloadTransfer {
     // MARK: Disk
 
     /// Queues a job for the part. If it fails, what is queued behind it is left out.
-    private func onDisk(_ job: @escaping @Sendable (PartFile) throws(DownloadError) -> Void) {
-        disk.submit { [self] in withPart(job) }
+    ///
+    /// - Parameter wakes: whether the files are opened for it if they are closed. Default true.
+    private func onDisk(
+        wakes: Bool = true, _ job: @escaping @Sendable (PartFile) throws(DownloadError) -> Void
+    ) {
+        disk.submit { [self] in withPart(wakes: wakes, job) }
     }
 
-    private func withPart(_ job: (PartFile) throws(DownloadError) -> Void) {
+    private func withPart(
+        wakes: Bool = true, _ job: (PartFile) throws(DownloadError) -> Void
+    ) {
         guard !files.isBroken, let part = files.part else { return }
         do throws(DownloadError) {
+            if wakes { try part.wake() }
             try job(part)
         } catch {
             files.isBroken = true
@@ -118,7 +127,10 @@ extension DownloadTransfer {
         case .state(.waiting), .state(.done), .state(.failed), .state(.cancelled): break
         case .state(let state):
             if state == .paused || state == .verifying { tellProgress() }
-            if state == .paused { core.withLock { $0.meter.pause() } }
+            if state == .paused {
+                core.withLock { $0.meter.pause() }
+                disk.submit { [self] in files.rest(always: false) }
+            }
             // That it began at once goes without saying.
             let goesOn = self.state == .queued && state == .running
             show(state, quiet: goesOn && !core.withLock { $0.hasWaited })
@@ -138,6 +150,7 @@ extension DownloadTransfer {
 
     private func wait(_ nanoseconds: Int64, _ error: DownloadError) {
         tellProgress()
+        disk.submit { [self] in files.rest(always: false) }
         let timer = core.withLock { core -> UInt64 in
             core.retries += 1
             core.timer &+= 1
@@ -151,6 +164,44 @@ extension DownloadTransfer {
         }
         schedule(timer, at: due)
         show(.waiting, reason: error.reason)
+    }
+
+    /// Opens the part later if the process has no free descriptor now: other downloads give theirs back.
+    ///
+    /// - Returns: false after half a minute.
+    func waitForDescriptors() -> Bool {
+        let now = client.transport.clock.now()
+        let since = files.shortSince ?? now
+        files.shortSince = since
+        guard now.since(since) < .milliseconds(30_000), now < deadline else { return false }
+        client.transport.schedule(at: now.advanced(by: .milliseconds(100))) { [weak self] in
+            guard let self else { return }
+            disk.submit { [self] in open() }
+        }
+        return true
+    }
+
+    /// Sees to it that what has arrived is recorded in time, also if nothing more arrives.
+    func scheduleCheckpoint(at due: Instant) {
+        client.transport.schedule(at: due) { [weak self] in
+            guard let self else { return }
+            let now = client.transport.clock.now()
+            let next = core.withLock { core -> Instant? in
+                core.isCheckpointSet = false
+                Self.add(core.machine.checkpointDue(now: now), to: &core)
+                // One that is being written comes first.
+                return Self.dueCheckpoint(&core).map { max($0, now.advanced(by: CheckpointPace.delay)) }
+            }
+            if let next { scheduleCheckpoint(at: next) }
+            carry()
+        }
+    }
+
+    /// When the next checkpoint is due, unless a timer for it is set.
+    static func dueCheckpoint(_ core: inout State) -> Instant? {
+        guard !core.isCheckpointSet, let due = core.machine.checkpointDueAt else { return nil }
+        core.isCheckpointSet = true
+        return due
     }
 
     /// Tries again at that time, or now if it is over, unless the wait is void then.

@@ -91,8 +91,15 @@ extension DownloadTransfer {
             exchange.speedLimits = speedLimits
             exchange.wantsProgress = true
             if options[.stallSpeed] > 0 {
-                exchange.timeouts.stallWindow = .milliseconds(options[.stallTimeout])
+                let window = Int64.milliseconds(options[.stallTimeout])
+                exchange.timeouts.stallWindow = window
                 exchange.timeouts.stallBytesPerSecond = options[.stallSpeed]
+                // A server may take longer for its first byte than for the next ones, unless the caller
+                // has set how long nothing may arrive.
+                if options.hasStallTimeout, window > 0 {
+                    let first = exchange.timeouts.firstByte
+                    exchange.timeouts.firstByte = first > 0 ? min(first, window) : window
+                }
             }
             // The frames of HTTP/2 cost processor time, and streams of one connection share what it
             // may have: further ones have one each, whatever was asked for.
@@ -142,6 +149,9 @@ extension DownloadTransfer {
 
     package func exchangeMustWait(_ exchange: Exchange) {
         observer.transfer(self, waitsForConnection: true)
+        // Nothing is written before the next response.
+        guard core.withLock({ $0.hops.allSatisfy { $0.head == nil } }) else { return }
+        disk.submit { [self] in files.rest(always: true) }
     }
 
     package func exchangeDidStart(_ exchange: Exchange) {
@@ -231,6 +241,7 @@ extension DownloadTransfer {
             /// Kept, and what follows is another connection's.
             case last
         }
+        var checkpointDue: Instant?
         let rest = core.withLock { core -> Rest in
             guard let index = core.index(of: exchange) else { return .unwanted }
             let hop = core.hops[index]
@@ -246,6 +257,7 @@ extension DownloadTransfer {
                 }
                 core.steps.append(.write(piece, placement, exchange))
                 Self.add(placement.actions, to: &core)
+                checkpointDue = Self.dueCheckpoint(&core)
                 return body?.isWhole == true && body?.isCut == true ? .last : .kept
             case .refusal:
                 let room = Self.wordsLimit - hop.words.count
@@ -254,6 +266,7 @@ extension DownloadTransfer {
             case .none, .redirect, .unauthorized: return .unwanted
             }
         }
+        if let checkpointDue { scheduleCheckpoint(at: checkpointDue) }
         switch rest {
         case .kept: break
         case .last: client.transport.cancel(exchange)

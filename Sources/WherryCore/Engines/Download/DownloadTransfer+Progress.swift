@@ -29,12 +29,18 @@ extension DownloadTransfer {
             isForced: isForced)
     }
 
-    /// The last progress to tell: of a whole file always, else if it has more than the last one
-    /// told (DR28).
+    /// The last progress to report (DR28); `nil` if the previous report said the same. A file that was
+    /// complete from the start has one, too.
     static func measureEnd(
         _ core: inout State, of outcome: DownloadOutcome, now: Instant
     ) -> Progress? {
-        if case .done = outcome { return measure(&core, now: now, isForced: true) }
+        if case .done = outcome {
+            let isTold = core.meter.hasTold(
+                core.machine.completed, of: core.machine.total,
+                generation: core.machine.currentGeneration)
+            let last = measure(&core, now: now, isForced: true)
+            return isTold ? nil : last
+        }
         guard core.meter.hasReported else { return nil }
         if let progress = measure(&core, now: now, isForced: false) { return progress }
         return core.meter.owedAt == nil ? nil : measure(&core, now: now, isForced: true)

@@ -60,6 +60,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         var meter = ProgressMeter()
         /// A time is set at which progress that came too early is told.
         var isProgressSet = false
+        /// A timer is set for the next checkpoint.
+        var isCheckpointSet = false
         /// The last progress told, which never goes back within a generation.
         var shown: (generation: UInt32, completed: Int64) = (0, 0)
         /// Body bytes off the wire: of earlier exchanges, and what the meter has been told of.
@@ -151,12 +153,15 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     /// Looks for what is there, on a worker.
     func open() {
-        let own = request.headers
-        noteStart(
-            firstURL.text,
-            (own.fields + settings.fields.filter { !own.contains($0.name) }).map { ($0.name, $0.value) })
+        if !files.isNoted {
+            files.isNoted = true
+            let own = request.headers
+            let fields = own.fields + settings.fields.filter { !own.contains($0.name) }
+            noteStart(firstURL.text, fields.map { ($0.name, $0.value) })
+        }
         do throws(DownloadError) {
             var target = target
+            try target.reopen()
             if target.isThere, let digest = policy.expected {
                 let length = try PartFile.lengthIfThere(
                     target, with: digest,
@@ -176,8 +181,10 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
                     url: firstURL.text, shownURL: RedirectRules.redacted(firstURL.text),
                     durability: policy.durability, creationMask: policy.creationMask))
             files.part = found.part
+            files.rest(always: false)
             opened { $0.start(found.record, defect: found.defect) }
         } catch {
+            if error.reason == .tooManyFiles, waitForDescriptors() { return }
             opened { $0.refused(error) }
         }
     }

@@ -7,8 +7,8 @@ import WherrySystem
 /// The two slots of a journal in their file. One thread at a time.
 final class JournalFile {
     let name: String
-    private let directory: Directory
-    private let file: File
+    private var directory: Directory
+    private var file: File
     private var sequence: UInt64 = 0
     /// The slot written last.
     private var slot = 1
@@ -39,6 +39,18 @@ final class JournalFile {
             throw .unreadable
         }
         throw .unsafe
+    }
+
+    /// Closes the journal: a download that waits holds no descriptor.
+    func close() {
+        file = file.closed
+        directory = directory.closed
+    }
+
+    /// Opens the journal again after ``close()``.
+    func reopen(in directory: Directory) throws(SystemError) {
+        file = try File.open(name, [.read, .write], in: directory)
+        self.directory = directory
     }
 
     /// Makes a new one in place of whatever has the name.

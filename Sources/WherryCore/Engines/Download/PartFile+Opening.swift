@@ -14,6 +14,7 @@ extension PartFile {
         _ target: DownloadTarget, _ identity: Identity, on fileSystem: FileSystem? = nil
     ) throws(DownloadError) -> Found {
         var target = target
+        try target.reopen()
         while true {
             do throws(DownloadError) {
                 return try openOnce(target, identity, on: fileSystem)
@@ -38,8 +39,10 @@ extension PartFile {
             () throws(SystemError) -> Result<Found, DownloadError> in
             let fileSystem = if let fileSystem { fileSystem } else { try directory.fileSystem() }
             let canLock = fileSystem != .withoutLocks
-            let digits = canLock ? id.short : try SystemRandom.hex(byteCount: 4)
-            let names = PartNames(name: target.stem, digits: digits)
+            let names =
+                canLock
+                ? try PartNames.usable(for: id, name: target.stem, in: directory)
+                : PartNames(name: target.stem, digits: try SystemRandom.hex(byteCount: 4))
             guard let file = try lockedFile(names.part, in: directory) else {
                 return .failure(busy(names, in: directory, identity))
             }

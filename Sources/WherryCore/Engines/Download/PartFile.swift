@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Synchronization
 import WherrySystem
 
 /// A partial file with its journal, held under a lock.
@@ -50,8 +51,8 @@ package final class PartFile {
     package var written = ByteRanges()
 
     let names: PartNames
-    let file: File
-    let inode: UInt64
+    var file: File
+    var inode: UInt64
     let owner: [UInt8]
     var identity: Identity
     var facts = DownloadFacts()
@@ -68,7 +69,9 @@ package final class PartFile {
     var sinceWriteBack: Int64 = 0
     var pace: WritePace
     /// Another process has taken the files over, or this one has let go of them: hands off.
-    private var isGone = false
+    var isGone = false
+    /// The descriptors are closed until ``wake()``.
+    var isResting = false
 
     init(
         target: DownloadTarget, id: DownloadID, names: PartNames, file: File, inode: UInt64,
@@ -84,6 +87,11 @@ package final class PartFile {
         self.fileSystem = fileSystem
         pace = WritePace(on: fileSystem)
         isNamedByAnswer = target.name == nil
+        Self.openParts.add(1, ordering: .relaxed)
+    }
+
+    deinit {
+        if !isResting { Self.openParts.subtract(1, ordering: .relaxed) }
     }
 
     // MARK: A generation
@@ -161,7 +169,10 @@ package final class PartFile {
     /// Without a journal it does nothing.
     /// - Throws: `busy` if another process has taken the download over; then nothing was touched.
     package func checkpoint() throws(DownloadError) {
-        guard !isGone, isAdopted, let journal = try journalInPlace() else { return }
+        // A download that waits opens its files only if there is something to record.
+        guard !isGone, isAdopted, journal != nil, !isResting || written != claimed else { return }
+        try wake()
+        guard let journal = try journalInPlace() else { return }
         let size = try DownloadError.naming { () throws(SystemError) in
             if isDurable { try file.synchronizeData() }
             return try file.status().size
@@ -332,6 +343,12 @@ package final class PartFile {
     /// - Returns: the part's path if it was kept.
     package func close(keeping: Bool) throws(DownloadError) -> String? {
         guard !isGone else { return nil }
+        // Nothing was written since: the files are as an earlier run left them.
+        if isResting, keeping, !claimed.isEmpty {
+            isGone = true
+            return path
+        }
+        try wake()
         if keeping, journal != nil {
             var failure: DownloadError?
             do throws(DownloadError) {
@@ -358,12 +375,18 @@ package final class PartFile {
         }
     }
 
-    /// Space that was reserved for bytes that have not come is not kept from others meanwhile.
+    /// Releases the space that was reserved for bytes that have not arrived: after the last byte, and
+    /// between the shares of several connections.
     private func giveBackReservation() throws(DownloadError) {
         try checkPlace()
         try DownloadError.naming { () throws(SystemError) in
             // Never longer: zeros would be claimed as bytes that came.
-            try file.truncate(to: min(written.end, file.status().size))
+            let end = try min(written.end, file.status().size)
+            try file.truncate(to: end)
+            for gap in written.gaps(below: end) {
+                // Not every file system can.
+                guard try file.release(gap) else { return }
+            }
         }
     }
 
@@ -383,7 +406,7 @@ package final class PartFile {
             try DownloadError.naming { () throws(SystemError) in try removeJournal() }
         }
         guard there == nil else { throw takenOver }
-        throw DownloadError(.noFile, "Somebody has removed \(path) while it was written")
+        throw removed
     }
 
     /// Before bytes are written behind a hole: of what somebody has cut off there would be zeros.
@@ -394,7 +417,11 @@ package final class PartFile {
         throw shortened
     }
 
-    private var takenOver: DownloadError {
+    var removed: DownloadError {
+        DownloadError(.noFile, "Somebody has removed \(path) while it was written")
+    }
+
+    var takenOver: DownloadError {
         DownloadError(.busy, "Another download, or somebody, has put another file at \(path)")
     }
 

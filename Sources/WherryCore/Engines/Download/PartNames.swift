@@ -1,6 +1,7 @@
 // Wherry: the names of a partial file and its journal
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import WherrySystem
 
 /// `.<name>.<8 digits>.part` and `.<name>.<8 digits>.journal`, beside the file to be (DR18).
@@ -21,6 +22,69 @@ package struct PartNames: Hashable, Sendable {
     private init(stem: String, digits: String) {
         self.stem = stem
         self.digits = digits
+    }
+
+    /// The names that a download may take, in this order. It takes the second if something that cannot
+    /// be removed has the first.
+    static func candidates(for id: DownloadID, name: String) -> [PartNames] {
+        id.digits.map { PartNames(name: name, digits: $0) }
+    }
+
+    /// Returns the names for a download in a directory: those of the files of an earlier run, else the
+    /// first that are free. Removes anything else that has these names, if it can.
+    static func usable(for id: DownloadID, name: String, in directory: Directory)
+        throws(SystemError) -> PartNames
+    {
+        var free: PartNames?
+        for names in candidates(for: id, name: name) {
+            let part = try directory.status(of: names.part)
+            let journal = try directory.status(of: names.journal)
+            if part?.isPlainAndOurs == true, journal?.isPlainAndOurs == true { return names }
+            guard free == nil else { continue }
+            // A journal that is a link of ours is reported and replaced later.
+            if journal?.isOurs != true || journal?.kind == .directory {
+                guard try makesWay(names.journal, journal, in: directory) else {
+                    // Without its journal the part is of no use.
+                    if part?.isPlainAndOurs == true,
+                        let file = try PartFile.lockedFile(names.part, in: directory)
+                    {
+                        try withExtendedLifetime(file) { () throws(SystemError) in
+                            _ = try directory.remove(names.part)
+                        }
+                    }
+                    continue
+                }
+            }
+            guard try makesWay(names.part, part, in: directory) else {
+                if journal?.isPlainAndOurs == true { try directory.remove(names.journal) }
+                continue
+            }
+            free = names
+        }
+        if let free { return free }
+        // Every predictable name is taken. A random one is found again by its journal.
+        for entry in try directory.names() {
+            guard let (names, isJournal) = parse(entry), isJournal,
+                let journal = try? JournalFile.open(entry, in: directory, isReadOnly: true),
+                let record = try? journal.read(), record.id == id
+            else { continue }
+            return names
+        }
+        return PartNames(name: name, digits: try SystemRandom.hex(byteCount: 4))
+    }
+
+    /// Makes a name free. Returns false if something else has it and cannot be removed.
+    static func makesWay(_ name: String, _ status: FileStatus?, in directory: Directory)
+        throws(SystemError) -> Bool
+    {
+        guard let status, !status.isPlainAndOurs else { return true }
+        do throws(SystemError) {
+            try directory.remove(name)
+            return true
+        } catch {
+            guard [EISDIR, EPERM, EACCES].contains(error.code) else { throw error }
+            return false
+        }
     }
 
     /// The names that one of them belongs to, and whether it is the journal's; `nil` for a file

@@ -109,6 +109,9 @@ public struct PartialDownload: Hashable, Sendable {
         var found = Set<PartNames>()
         for entry in try directory.names() {
             guard let parsed = PartNames.parse(entry) else { continue }
+            // A directory under such a name is not a partial file, and blocks nothing.
+            if try directory.status(of: parsed.names.part)?.kind == .directory { continue }
+            if try directory.status(of: entry)?.kind == .directory { continue }
             if parsed.names.stem == PartNames.stem(name) {
                 // A stem that was cut may be another file's, which the journal tells.
                 if let record = record(parsed.names, in: directory), record.name != name {
@@ -160,7 +163,9 @@ public struct PartialDownload: Hashable, Sendable {
         guard let file = try PartFile.lockedFile(names.part, in: directory) else { return false }
         defer { withExtendedLifetime(file) {} }
         // The journal first: a part that nothing claims is emptied by whoever comes next.
-        try directory.remove(names.journal)
+        if try directory.status(of: names.journal)?.kind != .directory {
+            try directory.remove(names.journal)
+        }
         try directory.remove(names.part)
         return true
     }

@@ -7,12 +7,10 @@ import WherrySystem
 package struct ProgressMeter: Sendable {
     private static let window: Int64 = 5_000_000_000
     private static let interval: Int64 = 100_000_000
-    private static let second: Int64 = 1_000_000_000
 
     private var progress = Progress()
     /// When so many bytes in all had come; ascending, not older than the window but for the first.
     private var samples: [(at: Instant, received: Int64)] = []
-    private var firstByteAt: Instant?
     private var reportedAt: Instant?
     /// What the last report told, and whether it does not tell all that was taken in since.
     private var told: (completed: Int64, total: Int64?, wire: Int64) = (0, nil, 0)
@@ -23,7 +21,6 @@ package struct ProgressMeter: Sendable {
     /// Nothing comes for a while by intent: the time does not count for the speed.
     package mutating func pause() {
         samples.removeAll()
-        firstByteAt = nil
     }
 
     /// Takes the present amounts.
@@ -49,10 +46,10 @@ package struct ProgressMeter: Sendable {
         progress.wire = progress.wire.addingSaturating(max(0, received))
         // What is owed may be told in a pause, whose time must not count.
         if received > 0 || isFirst || (isForced && samples.isEmpty) {
-            if received > 0, firstByteAt == nil { firstByteAt = now }
             note(now)
         }
-        owes = told != (completed, total, progress.wire)
+        // After the last byte of the file, bytes of the framing may still arrive: not progress.
+        owes = told != (completed, total, completed == total ? told.wire : progress.wire)
         let isDue = owedAt.map { $0 <= now } ?? false
         guard isForced || isFirst || isNewGeneration || isDue else { return nil }
         reportedAt = now
@@ -67,13 +64,17 @@ package struct ProgressMeter: Sendable {
     /// When the amounts taken since the last report may be told; `nil` if it told all.
     package var owedAt: Instant? { owes ? reportedAt?.advanced(by: Self.interval) : nil }
 
+    /// Whether the last report had these amounts.
+    package func hasTold(_ completed: Int64, of total: Int64?, generation: UInt32) -> Bool {
+        hasReported && told.completed == completed && told.total == total
+            && progress.generation == Int(generation)
+    }
+
     /// The present figures.
     package func snapshot(now: Instant) -> Progress {
         var result = progress
         result.bytesPerSecond = speed(now: now)
-        if let total = result.total, let speed = result.bytesPerSecond, speed > 0,
-            let firstByteAt, now.since(firstByteAt) >= 2 * Self.second
-        {
+        if let total = result.total, let speed = result.bytesPerSecond, speed > 0 {
             let seconds = Double(max(0, total - result.completed)) / Double(speed)
             result.remaining = .nanoseconds(Int64(min(seconds * 1e9, 9e18)))
         }

@@ -54,7 +54,7 @@ def prepare(
     )
     digests = [(codes.DIGESTS[name], rest.pop(name)) for name in codes.DIGESTS if name in rest]
     progress = rest.pop("progress", None)
-    whose = rest.pop("partial_of", "url")
+    whose = rest.pop("partial_of", "same_path")
     if whose not in codes.PARTIALS:
         raise ArgumentError(
             f"partial_of= is one of {', '.join(codes.PARTIALS)}, not {whose!r}", "bad_value"
@@ -66,7 +66,7 @@ def prepare(
     time = rest.pop("server_time", None)
     flags += (
         (codes.OPTION_KEEP_SERVER_TIME, None if time is None else int(time)),
-        (codes.OPTION_PARTIAL_OF, codes.PARTIALS[whose] or None),
+        (codes.OPTION_PARTIAL_OF, codes.PARTIALS[whose]),
         (codes.OPTION_SEGMENTS, None if count is None else segments(count)),
         (codes.OPTION_STALL_TIMEOUT_MS, None if stall is None else milliseconds(stall)),
     )

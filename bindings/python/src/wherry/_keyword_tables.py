@@ -113,9 +113,9 @@ rename | False | True takes a name with a number where the target exists
 make_directories | False | True makes the folders of the target
 server_time | False | True: the file gets the time that the server says it was changed at
 segments | "auto" | connections for one file: as many as help, or 1 to 16
-stall_timeout | 10 | seconds of next to nothing that make it `stalled`
+stall_timeout | 10 | seconds under 1 kB/s that make it `stalled`; if set, also for the first byte
 mirrors | none | other URLs of the same bytes, tried one after the other; they need a digest
-partial_of | "url" | whose partials it goes on with: "url", "same_path" (any query), "any"
+partial_of | "same_path" | partial files to resume: of the same "url", "same_path" (any query), "any"
 sha256 | none | the digest that the whole file must have; at most one of these
 sha512 | none | the same
 sha1 | none | the same
@@ -167,7 +167,7 @@ cache | False | True: the HTTP cache (RFC 9111) serves requests and keeps answer
 cache_max_bytes | 268435456 | what stored answers may have on disk; the longest unused goes first
 cache_memory_bytes | 16777216 | what of them is held in memory
 make_directories | False | True makes the folders of download targets
-durability | 1 | downloads: 0 leaves it to the system, 1 makes checkpoints, 2 waits for the disk
+durability | 1 | downloads: 0 leaves it to the system, 1 makes checkpoints, 2 makes one every MiB
 max_downloads | 0: no limit | downloads that run at once; the others wait for their turn
 server_time | False | True: downloaded files get the time that the server says
 segments | "auto" | connections for one download: as many as help, or 1 to 16
