@@ -323,6 +323,8 @@ wherry_status wherry_config_set_text(wherry_config *config, wherry_text_option o
     const char *value /* NULL: the default */);
 /* Both as wherry_client_set_header and _parameter. */
 wherry_status wherry_config_set_header(wherry_config *config, const char *name, const char *value);
+/* As wherry_client_add_header. */
+wherry_status wherry_config_add_header(wherry_config *config, const char *name, const char *value);
 wherry_status wherry_config_set_parameter(wherry_config *config, const char *name,
     const char *value);
 /* Takes the settings of a file of JSON over, whose form docs/configuration.md tells; those it does not
@@ -386,6 +388,8 @@ int64_t wherry_client_get_option(const wherry_client *client, wherry_option opti
  * NUL are `bad_header`, and so are the names that only the library writes: Host, Connection,
  * Content-Length, Expect and Transfer-Encoding. */
 wherry_status wherry_client_set_header(wherry_client *client, const char *name, const char *value);
+/* Adds a field beside those of the same name: all of them are sent. Fails as set_header does. */
+wherry_status wherry_client_add_header(wherry_client *client, const char *name, const char *value);
 /* Copies into buffer, cut to capacity with its NUL; *out_count is the full length. E_ARGUMENT
  * `not_found` if there is none. */
 wherry_status wherry_client_copy_header(const wherry_client *client, const char *name, char *buffer,
@@ -474,6 +478,9 @@ wherry_status wherry_request_set_base(wherry_request *request, const char *names
 /* A NULL value suppresses the client's header of that name. */
 wherry_status wherry_request_set_header(wherry_request *request, const char *name,
     const char *value);
+/* Adds a field beside the request's own of that name: all of them are sent, in place of the client's. */
+wherry_status wherry_request_add_header(wherry_request *request, const char *name,
+    const char *value);
 /* Goes where the method wants it: GET, HEAD, DELETE into the query, others into a JSON body, or
  * form fields beside parts. Counts for the identifier. A NULL value takes it out again. */
 wherry_status wherry_request_set_parameter(wherry_request *request, const char *name,
@@ -484,8 +491,12 @@ wherry_status wherry_request_set_parameters_json(wherry_request *request, const 
 /* Always into the query, after what the URL has; the same name may be added again. */
 wherry_status wherry_request_add_query(wherry_request *request, const char *name,
     const char *value);
-/* Always an urlencoded field of the body. Fields, json, body, file, stream and parts exclude each
- * other: the last call wins, except that fields and parts make one multipart body together. */
+/* The text of a query, as in "a+b&q=%E4", sent as written after what add_query has added so far. Only
+ * bytes that a query cannot have are escaped: controls, space, ", #, <, > and bytes above 0x7e. */
+wherry_status wherry_request_add_query_text(wherry_request *request, const char *text);
+/* A field of a form. Fields, json, body, file, stream and parts exclude each other: the last call wins,
+ * except that fields and parts make one multipart body together. In it, parameters come first, then
+ * fields, then parts and pictures, each in the order of adding. */
 wherry_status wherry_request_add_field(wherry_request *request, const char *name,
     const char *value);
 /* Checked here: NaN, bad UTF-8 or depth are `bad_parameters`, more than 64 MiB are E_LIMIT
@@ -510,7 +521,7 @@ wherry_status wherry_request_add_part_file(wherry_request *request, const char *
  * sent again after a redirect, and does not go with SEPARATE_IMAGES (`bad_argument`). */
 wherry_status wherry_request_add_part_stream(wherry_request *request, const char *name,
     int64_t count, const char *file_name, const char *content_type);
-/* A further field in the head of the part or picture that was added last; NULL takes it out.
+/* A further header of the part or picture that was added last; NULL removes it. Fields have none.
  * Content-Disposition and Content-Type are `bad_header`; without a part E_STATE `wrong_state`. */
 wherry_status wherry_request_set_part_header(wherry_request *request, const char *name,
     const char *value);
@@ -742,7 +753,9 @@ typedef enum wherry_record_flag {
   WHERRY_RECORD_UNCHANGED = 4,  /* wherry_response_is_unchanged */
   WHERRY_RECORD_STALE = 8,      /* wherry_response_is_stale */
   WHERRY_RECORD_REVALIDATED = 16, /* wherry_response_is_revalidated */
-  WHERRY_RECORD_LENGTH_UNVERIFIED = 32 /* wherry_response_is_length_unverified */
+  WHERRY_RECORD_LENGTH_UNVERIFIED = 32, /* wherry_response_is_length_unverified */
+  WHERRY_RECORD_HTTP_2 = 64,      /* the response came over HTTP/2 */
+  WHERRY_RECORD_HTTP_1_0 = 128    /* the response is of HTTP/1.0 */
 } wherry_record_flag;
 
 /* One event with all that most programs need. 112 bytes, no padding, native byte order:
@@ -1051,6 +1064,9 @@ bool wherry_response_is_revalidated(const wherry_response *response);
 /* The redirects that were followed, first one first; false beyond the last. */
 bool wherry_response_redirect_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_url);
+/* The header fields of such a redirect, in order; false beyond the last. */
+bool wherry_response_redirect_header_at(const wherry_response *response, size_t redirect,
+    size_t index, const char **out_name, const char **out_value);
 /* First field of that name regardless of case, or NULL; bytes above 0x7f as they came. */
 const char *wherry_response_header(const wherry_response *response, const char *name);
 /* In order, repeats included; false beyond the last. */
@@ -1579,6 +1595,10 @@ wherry_status wherry_event_log(const wherry_event *event, wherry_log_record *out
 /* "<Request: 12>", or in_full several lines: kind, method, URL, parameters, cache or pictures or path,
  * identifier, state. Copies like copy_header. */
 wherry_status wherry_transfer_copy_description(const wherry_transfer *transfer, bool in_full,
+    char *buffer, size_t capacity, size_t *out_count);
+/* The absolute URL that a request is sent to: joined with the base URL, with all of its query. Fails as
+ * the send would for its URL. Copies like copy_header. */
+wherry_status wherry_client_copy_url(const wherry_client *client, const wherry_request *request,
     char *buffer, size_t capacity, size_t *out_count);
 /* The command line of curl that sends the same request. Secrets are *** unless with_secrets, and so is
  * a body that is neither form nor JSON. Pictures stand as they came. Nothing is sent, no file opened;

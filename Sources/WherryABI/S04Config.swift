@@ -68,6 +68,20 @@ public func wherry_config_set_header(
     }
 }
 
+@_cdecl("wherry_config_add_header") @implementation
+public func wherry_config_add_header(
+    _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try change(config) { values throws(WherryError) in
+            let name = try text(name, "name")
+            let value = try text(value, "value")
+            try Headers.check(name, value)
+            values.headers.add(name, value)
+        }
+    }
+}
+
 @_cdecl("wherry_config_set_parameter") @implementation
 public func wherry_config_set_parameter(
     _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?

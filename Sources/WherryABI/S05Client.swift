@@ -72,6 +72,27 @@ public func wherry_client_set_header(
     }
 }
 
+@_cdecl("wherry_client_add_header") @implementation
+public func wherry_client_add_header(
+    _ client: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let client = try Handles.get(client, Client.self)
+        try client.addHeader(text(name, "name"), text(value, "value"))
+    }
+}
+
+@_cdecl("wherry_client_copy_url") @implementation
+public func wherry_client_copy_url(
+    _ client: OpaquePointer?, _ request: OpaquePointer?, _ buffer: UnsafeMutablePointer<CChar>?,
+    _ capacity: Int, _ out_count: UnsafeMutablePointer<Int>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let client = try Handles.get(client, Client.self)
+        try CText.copy(client.url(of: snapshot(request)), to: buffer, capacity, out_count)
+    }
+}
+
 @_cdecl("wherry_client_copy_header") @implementation
 public func wherry_client_copy_header(
     _ client: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ buffer: UnsafeMutablePointer<CChar>?,

@@ -173,6 +173,18 @@ public func wherry_request_set_header(
     }
 }
 
+@_cdecl("wherry_request_add_header") @implementation
+public func wherry_request_add_header(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in
+        let name = try text(name, "name")
+        let value = try text(value, "value")
+        try Headers.check(name, value)
+        request.headers.add(name, value)
+    }
+}
+
 @_cdecl("wherry_request_set_parameter") @implementation
 public func wherry_request_set_parameter(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
@@ -204,6 +216,13 @@ public func wherry_request_add_query(
     edit(request) { request throws(WherryError) in
         request.query.append(try .init(text(name, "name"), text(value, "value")))
     }
+}
+
+@_cdecl("wherry_request_add_query_text") @implementation
+public func wherry_request_add_query_text(
+    _ request: OpaquePointer?, _ query: UnsafePointer<CChar>?
+) -> wherry_status {
+    edit(request) { request throws(WherryError) in request.addQuery(try text(query, "text")) }
 }
 
 @_cdecl("wherry_request_add_field") @implementation

@@ -138,6 +138,24 @@ public func wherry_response_redirect_at(
     }
 }
 
+@_cdecl("wherry_response_redirect_header_at") @implementation
+public func wherry_response_redirect_header_at(
+    _ response: OpaquePointer?, _ redirect: Int, _ index: Int,
+    _ out_name: UnsafeMutablePointer<UnsafePointer<CChar>?>?,
+    _ out_value: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+) -> Bool {
+    value(false) { () throws(WherryError) in
+        let box = try get(response)
+        let redirects = box.response.redirects
+        guard redirects.indices.contains(redirect) else { return false }
+        let fields = redirects[redirect].headers.fields
+        guard fields.indices.contains(index) else { return false }
+        out_name?.pointee = box.texts.lend(fields[index].name)
+        out_value?.pointee = box.texts.lend(fields[index].value)
+        return true
+    }
+}
+
 @_cdecl("wherry_response_header") @implementation
 public func wherry_response_header(
     _ response: OpaquePointer?, _ name: UnsafePointer<CChar>?

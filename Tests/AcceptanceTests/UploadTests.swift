@@ -54,7 +54,7 @@ import WherrySystem
         request.body = .multipart([.field("own", "1")])
         let echo = try await client.echo(request)
         let fields = try #require(echo.parts).map { [$0.name, $0.text] }
-        #expect(fields == [["a", "default"], ["token", "t"], ["own", "1"]])
+        #expect(fields == [["token", "t"], ["a", "default"], ["own", "1"]])
         #expect(echo.values("x-token") == ["h"])
     }
 
@@ -176,7 +176,7 @@ import WherrySystem
         let fields = echo.filter { $0.filename == nil }.map { [$0.name, $0.text] }
         #expect(
             fields.prefix(5) == [
-                ["a[b][]", "1"], ["a[b][]", "2"], ["f", "0"], ["n", ""], ["t", "天 & co"],
+                ["a[b][]", "1"], ["a[b][]", "2"], ["n", ""], ["t", "天 & co"], ["f", "0"],
             ])
         #expect(echo.last?.name == "raw" && echo.last?.size == 3)
     }

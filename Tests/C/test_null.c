@@ -30,6 +30,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_config_set_option(bad, WHERRY_OPTION_DEBUG, 0));
   REFUSED(wherry_config_set_text(bad, WHERRY_TEXT_BASE_URL, NULL));
   REFUSED(wherry_config_set_header(bad, NULL, NULL));
+  REFUSED(wherry_config_add_header(bad, NULL, NULL));
   REFUSED(wherry_config_set_parameter(bad, NULL, NULL));
   REFUSED(wherry_config_set_base(bad, NULL, NULL));
   REFUSED(wherry_config_load(bad, NULL));
@@ -44,6 +45,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_client_set_text(bad, WHERRY_TEXT_BASE_URL, NULL));
   CHECK_INT(wherry_client_get_option(bad, WHERRY_OPTION_DEBUG), -1);
   REFUSED(wherry_client_set_header(bad, NULL, NULL));
+  REFUSED(wherry_client_add_header(bad, NULL, NULL));
   REFUSED(wherry_client_copy_header(bad, NULL, NULL, 0, NULL));
   REFUSED(wherry_client_set_parameter(bad, NULL, NULL));
   REFUSED(wherry_client_set_base(bad, NULL, NULL));
@@ -64,9 +66,11 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_request_set_url(bad, NULL));
   REFUSED(wherry_request_set_base(bad, NULL));
   REFUSED(wherry_request_set_header(bad, NULL, NULL));
+  REFUSED(wherry_request_add_header(bad, NULL, NULL));
   REFUSED(wherry_request_set_parameter(bad, NULL, NULL));
   REFUSED(wherry_request_set_parameters_json(bad, NULL, 0));
   REFUSED(wherry_request_add_query(bad, NULL, NULL));
+  REFUSED(wherry_request_add_query_text(bad, NULL));
   REFUSED(wherry_request_add_field(bad, NULL, NULL));
   REFUSED(wherry_request_set_json(bad, NULL, 0));
   REFUSED(wherry_request_set_json_value(bad, NULL));
@@ -171,6 +175,7 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK_INT(wherry_response_is_stale(bad), 0);
   CHECK_INT(wherry_response_is_revalidated(bad), 0);
   CHECK_INT(wherry_response_redirect_at(bad, 0, NULL, NULL), 0);
+  CHECK_INT(wherry_response_redirect_header_at(bad, 0, 0, NULL, NULL), 0);
   CHECK(wherry_response_header(bad, NULL) == NULL);
   CHECK_INT(wherry_response_header_at(bad, 0, NULL, NULL), 0);
   CHECK(wherry_response_body(bad, NULL) == NULL);
@@ -294,6 +299,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_client_add_secret_name(bad, NULL));
   REFUSED(wherry_event_log(bad, NULL));
   REFUSED(wherry_transfer_copy_description(bad, true, NULL, 0, NULL));
+  REFUSED(wherry_client_copy_url(bad, NULL, NULL, 0, NULL));
   REFUSED(wherry_client_copy_curl_command(bad, NULL, true, NULL, 0, NULL));
   REFUSED(wherry_transfer_copy_curl_command(bad, true, NULL, 0, NULL));
   REFUSED(wherry_client_counters(bad, NULL, NULL));

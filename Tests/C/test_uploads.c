@@ -284,7 +284,7 @@ TEST("U9 parameters of client and request are form fields") {
                                          NULL, NULL));
   outcome got = next_done(queue);
   const struct { const char *name, *text; } rows[] = {
-      {"lang", "de"}, {"n", "5"}, {"none", ""}, {"o[k]", "v"}};
+      {"lang", "de"}, {"o[k]", "v"}, {"none", ""}, {"n", "5"}};
   for (size_t i = 0; i < 4; i++) {
     CHECK_TEXT(part_text(&got, i, "name"), rows[i].name);
     CHECK_TEXT(part_text(&got, i, "text"), rows[i].text);

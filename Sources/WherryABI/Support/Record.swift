@@ -164,6 +164,11 @@ extension wherry_record {
         if response.isStale { flags |= WHERRY_RECORD_STALE.rawValue }
         if response.isRevalidated { flags |= WHERRY_RECORD_REVALIDATED.rawValue }
         if response.isLengthUnverified { flags |= WHERRY_RECORD_LENGTH_UNVERIFIED.rawValue }
+        switch response.head.httpVersion {
+        case 10: flags |= WHERRY_RECORD_HTTP_1_0.rawValue
+        case 20: flags |= WHERRY_RECORD_HTTP_2.rawValue
+        default: break
+        }
     }
 
     private mutating func set(body bytes: Bytes) {

@@ -148,6 +148,12 @@ public final class Client: Sendable {
         }
     }
 
+    /// Adds a header field to every later request, beside those of the same name.
+    public func addHeader(_ name: String, _ value: String) throws(WherryError) {
+        try Headers.check(name, value)
+        try update { values throws(WherryError) in values.headers.add(name, value) }
+    }
+
     /// Removes every field that later requests would have had from the client.
     public func removeHeaders() throws(WherryError) {
         try update { values throws(WherryError) in values.headers.removeAll() }
@@ -219,6 +225,15 @@ public final class Client: Sendable {
     /// The identifier of SJNetwork for a request: of base, URL, method and parameters (K3).
     public func identifier(of request: Request) throws(WherryError) -> String {
         try Self.identifier(of: request, settings)
+    }
+
+    /// The absolute URL that a request is sent to, joined with the base URL, with all of its query.
+    public func url(of request: Request) throws(WherryError) -> String {
+        let settings = settings
+        return try RequestPlanner.url(
+            of: request, method: request.effectiveMethod, settings: settings,
+            options: settings.options.overridden(by: request.overrides)
+        ).text
     }
 
     private static func identifier(

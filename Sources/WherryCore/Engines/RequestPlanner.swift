@@ -122,10 +122,11 @@ package enum RequestPlanner {
         }
     }
 
-    /// Pairs as they were given, in their order, escaped.
+    /// The pairs in their order, escaped where they are not given as written.
     private static func encode(_ pairs: [Request.Pair]) -> String {
         pairs.map {
-            ParameterEncoding.escaped($0.name) + "=" + ParameterEncoding.escaped($0.value)
+            $0.written
+                ?? ParameterEncoding.escaped($0.name) + "=" + ParameterEncoding.escaped($0.value)
         }.joined(separator: "&")
     }
 
@@ -214,7 +215,8 @@ package enum RequestPlanner {
         "cache-control", "expect",
     ]
 
-    /// The fields to send, request before client before built-in, each name once (C9).
+    /// The header fields to send: those of the request, of the client, and the built-in ones. A name
+    /// of the request replaces all fields of that name below it (C9). Repeated names are all sent.
     ///
     /// - Parameters:
     ///   - coding: the content coding of the body, in place of every other.

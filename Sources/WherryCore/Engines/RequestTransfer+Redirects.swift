@@ -115,7 +115,7 @@ extension RequestTransfer {
         let canReplay = hops.withLock { state -> Bool in
             state.wire.sent += metrics.sent
             state.wire.received += metrics.received
-            state.redirects.append(.init(url: state.url.text, status: head.status))
+            state.redirects.append(.init(url: state.url.text, status: head.status, head: head))
             state.spare = nil
             state.url = hop.url
             state.method = hop.method

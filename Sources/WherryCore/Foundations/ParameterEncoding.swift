@@ -64,14 +64,14 @@ public struct ParameterEncoding: Sendable, Hashable {
         return String(decoding: pairs, as: UTF8.self)
     }
 
-    /// The pairs before escaping, in order; the value is `nil` where the name stands alone. For
-    /// the fields of a multipart form.
+    /// The pairs before escaping, in the order of the members, which servers of forms may depend on;
+    /// the value is `nil` where the name stands alone. For the fields of a multipart form.
     package func fields(
         _ parameters: JSONObject
     ) throws(JSONError) -> [(name: String, value: String?)] {
         var fields: [(name: String, value: String?)] = []
-        for member in parameters.sortedByName {
-            try visit(member.value, named: member.name, depth: 1) { name, value in
+        for member in parameters {
+            try visit(member.value, named: member.name, depth: 1, isSorted: false) { name, value in
                 fields.append((name, value))
             }
         }
@@ -99,24 +99,27 @@ public struct ParameterEncoding: Sendable, Hashable {
 
     /// Calls `take` for each pair below a value, in order.
     private func visit(
-        _ value: JSON, named name: String, depth: Int, _ take: (String, String?) -> Void
+        _ value: JSON, named name: String, depth: Int, isSorted: Bool = true,
+        _ take: (String, String?) -> Void
     ) throws(JSONError) {
         guard depth <= JSONLimits.depth else {
             throw .value("Parameters are more than \(JSONLimits.depth) deep.")
         }
         switch value {
         case .object(let object):
-            for member in object.sortedByName {
+            for member in isSorted ? object.sortedByName : Array(object) {
                 let inner = members == .dots ? "\(name).\(member.name)" : "\(name)[\(member.name)]"
-                try visit(member.value, named: inner, depth: depth + 1, take)
+                try visit(member.value, named: inner, depth: depth + 1, isSorted: isSorted, take)
             }
         case .array(let elements) where sets.contains(name):
             for element in try sorted(elements) {
-                try visit(element, named: name, depth: depth + 1, take)
+                try visit(element, named: name, depth: depth + 1, isSorted: isSorted, take)
             }
         case .array(let elements):
             for (index, element) in elements.enumerated() {
-                try visit(element, named: elementName(name, index), depth: depth + 1, take)
+                try visit(
+                    element, named: elementName(name, index), depth: depth + 1, isSorted: isSorted,
+                    take)
             }
         default:
             take(name, try text(of: value))

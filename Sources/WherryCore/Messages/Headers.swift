@@ -74,6 +74,12 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
+    /// Adds a field beside those of the same name. It replaces a suppressed one.
+    package mutating func add(_ name: String, _ value: String) {
+        fields.removeAll { $0.value == nil && Self.areEqual($0.name, name) }
+        append(name, value)
+    }
+
     /// Of a request: the client's field of that name, or the built-in one, is not sent.
     public mutating func suppress(_ name: String) { set(name, nil) }
 

@@ -16,6 +16,9 @@ public struct Request: Sendable {
         /// Unescaped.
         public var value: String
 
+        /// The pair as it is sent in a query; `nil` escapes the name and the value.
+        package var written: String?
+
         /// A pair of unescaped texts.
         public init(_ name: String, _ value: String) {
             self.name = name
@@ -231,6 +234,8 @@ public struct Request: Sendable {
         /// Further fields of the part's head; none by default. RFC 7578 tells servers to pass over
         /// all but a few. Content-Disposition and Content-Type are not given here.
         public var headers = Headers()
+        /// Whether this is a form field, which is sent before the parts that are none.
+        package var isFormField = false
 
         package init(
             name: String, content: Content, fileName: String? = nil, contentType: String? = nil,
@@ -284,41 +289,6 @@ public struct Request: Sendable {
         }
     }
 
-    /// Adds a field to the body: urlencoded, or beside parts one of them.
-    package mutating func addField(_ name: String, _ value: String) {
-        switch body {
-        case .form(var pairs):
-            body = .none
-            pairs.append(Pair(name, value))
-            body = .form(pairs)
-        case .multipart: addPart(.field(name, value))
-        default: body = .form([Pair(name, value)])
-        }
-    }
-
-    /// Adds a part to the body, which becomes a multipart one; fields that are there become parts.
-    package mutating func addPart(_ part: Part) {
-        var parts: [Part] = []
-        switch body {
-        case .multipart(let known): parts = known
-        case .form(let pairs): parts = pairs.map { .field($0.name, $0.value) }
-        default: break
-        }
-        body = .none
-        parts.append(part)
-        body = .multipart(parts)
-    }
-
-    /// Sets a field in the head of the part that was added last; `nil` takes it out.
-    package mutating func setPartHeader(_ name: String, _ value: String?) throws(WherryError) {
-        guard case .multipart(var parts) = body, !parts.isEmpty else {
-            throw WherryError(.wrongState, "There is no part yet that the field \(name) could belong to")
-        }
-        try Multipart.check(nil, [Headers.Field(name: name, value: value)])
-        body = .none
-        parts[parts.count - 1].headers[name] = value
-        body = .multipart(parts)
-    }
 
     package func value(of option: Option) -> Int64? {
         overrides.first { $0.option == option }?.value

@@ -12,6 +12,14 @@ public struct Response: Sendable {
         public let url: String
         /// Its status.
         public let status: Int
+        /// The header fields of the redirect response.
+        public let headers: Headers
+
+        package init(url: String, status: Int, head: ResponseHead?) {
+            self.url = url
+            self.status = status
+            headers = head.map { Response.headers($0) } ?? Headers()
+        }
     }
 
     /// How long each step took, and what moved. Lengths, not running sums; zero where a step did
@@ -154,8 +162,10 @@ public struct Response: Sendable {
     public var isLengthUnverified: Bool { storage.isLengthUnverified }
 
     /// All fields in order. A value is read as UTF-8, and as ISO-8859-1 where it is not UTF-8.
-    public var headers: Headers {
-        Headers(fields: storage.head.fields.map { Headers.Field(name: $0.name, value: $0.value) })
+    public var headers: Headers { Self.headers(storage.head) }
+
+    private static func headers(_ head: ResponseHead) -> Headers {
+        Headers(fields: head.fields.map { Headers.Field(name: $0.name, value: $0.value) })
     }
 
     /// The value of the first field of that name, whatever its case: UTF-8, or ISO-8859-1 where it

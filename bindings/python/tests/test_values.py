@@ -201,10 +201,12 @@ def test_timeouts_say_only_what_was_said() -> None:
     assert pickle.loads(pickle.dumps(limits)) == limits
 
 
-def test_lists_repeat_their_name_and_none_is_left_out() -> None:
+def test_lists_repeat_their_name_and_none_is_empty_as_in_httpx() -> None:
     values = {"a": [1, 2.5], "b": None, "c": True, "d": "x"}
 
-    assert list(flat(values)) == [("a", "1"), ("a", "2.5"), ("c", "true"), ("d", "x")]
+    assert list(flat(values)) == [
+        ("a", "1"), ("a", "2.5"), ("b", ""), ("c", "true"), ("d", "x"),
+    ]
     assert list(flat([("a", 1), ("a", 2)])) == [("a", "1"), ("a", "2")]
 
 

@@ -63,6 +63,7 @@ package struct TimedCaching: Sendable {
             for pair in pairs {
                 writer.text(pair.name)
                 writer.text(pair.value)
+                if let written = pair.written { writer.text(written) }
             }
         }
         pairs(1, query)

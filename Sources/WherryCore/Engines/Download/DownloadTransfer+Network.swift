@@ -311,7 +311,8 @@ extension DownloadTransfer {
     }
 
     private func follow(_ next: RedirectRules.Hop, from hop: Hop) -> Hop.Start {
-        let redirect = Response.Redirect(url: hop.url.text, status: hop.head?.status ?? 0)
+        let redirect = Response.Redirect(
+            url: hop.url.text, status: hop.head?.status ?? 0, head: hop.head)
         return Hop.Start(
             request: hop.start.request, url: next.url,
             isCrossOrigin: next.isCrossOrigin && options[.keepAuthAcrossHosts] == 0,

@@ -28,6 +28,7 @@ wherry_status wherry_config_set_option(wherry_config *config, wherry_option opti
 wherry_status wherry_config_set_text(wherry_config *config, wherry_text_option option, const char
     *value);
 wherry_status wherry_config_set_header(wherry_config *config, const char *name, const char *value);
+wherry_status wherry_config_add_header(wherry_config *config, const char *name, const char *value);
 wherry_status wherry_config_set_parameter(wherry_config *config, const char *name, const char
     *value);
 wherry_status wherry_config_load(wherry_config *config, const char *path);
@@ -51,6 +52,7 @@ wherry_status wherry_client_set_text(wherry_client *client, wherry_text_option o
     *value);
 int64_t wherry_client_get_option(const wherry_client *client, wherry_option option);
 wherry_status wherry_client_set_header(wherry_client *client, const char *name, const char *value);
+wherry_status wherry_client_add_header(wherry_client *client, const char *name, const char *value);
 wherry_status wherry_client_copy_header(const wherry_client *client, const char *name, char *buffer,
     size_t capacity, size_t *out_count);
 wherry_status wherry_client_set_parameter(wherry_client *client, const char *name, const char
@@ -82,12 +84,15 @@ wherry_status wherry_request_set_url(wherry_request *request, const char *url);
 wherry_status wherry_request_set_base(wherry_request *request, const char *names);
 wherry_status wherry_request_set_header(wherry_request *request, const char *name, const char
     *value);
+wherry_status wherry_request_add_header(wherry_request *request, const char *name, const char
+    *value);
 wherry_status wherry_request_set_parameter(wherry_request *request, const char *name, const char
     *value);
 wherry_status wherry_request_set_parameters_json(wherry_request *request, const void *text, size_t
     count);
 wherry_status wherry_request_add_query(wherry_request *request, const char *name, const char
     *value);
+wherry_status wherry_request_add_query_text(wherry_request *request, const char *text);
 wherry_status wherry_request_add_field(wherry_request *request, const char *name, const char
     *value);
 wherry_status wherry_request_set_json(wherry_request *request, const void *text, size_t count);

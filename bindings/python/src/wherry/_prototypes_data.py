@@ -27,6 +27,8 @@ bool wherry_response_is_stale(const wherry_response *response);
 bool wherry_response_is_revalidated(const wherry_response *response);
 bool wherry_response_redirect_at(const wherry_response *response, size_t index, int32_t
     *out_http_code, const char **out_url);
+bool wherry_response_redirect_header_at(const wherry_response *response, size_t redirect, size_t
+    index, const char **out_name, const char **out_value);
 const char *wherry_response_header(const wherry_response *response, const char *name);
 bool wherry_response_header_at(const wherry_response *response, size_t index, const char **out_name,
     const char **out_value);
@@ -175,6 +177,8 @@ wherry_status wherry_client_set_log_file(wherry_client *client, wherry_log_level
 wherry_status wherry_client_add_secret_name(wherry_client *client, const char *name);
 wherry_status wherry_event_log(const wherry_event *event, wherry_log_record *out_record);
 wherry_status wherry_transfer_copy_description(const wherry_transfer *transfer, bool in_full, char
+    *buffer, size_t capacity, size_t *out_count);
+wherry_status wherry_client_copy_url(const wherry_client *client, const wherry_request *request, char
     *buffer, size_t capacity, size_t *out_count);
 wherry_status wherry_client_copy_curl_command(const wherry_client *client, const wherry_request
     *request, bool with_secrets, char *buffer, size_t capacity, size_t *out_count);

@@ -1,0 +1,142 @@
+/* Wherry: forms, headers and queries, from C: sent in the caller's order and as written
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "pictures.h"
+#include "server.h"
+
+/* The names of the echoed parts, joined by commas. */
+static const char *part_names(const outcome *got) {
+  const char *names = "";
+  for (size_t i = 0;; i++) {
+    const char *name = echoed(got, check_format("parts/%zu/name", i));
+    if (name == NULL) return names;
+    names = check_format("%s%s%s", names, *names ? "," : "", name);
+  }
+}
+
+/* Fields added after a file used to follow it, and parameters were sorted. S3 ignores what follows a
+ * file. */
+TEST("a form has its parameters, then its fields, then its parts, each in the caller's order") {
+  wherry_request *request = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_add_part(request, "file", "1", 1, "a.txt", NULL));
+  CHECK_OK(wherry_request_set_part_header(request, "X-File", "1"));
+  CHECK_OK(wherry_request_add_field(request, "policy", "p"));
+  CHECK_OK(wherry_request_add_field(request, "key", "k"));
+  CHECK_OK(wherry_request_add_part(request, "caption", "c", 1, NULL, NULL));
+  CHECK_OK(wherry_request_add_part(request, "other", "2", 1, "b.txt", NULL));
+  CHECK_OK(wherry_request_add_field(request, "policy", "again"));
+  CHECK_OK(wherry_request_set_part_header(request, "X-Other", "2"));
+  CHECK_OK(wherry_request_set_parameter(request, "z", "1"));
+  const char *nested = "{\"y\": {\"d\": 1, \"c\": 2}, \"a\": 3}";
+  CHECK_OK(wherry_request_set_parameters_json(request, nested, strlen(nested)));
+
+  outcome got = perform(new_client(NULL), request);
+
+  REQUIRE_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(part_names(&got), "z,y[d],y[c],a,policy,key,policy,file,caption,other");
+  CHECK_TEXT(echoed(&got, "parts/9/headers/2/0"), "X-Other");
+}
+
+TEST("fields that came before the first part stay before it, and have no headers") {
+  wherry_request *request = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_add_field(request, "b", "1"));
+  CHECK_OK(wherry_request_add_field(request, "a", "2"));
+  CHECK_OK(wherry_request_add_part(request, "file", "1", 1, "a.txt", NULL));
+
+  outcome got = perform(new_client(NULL), request);
+
+  REQUIRE_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(part_names(&got), "b,a,file");
+}
+
+/* Only the last one was sent. */
+TEST("headers of one name are all sent, of request, client and configuration") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_add_header(config, "X-Config", "1"));
+  CHECK_OK(wherry_config_add_header(config, "x-config", "2"));
+  wherry_client *client = new_client(config);
+  CHECK_OK(wherry_client_add_header(client, "X-Client", "1"));
+  CHECK_OK(wherry_client_add_header(client, "X-Client", "2"));
+  CHECK_OK(wherry_client_add_header(client, "X-Both", "client"));
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  CHECK_OK(wherry_request_add_header(request, "X-Both", "1"));
+  CHECK_OK(wherry_request_add_header(request, "X-Both", "2"));
+  CHECK_OK(wherry_request_add_header(request, "X-Set", "1"));
+  CHECK_OK(wherry_request_add_header(request, "X-Set", "2"));
+  CHECK_OK(wherry_request_set_header(request, "X-Set", "3"));
+  CHECK_OK(wherry_request_set_header(request, "X-Gone", NULL));
+  CHECK_OK(wherry_request_add_header(request, "X-Gone", "back"));
+
+  outcome got = perform(client, request);
+
+  REQUIRE_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(echoed_header(&got, "X-Config"), "1, 2");
+  CHECK_TEXT(echoed_header(&got, "X-Client"), "1, 2");
+  CHECK_TEXT(echoed_header(&got, "X-Both"), "1, 2");
+  CHECK_TEXT(echoed_header(&got, "X-Set"), "3");
+  CHECK_TEXT(echoed_header(&got, "X-Gone"), "back");
+  CHECK_FAILS(wherry_request_add_header(request, "X-A", "b\r\nc"), WHERRY_E_ARGUMENT, "bad_header");
+  CHECK_FAILS(wherry_request_add_header(request, "X-A", NULL), WHERRY_E_ARGUMENT, "bad_argument");
+  CHECK_FAILS(wherry_client_add_header(client, "Host", "b"), WHERRY_E_ARGUMENT, "bad_header");
+  CHECK_FAILS(wherry_config_add_header(config, "", "b"), WHERRY_E_ARGUMENT, "bad_header");
+}
+
+static const char *target_of(const char *text) {
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  CHECK_OK(wherry_request_add_query(request, "first", "a b"));
+  CHECK_OK(wherry_request_add_query_text(request, text));
+  outcome got = perform(new_client(NULL), request);
+  REQUIRE_STATUS(got.status, WHERRY_OK);
+  const char *target = echoed(&got, "target");
+  const char *query = target ? strstr(target, "first=a%20b") : NULL;
+  return query ? query + strlen("first=a%20b") : NULL;
+}
+
+TEST("the text of a query is sent as written") {
+  CHECK_TEXT(target_of("a+b&q=%E4"), "&a+b&q=%E4");
+  CHECK_TEXT(target_of("a&&b=;,/?:@!$'()*[]|~"), "&a&&b=;,/?:@!$'()*[]|~");
+  CHECK_TEXT(target_of("a b#c\"\xc3\xa4"), "&a%20b%23c%22%C3%A4");
+  CHECK_TEXT(target_of(""), "");
+
+  /* Whoever edits the request reads it unescaped. */
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  CHECK_OK(wherry_request_add_query_text(request, "a+b=%C3%A4&q"));
+  const char *name = NULL, *value = NULL;
+  CHECK(wherry_request_query_at(request, 0, &name, &value));
+  CHECK_TEXT(name, "a b");
+  CHECK_TEXT(value, "\xc3\xa4");
+  CHECK(wherry_request_query_at(request, 1, &name, &value));
+  CHECK_TEXT(name, "q");
+  CHECK_TEXT(value, "");
+}
+
+TEST("the URL of a request is known before it is sent") {
+  wherry_client *client = new_client(NULL);
+  CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_BASE_URL, "http://example.org/v1"));
+  wherry_request *request = new_request("GET", "items?x=1");
+  CHECK_OK(wherry_request_add_query(request, "a", "b c"));
+  CHECK_OK(wherry_request_set_parameter(request, "p", "q"));
+  char url[100];
+  size_t count = 0;
+  CHECK_OK(wherry_client_copy_url(client, request, url, sizeof url, &count));
+  CHECK_TEXT(url, "http://example.org/v1/items?x=1&p=q&a=b%20c");
+  CHECK_INT(count, strlen(url));
+  wherry_request *bad = new_request("GET", "ftp://example.org");
+  CHECK_FAILS(wherry_client_copy_url(client, bad, url, sizeof url, &count), WHERRY_E_ARGUMENT,
+              "bad_url");
+}
+
+TEST("the redirects of a response have their header fields") {
+  wherry_request *request = new_request("GET", server_url("/redirect/1"));
+  wherry_response *response = NULL;
+  REQUIRE_OK(wherry_client_perform(new_client(NULL), request, &response));
+  const char *name = NULL, *value = NULL, *location = NULL;
+  for (size_t i = 0; wherry_response_redirect_header_at(response, 0, i, &name, &value); i++)
+    if (strcmp(name, "Location") == 0) location = value;
+  CHECK(location != NULL);
+  CHECK(!wherry_response_redirect_header_at(response, 1, 0, &name, &value));
+  CHECK_OK(wherry_response_free(response));
+}
