@@ -24,9 +24,21 @@ def main(base: str, folder: pathlib.Path) -> int:
         print(answer.status_code, answer.json(), answer.headers["content-type"])
         # guide: end session
 
+        # guide: begin live
+        client.headers["X-Trace"] = "7"
+        client.params["lang"] = "en"
+        client.cookies["session"] = "abc"
+        client.auth = wherry.Bearer("token")
+        client.configure(max_retries=5)
+        answer = client.get("profile")
+        print(answer.request.headers["X-Trace"], answer.url.partition("?")[2])
+        client.get("profile", auth=None)  # without the credentials of the client
+        # guide: end live
+
         # guide: begin bodies
         client.post("notes", json={"text": "hello"})
         client.post("form", data={"a": "1", "b": "2"})
+        client.get("search?q=a", params="sort=a+b&lang=de")  # sent as written
         with open(folder / "notes.txt", "rb") as file:
             client.post("files", files={"file": file})
         # guide: end bodies
@@ -38,11 +50,19 @@ def main(base: str, folder: pathlib.Path) -> int:
                 print(line)
         # guide: end large
 
+        # guide: begin responses
+        answer = client.get("old")  # redirected
+        print(answer.request.method, [hop.status_code for hop in answer.history])
+        print(dict(answer.cookies), answer.links["next"]["url"], answer.http_version)
+        if answer:  # the same as answer.ok
+            print(answer.status_code == wherry.codes.ok, answer.reason_phrase)
+        # guide: end responses
+
         # guide: begin errors
         try:
             client.get("missing").raise_for_status()
         except wherry.HTTPStatusError as error:
-            print(error.http_status, error.response and error.response.text)
+            print(error.http_status, error.request, error.response)
         except wherry.TimeoutError:
             print("too slow")
         except wherry.NetworkError as error:

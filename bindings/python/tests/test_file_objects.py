@@ -81,7 +81,7 @@ OPENED: Dict[str, Any] = {
 }
 
 @pytest.mark.parametrize("name", OPENED)
-def test_U14_a_file_object_is_sent_as_it_reads(
+def test_a_file_object_is_sent_as_it_reads(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path, name: str
 ) -> None:
     opened, expected = OPENED[name]
@@ -102,7 +102,7 @@ async def posted(server: Server, file: Any) -> wherry.Response:
     async with wherry.AsyncClient() as client:
         return await client.post(server.url("/echo"), content=file)
 
-def test_U14_a_wrapper_sees_every_byte_that_is_sent(
+def test_a_wrapper_sees_every_byte_that_is_sent(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
     path = tmp_path / "file.bin"
@@ -137,7 +137,7 @@ class Reader:
         self._at = self._end + offset if whence == os.SEEK_END else offset
         self._data.seek(min(self._at, len(self._data.getvalue())))
 
-def test_U14_a_seek_that_returns_nothing_measures_all_the_same(
+def test_a_seek_that_returns_nothing_measures_all_the_same(
     server: Server, client: wherry.Client
 ) -> None:
     # The size was taken from what seek() returned, and the position stayed at the end: an empty body.
@@ -151,7 +151,7 @@ def test_U14_a_seek_that_returns_nothing_measures_all_the_same(
     ("announced", "counts"),
     [(7, "7 bytes were announced, but it has only 5"), (3, "3 bytes were announced, but it has at least 5")],
 )
-def test_U14_a_reader_that_keeps_no_size_is_an_error_with_both_counts(
+def test_a_reader_that_keeps_no_size_is_an_error_with_both_counts(
     server: Server, client: wherry.Client, announced: int, counts: str
 ) -> None:
     with pytest.raises(wherry.ArgumentError, match=counts) as caught:
@@ -160,7 +160,7 @@ def test_U14_a_reader_that_keeps_no_size_is_an_error_with_both_counts(
     with pytest.raises(wherry.ArgumentError, match=counts):
         asyncio.run(posted(server, Reader(b"12345", announced)))
 
-def test_U14_a_temporary_file_is_sent_with_its_size(server: Server, client: wherry.Client) -> None:
+def test_a_temporary_file_is_sent_with_its_size(server: Server, client: wherry.Client) -> None:
     with tempfile.NamedTemporaryFile() as file:
         file.write(PLAIN)
         file.seek(100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Dict, List
 
 import pytest
@@ -62,7 +63,10 @@ def test_D14_the_background_guide(server: Server, tmp_path: Any) -> None:
 def test_R1_R4_the_guide_from_requests(server: Server, tmp_path: Any) -> None:
     (tmp_path / "notes.txt").write_text("a note")
     base = scripted(
-        server, search=[{"status": 503, "headers": {"Retry-After": "0"}}, *[{"json": {"n": 1}}] * 4],
+        server, search=[{"status": 503, "headers": {"Retry-After": "0"}}, *[{"json": {"n": 1}}] * 5],
+        profile=[{"json": {}}, {"json": {}}],
+        old=[{"status": 302, "headers": {"Location": "new"}}],
+        new=[{"headers": [["Set-Cookie", "seen=1"], ["Link", '</page/2>; rel="next"']]}],
         notes=[{"json": {}}], form=[{"json": {}}], files=[{"json": {}}],
         large=[{"bytes": [300_000, 1, 0]}], lines=[{"body": "one\ntwo\n"}],
         missing=[{"status": 404, "body": "gone"}],
@@ -73,15 +77,26 @@ def test_R1_R4_the_guide_from_requests(server: Server, tmp_path: Any) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("200 {'n': 1} application/json")
-    assert lines[1:] == ["one", "two", "404 gone", "[200, 200, 200]"]
+    assert lines[1] == "7 lang=en"
+    assert lines[2:6] == ["one", "two", "GET [302]", "{'seen': '1'} /page/2 HTTP/1.1"]
+    assert lines[6] == "True OK" and re.fullmatch(
+        r"404 <SentRequest GET http://\S+/missing[?][.][.][.]> <Response \[404\]>", lines[7])
+    assert lines[8:] == ["[200, 200, 200]"]
     assert os.path.getsize(tmp_path / "large.bin") == 300_000
     log = server.log()
     names = [one["target"].rpartition("/")[2] for one in log]
     search = "search?q=skye&page=2"
-    assert names[:6] == [search, search, "notes", "form", "files", "large"]
-    assert sorted(names[6:]) == ["lines", "missing", "search", "search", "search"]
+    assert names[:5] == [search, search, "profile?lang=en", "profile?lang=en", "notes?lang=en"]
+    assert names[5:9] == ["form?lang=en", "search?q=a&sort=a+b&lang=de", "files?lang=en", "large?lang=en"]
+    assert sorted(names[9:]) == [
+        "lines?lang=en", "missing?lang=en", "new", "old?lang=en", "search", "search", "search",
+    ]  # fmt: skip
     assert field(log[0], "X-App") == ["demo"]
     assert field(log[0], "Authorization") == ["Basic bWU6c2VjcmV0"]
-    assert field(log[2], "Content-Type") == ["application/json"]
-    assert field(log[3], "Content-Type") == ["application/x-www-form-urlencoded"]
-    assert field(log[4], "Content-Type")[0].startswith("multipart/form-data")
+    assert [field(log[2], name) for name in ("X-Trace", "Cookie", "Authorization")] == [
+        ["7"], ["session=abc"], ["Bearer token"],
+    ]  # fmt: skip
+    assert field(log[3], "Authorization") == []
+    assert field(log[4], "Content-Type") == ["application/json"]
+    assert field(log[5], "Content-Type") == ["application/x-www-form-urlencoded"]
+    assert field(log[7], "Content-Type")[0].startswith("multipart/form-data")

@@ -81,7 +81,7 @@ def test_SEC_U1_text_that_may_hold_anything_stays_out_of_the_head(
     evil = "a\r\nX-Evil: 1\r\n\r\nGET /evil HTTP/1.1"
     proxy = server.base.replace("http://", "http://u%0d%0aX-Evil:%201:p@")
     with wherry.Client(app_version=evil, parameters={evil: evil}, proxy=proxy) as client:
-        told = client.get(server.url("/echo"), params={evil: evil}, tag=evil, auth=(evil, evil))
+        told = client.get(server.url("/echo"), params={evil: evil}, tag=evil)
         assert [evil, evil] in told.json()["query"] and told.tag == evil
         form = client.post(server.url("/echo"), data={evil: evil}).json()
         assert form["form"] == [[evil, evil], [evil, evil]]  # The client's parameter, and ours.
@@ -89,6 +89,8 @@ def test_SEC_U1_text_that_may_hold_anything_stays_out_of_the_head(
         assert len(parts) == 2 and parts[-1]["size"] == 1
         client.upload(server.url("/echo"), (evil, png(2, 2)), name=evil, fields={evil: evil})
         assert client.count(tag=evil) == 0
+        with pytest.raises(wherry.ArgumentError):
+            client.get(server.url("/echo"), auth=(evil, evil))
     log = server.log()
     assert [told["path"] for told in log] == ["/echo"] * 4
     for entry in log:

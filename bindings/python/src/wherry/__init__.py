@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ._activity import ActivityReader
     from ._adapt import Request
     from ._api import (
-        client, delete, download, get, head, patch, post, put, request, stream, upload,
+        client, delete, download, get, head, options, patch, post, put, request, stream, upload,
     )  # fmt: skip
     from ._async import AsyncClient
     from ._async_pages import AsyncPages
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ._body import Sized
     from ._cache import AsyncCache, Cache, CacheEntry, CacheUsage
     from ._chains import AsyncChain, Chain
-    from ._client import Client
+    from ._client import Client, Session
     from ._cookies import Cookie, Cookies
     from ._download import (
         AsyncDownload, Download, discard_partial, partial_ratio, partials,
@@ -56,11 +56,13 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from ._response import Response
     from ._sections import ListChange, Section, SectionedList
+    from ._sent import SentRequest
+    from ._statuses import codes
 
 _HOMES = {
     "_activity": "ActivityReader",
     "_adapt": "Request",
-    "_api": "client delete download get head patch post put request stream upload",
+    "_api": "client delete download get head options patch post put request stream upload",
     "_async": "AsyncClient",
     "_async_pages": "AsyncPages",
     "_background": "AsyncBackgroundSession BackgroundSession",
@@ -68,7 +70,7 @@ _HOMES = {
     "_body": "Sized",
     "_cache": "AsyncCache Cache CacheEntry CacheUsage",
     "_chains": "AsyncChain Chain",
-    "_client": "Client",
+    "_client": "Client Session",
     "_cookies": "Cookie Cookies",
     "_download": "AsyncDownload Download discard_partial partial_ratio partials",
     "_endpoint": "AsyncEndpoint AsyncModel Endpoint Model Timing",
@@ -92,6 +94,8 @@ _HOMES = {
     " ReachabilityChange ReachabilityObserver reach_text set_interface set_reach_text",
     "_response": "Response",
     "_sections": "ListChange Section SectionedList",
+    "_sent": "SentRequest",
+    "_statuses": "codes",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -106,10 +110,10 @@ __all__ = [
     "LogRecord", "Mapping", "Metrics", "MockRequest", "MockTransport", "Model", "NOT_REACHABLE",
     "NetworkError", "PageOptions", "Pages", "Partial", "Problem", "Progress", "REACHABLE_VIA_WIFI",
     "REACHABLE_VIA_WWAN", "Reachability", "ReachabilityChange", "ReachabilityObserver",
-    "Request", "RequestOptions", "Response", "Section", "SectionedList", "ServerEvent", "Settings", "Sized",
+    "Request", "RequestOptions", "Response", "Section", "SectionedList", "SentRequest", "ServerEvent", "Session", "Settings", "Sized",
     "StateError", "StreamOptions", "TLSError", "Timeout", "TimeoutError", "Timing", "TransferInfo",
-    "UNKNOWN", "UploadOptions", "WherryError", "Which", "at", "client", "delete", "discard_partial",
-    "download", "get", "head", "partial_ratio", "partials", "patch", "post", "put", "reach_text",
+    "UNKNOWN", "UploadOptions", "WherryError", "Which", "at", "client", "codes", "delete", "discard_partial",
+    "download", "get", "head", "options", "partial_ratio", "partials", "patch", "post", "put", "reach_text",
     "request", "restart", "set_interface", "set_reach_text", "stream", "upload",
 ]  # fmt: skip
 

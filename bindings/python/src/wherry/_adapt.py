@@ -7,7 +7,8 @@ from __future__ import annotations
 from ._bridge import Cell, bytes_at, check, lib, text, text_at
 from ._errors import StateError, shown
 from ._headers import ClientHeaders
-from ._options import json_bytes, queried, word
+from ._options import json_bytes, word
+from ._query import add_query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ class RequestHeaders(ClientHeaders):
     def __delitem__(self, name: str) -> None:
         self._set(name, None)
         self._fields.pop(name.lower(), None)
+
+    def __setitem__(self, name: str, value: Optional[str]) -> None:
+        if value is None:
+            del self[name]
+        else:
+            super().__setitem__(name, value)
 
     def __repr__(self) -> str:
         return f"RequestHeaders({sorted(self._fields)!r})"
@@ -82,11 +89,11 @@ class Request:
         """The fields, without regard to case: ``request.headers["X-Signature"] = "..."``. Deleting
         one leaves the client's of that name out too, and is no KeyError where only it has one."""
         handle = self._live()
-        found: Dict[str, Tuple[str, str]] = {}
+        found: Dict[str, Tuple[str, List[str]]] = {}
         for name, value in _pairs(lib.wherry_request_header_at, handle):
             if value is not None:
-                found.setdefault(name.lower(), (name, value))
-        return RequestHeaders(found, self._set_header)
+                found.setdefault(name.lower(), (name, []))[1].append(value)
+        return RequestHeaders(found, self._set_header, self._add_header)
 
     @property
     def params(self) -> List[Tuple[str, str]]:
@@ -95,9 +102,7 @@ class Request:
 
     def add_params(self, params: Union[Pairs, str]) -> None:
         """Adds to the query, as the keyword ``params=`` does."""
-        for name, value in queried(params):
-            sent = text(name, "bad_parameters"), text(value, "bad_parameters")
-            check(lib.wherry_request_add_query(self._live(), *sent))
+        add_query(self._live(), params)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -146,6 +151,10 @@ class Request:
     def _set_header(self, name: str, value: Optional[str]) -> None:
         sent = None if value is None else text(value, "bad_header")
         check(lib.wherry_request_set_header(self._live(), text(name, "bad_header"), sent))
+
+    def _add_header(self, name: str, value: str) -> None:
+        sent = text(name, "bad_header"), text(value, "bad_header")
+        check(lib.wherry_request_add_header(self._live(), *sent))
 
     def _live(self) -> int:
         if not self._handle:

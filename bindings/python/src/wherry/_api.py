@@ -80,6 +80,11 @@ def delete(url: str, **options: Unpack[RequestOptions]) -> Response:
     return client().request("DELETE", url, **options)
 
 
+def options(url: str, **options: Unpack[RequestOptions]) -> Response:
+    """OPTIONS. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+    return client().request("OPTIONS", url, **options)
+
+
 def stream(method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
     """See `Client.stream`; the keywords: help(wherry.StreamOptions)."""
     return client().stream(method, url, **options)

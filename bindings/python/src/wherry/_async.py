@@ -13,7 +13,7 @@ from . import _codes as codes
 from ._base import BaseClient, free_client
 from ._bridge import Records, bytes_at, check, last_error, lib, made, text
 from ._errors import CancelledError, WherryError
-from ._exchange import Exchange, settle
+from ._exchange import VERSION_FLAGS, Exchange, settle, version
 from ._questions import answering
 from ._request import PLAIN, plain
 from ._response import Response
@@ -103,12 +103,14 @@ class Pump:
                 future, url, started, is_plain, draft = waiting.pop(key)
                 if future.done():
                     continue
-                if status or flags or not is_plain:
+                if status or flags & ~VERSION_FLAGS or not is_plain:
                     self._settle(future, records.at(index), url, now - started, draft)
                     continue
                 # What `settle` does with a plain success.
                 response = Response(code, bytes_at(head, length), bytes_at(body, size), url)
                 response._seconds = now - started
+                if flags:
+                    response._version = version(flags)
                 future.set_result(response)
         finally:
             self._is_reading = False
@@ -380,14 +382,20 @@ class AsyncClient(BaseClient["Answer"]):
         draft: Optional[Draft] = None,
     ) -> Response:
         request = PLAIN.get(method) or plain(method)
-        if draft is None and (options or self._query or self._defaults or not request):
-            draft = self._draft(method, url, options)
-        if draft is None:
-            address: Optional[bytes] = text(url, "bad_url")
-        elif draft.needs_events:
-            return await self._converse(draft)
-        else:
-            request, address = draft.handle, None
+        try:
+            if draft is None and (options or self._query or self._defaults or not request):
+                draft = self._draft(method, url, options)
+            if draft is None:
+                address: Optional[bytes] = text(url, "bad_url")
+                if self._own_cookies is not None:
+                    self._seed_cookies(url, options)
+            elif draft.needs_events:
+                return await self._converse(draft)
+            else:
+                request, address = draft.handle, None
+        except WherryError as error:
+            self._blamed(error, method, url, options)
+            raise
         try:
             loop = asyncio.get_running_loop()
             pump = self._pump(loop)
@@ -397,6 +405,9 @@ class AsyncClient(BaseClient["Answer"]):
             )
             if status:
                 raise self._refusal(status)
+        except WherryError as error:
+            self._blamed(error, method, url, options)
+            raise
         finally:
             if draft is not None:
                 draft.free()
@@ -406,10 +417,16 @@ class AsyncClient(BaseClient["Answer"]):
         )
         pump.waiting[key] = future, url, perf_counter(), is_plain, draft
         try:
-            return await future
+            response = await future
         except asyncio.CancelledError:
             lib.wherry_queue_cancel(pump.queue, key, None)
             raise
+        except WherryError as error:
+            self._blamed(error, method, url, options)
+            raise
+        if draft is None:
+            response._asked = self._plain_asked.get(method) or self._plain(method, url)
+        return response
 
     async def _converse(self, draft: Draft) -> Response:
         """A request somebody has to talk to while it runs."""

@@ -8,6 +8,7 @@ import os
 import re
 
 from . import _codes as codes
+from ._attributes import refuse
 from ._bridge import check, copy_text, freed, last_error, lib, made, text
 from ._errors import StateError, WherryError, shown
 from ._forking import Forkable, after_in_child, is_forked
@@ -15,10 +16,14 @@ from ._headers import ClientHeaders
 from ._managed import Managed
 from ._numbers import named
 from ._observed import Observed
-from ._options import Basic, Bearer, DigestAuth, Timeout, Unset, credentials, flat, pairs, word
+from ._options import (
+    BODIES, Basic, Bearer, DigestAuth, Timeout, Unset, credentials, pairs, queried, word,
+)  # fmt: skip
+from ._query import ClientParams
 from ._questions import refreshing
 from ._request import KEYWORDS, NONE_SAYS_SOMETHING, Draft, path_text
 from ._route import apply_route
+from ._sent import Asked
 from ._settings import DEFAULTS, FIXED, MAX_REDIRECTS, NUMBERS, TEXTS
 from ._trust import apply
 
@@ -29,24 +34,31 @@ CLEAN = re.compile(
     r"/X*(?:\.[A-Za-z0-9_]X*)*(?<!\?)\Z".replace("X", "[A-Za-z0-9_~?=&+,;!$()*'/%:@-]")
 ).match
 
+#: Keywords of a request that its URL is made of.
+URL_OPTIONS = (
+    "params", "parameters", "base", "ignore_base", "array_style", "member_style", "bool_style",
+    "default_parameters",
+)  # fmt: skip
+
 #: The limits of a client that is given none.
 USUAL = Timeout()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import (
-        Any, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar, Union,
+        Any, Dict, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
     )  # fmt: skip
 
     from typing_extensions import Unpack
 
     from ._mock import MockTransport
-    from ._cookies import Cookies
+    from ._cookies import Cookies, OwnCookies
     from ._options import AuthLike, TimeoutLike
     from ._keywords import (
         Cert, Changes, Pairs, Pins, RequestOptions, Settings, Verify,
     )  # fmt: skip
     from ._reachability import Reachability
+    from ._sent import SentRequest
 
 
 if TYPE_CHECKING:
@@ -75,8 +87,8 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
         *,
         base_url: str = "",
         bases: Union[Mapping[str, Optional[str]], None] = None,
-        headers: Union[Mapping[str, str], None] = None,
-        params: Union[Pairs, None] = None,
+        headers: Union[Mapping[str, str], Sequence[Tuple[str, str]], None] = None,
+        params: Union[Pairs, str, bytes, None] = None,
         parameters: Union[Mapping[str, Any], None] = None,
         auth: AuthLike = None,
         timeout: Union[TimeoutLike, Unset] = USUAL,
@@ -111,7 +123,11 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
         #: Keywords that each request has unless it says otherwise.
         self._defaults: Dict[str, Any] = {}
         self._transport = transport
-        self._fields: Dict[str, Tuple[str, str]] = {}
+        self._fields: Dict[str, Tuple[str, List[str]]] = {}
+        #: Cookies for every host; None until there is one.
+        self._own_cookies: Optional[OwnCookies] = None
+        #: What responses of requests without keywords tell as their request, by method.
+        self._plain_asked: Dict[Optional[str], Asked] = {}
         #: Whether a file may have set what keywords do not tell.
         self._is_loaded = bool(config)
         handle = made(lib.wherry_config_new)
@@ -141,6 +157,11 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
         try:
             if not follow_redirects:
                 others["max_redirects"] = 0
+            cookies = others.get("cookies")
+            if cookies is not None and not isinstance(cookies, (bool, int)):
+                del others["cookies"]
+            else:
+                cookies = None
             said = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
             if self._is_loaded:
                 # What nobody said here is what the file says.
@@ -149,8 +170,10 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
                     said["timeout"] = timeout
             self._configure({**said, **others})
             for name, value in pairs(headers or {}, "headers"):
-                self.headers[name] = value
+                self.headers.add(name, value)
             self.params = params or {}
+            if cookies is not None:
+                self.cookies.update(cookies)
             self._settings["parameters"] = {}
             for name, value in pairs(parameters or {}, "parameters"):
                 self.set_parameter(name, value)
@@ -212,6 +235,7 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
             else:
                 raise TypeError(f"a client has no setting {name!r}")
             self._settings[name] = value
+        self._plain_asked = {}
 
     def _set_default(self, name: str, value: Any) -> None:
         """A keyword of each request that does not say otherwise; None for none."""
@@ -276,27 +300,46 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
 
     @property
     def cookies(self) -> Cookies:
-        """The cookies that servers have set; see `Cookies`."""
-        from ._cookies import Cookies
+        """The cookies that servers and the program have set; see `Cookies`. Setting it replaces them."""
+        from ._cookies import Cookies, OwnCookies
 
-        return Cookies(self._live)
+        if self._own_cookies is None:
+            self._own_cookies = OwnCookies()
+        return Cookies(self._live, self._own_cookies)
+
+    @cookies.setter
+    def cookies(self, values: Any) -> None:
+        jar = self.cookies
+        kept = values if hasattr(values, "keys") else list(values or ())
+        kept = dict(pairs(kept)) if hasattr(kept, "keys") else kept
+        jar.clear()
+        jar.update(kept)
 
     @property
     def headers(self) -> ClientHeaders:
-        """The fields sent with every request; changing them counts from the next one on."""
-        return ClientHeaders(self._fields, self._set_header)
+        """The fields sent with every request; changing them counts from the next one on. Setting it
+        replaces them."""
+        return ClientHeaders(self._fields, self._set_header, self._add_header)
+
+    @headers.setter
+    def headers(self, values: Any) -> None:
+        given = [(name, value) for name, value in pairs(values or {}, "headers")]
+        self.headers.clear()
+        for name, value in given:
+            self.headers.add(name, value)
 
     @property
-    def params(self) -> Mapping[str, Any]:
-        """What goes into every query; a name that occurs several times has a list."""
-        found: Dict[str, List[Any]] = {}
-        for name, value in self._query:
-            found.setdefault(name, []).append(value)
-        return {name: v[0] if len(v) == 1 else v for name, v in found.items()}
+    def params(self) -> ClientParams:
+        """What goes into every query, live; a name that occurs several times has a list. Setting it
+        replaces them: by a mapping, pairs, or the text of a query, which is sent as written."""
+        return ClientParams(lambda: self._query, self._set_query)
 
     @params.setter
-    def params(self, values: Pairs) -> None:
-        self._query = pairs(values, "params")
+    def params(self, values: Union[Pairs, str, bytes, None]) -> None:
+        self._set_query(queried(values) if isinstance(values, (str, bytes)) else pairs(values or {}, "params"))
+
+    def _set_query(self, values: List[Tuple[str, Any]]) -> None:
+        self._query = values
 
     @property
     def bases(self) -> Mapping[str, str]:
@@ -323,6 +366,49 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
     def _set_header(self, name: str, value: Optional[str]) -> None:
         sent = None if value is None else text(value, "bad_header")
         check(lib.wherry_client_set_header(self._live(), text(name, "bad_header"), sent))
+        self._plain_asked = {}
+
+    def _add_header(self, name: str, value: str) -> None:
+        sent = text(name, "bad_header"), text(value, "bad_header")
+        check(lib.wherry_client_add_header(self._live(), *sent))
+        self._plain_asked = {}
+
+    if not TYPE_CHECKING:  # Else type checkers would let any name pass.
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name[0] != "_":
+                refuse(self, name)
+            object.__setattr__(self, name, value)
+
+    def _plain(self, method: Optional[str], url: str) -> Asked:
+        """What a request without keywords asks for."""
+        asked = self._plain_asked.get(method)
+        if asked is None:
+            asked = self._asked(method, "", {})
+            self._plain_asked = {**self._plain_asked, method: asked}
+        return asked
+
+    def _asked(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Asked:
+        return Asked(method, url, options, self.headers.multi_items(), self._settings)
+
+    def _blamed(
+        self, error: WherryError, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> None:
+        """Notes the request of an error, with the URL that it would have had."""
+        if error.request is None or "://" not in error.request.url:
+            asked = self._asked(method, url, options)
+            error.request = asked.at(url)
+            with_query = {name: options[name] for name in URL_OPTIONS if options.get(name) is not None}
+            try:
+                draft = self._draft(method, url, with_query)
+            except Exception:
+                return  # It was the URL that is wrong.
+            try:
+                error.request.url = copy_text(lib.wherry_client_copy_url, self._live(), draft.handle)
+            except Exception:
+                pass
+            finally:
+                draft.free()
 
     def _is_clean(self, url: str) -> bool:
         """Whether the library sends that URL as it is, to the letter."""
@@ -395,8 +481,31 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
         """OPTIONS. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
         return self._request("OPTIONS", url, options)
 
+    def send(self, request: SentRequest, **options: Unpack[RequestOptions]) -> Answer:
+        """Sends a request, such as `Response.next_request`; keywords go before what it has."""
+        given: Dict[str, Any] = {"headers": request.headers.multi_items(), "auth": None}
+        if request.content is not None and not any(name in options for name in BODIES):
+            given["content"] = request.content
+        return self._request(request.method, request.url, {**given, **options})
+
+    def _seed_cookies(self, url: str, options: Mapping[str, Any]) -> None:
+        """Puts the program's own cookies into the jar, for the hosts of a URL."""
+        own = self._own_cookies
+        if own is None or not own.values:
+            return
+        if "://" in url:
+            own.seed(self._live(), url)
+            return
+        names = options.get("base") or ()
+        for name in names.split(",") if isinstance(names, str) else names:
+            own.seed(self._live(), self.bases.get(name, ""))
+        if not names:
+            own.seed(self._live(), self.base_url)
+
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
         self._live()
+        if self._own_cookies is not None:
+            self._seed_cookies(url, options)
         if self._defaults:
             options = {**self._defaults, **options}
         if "refresh_token" in options and self in refreshing.get():
@@ -404,14 +513,15 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
             options = {**options, "refresh_token": None}
         query = self._query
         own = options.get("params")
-        if query and own is not None and not isinstance(own, (str, bytes)):
-            own = list(flat(own))  # It may be an iterator, and is needed twice.
+        if query and own is not None:
+            own = queried(own)  # It may be an iterator, and is needed twice.
             options = {**options, "params": own}
             named = {name for name, _ in own}
             query = [(name, value) for name, value in query if word(name) not in named]
         if "follow_redirects" in options:
             options = self._redirects(options)
         draft = Draft(method, url)
+        draft.asked = self._asked(method, url, options)
         if query:
             draft.apply({"params": query})
         if options:
@@ -489,7 +599,9 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
     def _state(self) -> Dict[str, Any]:
         """The settings as keywords of a new client, except the transport."""
         state = dict(self._settings)
-        state["headers"] = dict(self.headers.items())
+        state["headers"] = self.headers.multi_items()
+        if self._own_cookies is not None and self._own_cookies.values:
+            state["cookies"] = dict(self._own_cookies.values)
         state["params"] = list(self._query)
         return state
 

@@ -9,8 +9,8 @@ from time import perf_counter
 from . import _codes as codes
 from ._base import BaseClient
 from ._bridge import ANSWER, Scratch, bytes_at, lib, scratch, text
-from ._errors import TimeoutError
-from ._exchange import SLICE_MS, Channel, Exchange, settle
+from ._errors import TimeoutError, WherryError
+from ._exchange import SLICE_MS, VERSION_FLAGS, Channel, Exchange, settle, version
 from ._managed import match
 from ._request import PLAIN, plain
 from ._response import Response
@@ -46,11 +46,19 @@ class Client(BaseClient["Response"]):
     def _request(
         self, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
-        if not options and not self._query and not self._defaults:
-            request = PLAIN.get(method) or plain(method)
-            if request:
-                return self._perform(request, text(url, "bad_url"), url)
-        return self._sent(self._draft(method, url, options))
+        try:
+            if not options and not self._query and not self._defaults:
+                request = PLAIN.get(method) or plain(method)
+                if request:
+                    if self._own_cookies is not None:
+                        self._seed_cookies(url, options)
+                    response = self._perform(request, text(url, "bad_url"), url)
+                    response._asked = self._plain_asked.get(method) or self._plain(method, url)
+                    return response
+            return self._sent(self._draft(method, url, options))
+        except WherryError as error:
+            self._blamed(error, method, url, options)
+            raise
 
     def _sent(self, draft: Draft) -> Response:
         """The answer to a request, which is freed."""
@@ -214,13 +222,15 @@ class Client(BaseClient["Response"]):
             if draft is not None:
                 response = draft.answer()
                 settle(response, place.record.at(), draft)
-            elif status or flags or self._url_depends or not (
+            elif status or flags & ~VERSION_FLAGS or self._url_depends or not (
                 url == self._clean_url or self._is_clean(url)
             ):
                 response = Response(url=url)
                 settle(response, place.record.at(), None)
             else:  # What `settle` does with a plain success.
                 response = Response(code, bytes_at(head, length), bytes_at(body, size), url)
+                if flags:
+                    response._version = version(flags)
             response._seconds = perf_counter() - started
         finally:
             lib.wherry_event_free(event)
@@ -255,3 +265,7 @@ class Client(BaseClient["Response"]):
                 return
             if deadline is not None and perf_counter() >= deadline:
                 raise TimeoutError("not everything has ended in time", "timeout")
+
+
+#: The name that requests has for a client.
+Session = Client

@@ -14,7 +14,7 @@ from ._request import path_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from typing import Callable, NamedTuple, Optional, Union
+    from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple, Union
 
     class Cookie(NamedTuple):
         """One cookie."""
@@ -45,17 +45,28 @@ ROW = struct.Struct("=Q4Qq3i4x")
 
 
 class Cookies:
-    """The cookie jar of a client (RFC 6265): what any of its requests set, all of them send.
+    """The cookies of a client (RFC 6265): what any of its responses set, all of its requests send.
 
-    Iterating gives every `Cookie`. The jar lives in memory and goes with its client; `save` and
-    `load` use a file that curl, wget and ``http.cookiejar`` understand. Requests of a client made
-    with ``cookies=False``, or with that keyword, have nothing to do with it.
+    Iterating gives every `Cookie`; names are its keys: ``client.cookies["session"] = "..."``. A
+    cookie that is set by its name alone is sent to every host that a request names, and after a
+    redirect to no other. The jar lives in memory and goes with its client; `save` and `load` use a
+    file that curl, wget and ``http.cookiejar`` understand. Requests of a client made with
+    ``cookies=False``, or with that keyword, have nothing to do with it.
     """
 
-    def __init__(self, live: Callable[[], int]) -> None:
+    def __init__(self, live: Callable[[], int], own: Optional[OwnCookies] = None) -> None:
         self._live = live
+        self._own = OwnCookies() if own is None else own
 
     def __iter__(self) -> Iterator[Cookie]:
+        found = self._jar()
+        known = {cookie.name for cookie in found}
+        for name, value in self._own.values.items():
+            if name not in known:
+                found.append(Cookie(name, value, "", "/", None, False, False, False))
+        return iter(found)
+
+    def _jar(self) -> List[Cookie]:
         listing = made(lib.wherry_client_list_cookies, self._live())
         found = []
         for name, value, domain, path, expires, host, secure, http in rows(
@@ -68,10 +79,16 @@ class Cookies:
                     text_at(path) or "", end, host == 1, secure == 1, http == 1,
                 )  # fmt: skip
             )
-        return iter(found)
+        return found
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __contains__(self, name: object) -> bool:
+        return any(cookie.name == name for cookie in self)
 
     def __getitem__(self, name: str) -> str:
         """The value of the first cookie of that name; KeyError if there is none."""
@@ -80,6 +97,20 @@ class Cookies:
                 return cookie.value
         raise KeyError(name)
 
+    def __setitem__(self, name: str, value: str) -> None:
+        """Sends a cookie to every host that a request names."""
+        refuse(name, value)
+        self._own.set(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        """Removes the cookies of that name; KeyError if there is none."""
+        if name not in self:
+            raise KeyError(name)
+        self._own.remove(name)
+        for cookie in self._jar():
+            if cookie.name == name:
+                self._restore(cookie._replace(expires=0))
+
     def get(self, name: str, default: Optional[str] = None) -> Optional[str]:
         """The value of the first cookie of that name, or the default."""
         try:
@@ -87,12 +118,58 @@ class Cookies:
         except KeyError:
             return default
 
-    def set(self, name: str, value: str, url: str, attributes: str = "Path=/") -> None:
-        """Adds a cookie for the host of a URL; ``attributes`` as in Set-Cookie: "Path=/; Secure"."""
-        if any(c in name + value for c in ";\r\n\0") or "=" in name:
-            raise ArgumentError("a cookie has no ; and no line in it, and no = in its name", "bad_value")
+    def keys(self) -> List[str]:
+        """The names, each once."""
+        return list(dict.fromkeys(cookie.name for cookie in self))
+
+    def values(self) -> List[str]:
+        """A value for each name."""
+        return list(self.get_dict().values())
+
+    def items(self) -> List[Tuple[str, str]]:
+        """Each name with a value."""
+        return list(self.get_dict().items())
+
+    def get_dict(self) -> Dict[str, str]:
+        """A value for each name: that of the first cookie."""
+        found: Dict[str, str] = {}
+        for cookie in self:
+            found.setdefault(cookie.name, cookie.value)
+        return found
+
+    def update(self, cookies: Any) -> None:
+        """Sets cookies: those of a mapping or of pairs for every host, those of a jar for their own."""
+        for each in list(cookies) if not hasattr(cookies, "keys") else ():
+            if hasattr(each, "domain"):  # Of `http.cookiejar`, or another client's.
+                url = f"https://{each.domain.lstrip('.')}" if each.domain else None
+                self.set(each.name, each.value or "", url, f"Path={each.path or '/'}")
+            else:
+                self[each[0]] = each[1]
+        for name in cookies.keys() if hasattr(cookies, "keys") else ():
+            self[name] = cookies[name]
+
+    def set(
+        self, name: str, value: str, url: Optional[str] = None, attributes: str = "Path=/",
+        *, domain: Optional[str] = None, path: Optional[str] = None,
+    ) -> None:  # fmt: skip
+        """Adds a cookie for the host of a URL; ``attributes`` as in Set-Cookie: "Path=/; Secure".
+
+        ``domain`` and ``path`` say the same as in requests and httpx. With neither a URL nor a domain
+        the cookie is sent to every host that a request names.
+        """
+        refuse(name, value)
+        if url is None and not domain:
+            self[name] = value
+            return
+        if path is not None:
+            attributes = f"Path={path}"
+        if domain:
+            host = domain.lstrip(".")
+            url = url or f"https://{host}"
+            if domain.startswith("."):
+                attributes += f"; Domain={host}"
         field = f"{name}={value}; {attributes}"
-        check(lib.wherry_client_set_cookie(self._live(), text(url, "bad_url"), text(field)))
+        check(lib.wherry_client_set_cookie(self._live(), text(url or "", "bad_url"), text(field)))
 
     def _restore(self, cookie: Cookie) -> None:
         """Adds a cookie of another jar as it was."""
@@ -115,6 +192,8 @@ class Cookies:
     def clear(self, url: Optional[str] = None) -> None:
         """Removes those that would go to a URL; all without one."""
         sent = None if url is None else text(url, "bad_url")
+        if url is None:
+            self._own.clear()
         check(lib.wherry_client_clear_cookies(self._live(), sent))
 
     def save(self, path: Union[str, os.PathLike[str]], *, sessions: bool = True) -> None:
@@ -132,3 +211,58 @@ class Cookies:
 
     def __repr__(self) -> str:
         return f"<Cookies {len(self)}>"
+
+
+class OwnCookies:
+    """The cookies that a program has set by their names alone, for every host."""
+
+    __slots__ = ("values", "_seeded")
+
+    def __init__(self) -> None:
+        self.values: Dict[str, str] = {}
+        #: The origins whose jar has them.
+        self._seeded: Set[str] = set()
+
+    def set(self, name: str, value: str) -> None:
+        """Has later requests send it."""
+        self.values = {**self.values, name: value}
+        self._seeded = set()
+
+    def remove(self, name: str) -> None:
+        """Has later requests leave it out."""
+        self.values = {known: value for known, value in self.values.items() if known != name}
+
+    def clear(self) -> None:
+        """Has later requests leave all of them out."""
+        self.values = {}
+        self._seeded = set()
+
+    def seed(self, client: int, url: str) -> None:
+        """Puts them into the jar for the host of a URL, once: what the server sets later goes first."""
+        from urllib.parse import urlsplit
+
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return  # The request says what is wrong with its URL.
+        origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        if not parts.netloc or origin in self._seeded:
+            return
+        for name, value in self.values.items():
+            field = f"{name}={value}; Path=/"
+            if lib.wherry_client_set_cookie(client, text(origin, "bad_url"), text(field)):
+                return
+        self._seeded = {*self._seeded, origin}
+
+
+def refuse(name: Any, value: Any) -> None:
+    """An error for what no cookie can be."""
+    if not isinstance(name, str) or not isinstance(value, str):
+        raise TypeError(f"a cookie has a name and a value of str, not {name!r} and {type(value).__name__}")
+    if not name or any(c in name + value for c in ";\r\n\0") or "=" in name:
+        raise ArgumentError(
+            "a cookie has no ; and no line in it, and no = in its name, which is not empty", "bad_value"
+        )
+
+
+__all__ = ["Cookie", "Cookies", "OwnCookies"]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional, Tuple, Type
 
     from ._response import Response
+    from ._sent import SentRequest
 
 
 def shown(url: str) -> str:
@@ -119,6 +120,7 @@ class WherryError(Exception):
     ``failed_images`` the pictures of an upload that did not get through
     ``images``        all pictures of the upload, as far as they came
     ``response``      the answer, where one came
+    ``request``       the request that failed, as a `SentRequest`; None if there was none
     ``context``       what the caller gave the request as ``context=``
     ``underlying``    the failure beneath this one
     """
@@ -134,6 +136,7 @@ class WherryError(Exception):
     failed_images: Tuple[ImageResult, ...]
     images: Tuple[ImageResult, ...]
     response: Optional[Response]
+    request: Optional[SentRequest]
     context: Any
     underlying: Optional[WherryError]
 
@@ -165,6 +168,8 @@ class WherryError(Exception):
         self.images: Tuple[ImageResult, ...] = details.get("images", ())
         #: The answer, where one came.
         self.response: Optional[Response] = details.get("response")
+        #: The request that failed, or None.
+        self.request: Optional[SentRequest] = details.get("request")
         #: What the caller gave the request as ``context=``.
         self.context: Any = details.get("context")
         #: The failure beneath this one, or None.

@@ -30,10 +30,21 @@ if TYPE_CHECKING:
 #: A wait is never longer, so that Ctrl-C is answered.
 SLICE_MS = 100
 
+#: What a record's flags say of the version of HTTP.
+VERSION_FLAGS = codes.RECORD_HTTP_2 | codes.RECORD_HTTP_1_0
+
+
+def version(flags: int) -> int:
+    """The library's number of the version that flags name."""
+    return 20 if flags & codes.RECORD_HTTP_2 else 10
+
+
 def head_of(response: Response, record: Record) -> None:
     """Fills in status, fields and URL from a HEAD or DONE record."""
     event, flags = record[1], record[8]
     response.status_code = record[7]
+    if flags & VERSION_FLAGS:
+        response._version = version(flags)
     count = record[12]
     if count:
         response._head = bytes_at(record[11], count)
@@ -81,8 +92,15 @@ def redirects(lent: int) -> Any:
     """The redirects of a lent response."""
     found: List[Response] = []
     code, url = Cell(), Cell()
+    name, value = Cell(), Cell()
     while lib.wherry_response_redirect_at(lent, len(found), code.address, url.address):
-        found.append(Response(code.take() & 0xFFFFFFFF, url=text_at(url.take()) or ""))
+        fields: List[bytes] = []
+        while lib.wherry_response_redirect_header_at(
+            lent, len(found), len(fields), name.address, value.address
+        ):
+            fields.append(b"%s: %s\n" % (raw_text_at(name.take()), raw_text_at(value.take())))
+        status, place = code.take() & 0xFFFFFFFF, text_at(url.take()) or ""
+        found.append(Response(status, b"".join(fields), url=place))
     return tuple(found)
 
 
@@ -129,12 +147,16 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
     error = error_at(handle) if handle else last_error(record[5])
     if draft is not None:
         error.context = draft.context
+        if draft.asked is not None:
+            error.request = draft.asked.at(draft.url)
         if draft.pictures and handle:
             error.failed_images = failed_images(handle)
             error.images = images_of(event)
     if record[7]:
         filled_in(response, record, draft)
         error.response = response
+        if response._asked is not None:
+            error.request = response.request
         error.http_status = error.http_status or record[7]
     return error
 

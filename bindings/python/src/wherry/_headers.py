@@ -8,7 +8,7 @@ from collections.abc import Mapping, MutableMapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, Iterator, List, Optional, Tuple
+    from typing import Callable, Dict, Iterator, List, Optional, Tuple, Union
 
 
 def _line(line: bytes) -> str:
@@ -84,27 +84,39 @@ class Headers(Mapping):  # type: ignore[type-arg]
 
 
 class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
-    """The fields a client sends with every request; a change counts for requests started later."""
+    """The fields a client sends with every request; a change counts for requests started later.
 
-    __slots__ = ("_fields", "_set")
+    ``headers[name]`` joins the values of repeated fields with ", "; setting it leaves one of them, and
+    None removes it. `add` adds one beside those of the same name.
+    """
+
+    __slots__ = ("_fields", "_set", "_add")
 
     def __init__(
-        self, fields: Dict[str, Tuple[str, str]], set_field: Callable[[str, Optional[str]], None]
+        self,
+        fields: Dict[str, Tuple[str, List[str]]],
+        set_field: Callable[[str, Optional[str]], None],
+        add_field: Callable[[str, str], None],
     ) -> None:
         self._fields = fields
         self._set = set_field
+        self._add = add_field
 
     def __getitem__(self, name: str) -> str:
-        return self._fields[name.lower()][1]
+        return ", ".join(self._fields[_key(name)][1])
 
-    def __setitem__(self, name: str, value: str) -> None:
+    def __setitem__(self, name: str, value: Optional[str]) -> None:
+        if value is None:
+            if name in self:
+                del self[name]
+            return
         self._set(name, value)
-        self._fields[name.lower()] = (name, value)
+        self._fields[_key(name)] = (name, [value])
 
     def __delitem__(self, name: str) -> None:
-        field = self._fields[name.lower()]
+        field = self._fields[_key(name)]
         self._set(field[0], None)
-        self._fields.pop(name.lower(), None)
+        self._fields.pop(_key(name), None)
 
     def __iter__(self) -> Iterator[str]:
         return iter([name for name, _ in self._fields.values()])
@@ -112,10 +124,41 @@ class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
     def __len__(self) -> int:
         return len(self._fields)
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, (str, bytes)) and _key(name) in self._fields
+
+    def add(self, name: str, value: str) -> None:
+        """Adds a field beside those of the same name: all of them are sent."""
+        known = self._fields.get(_key(name))
+        if known is None:
+            self[name] = value
+            return
+        self._add(name, value)
+        self._fields[_key(name)] = (known[0], [*known[1], value])
+
+    def get_list(self, name: str) -> List[str]:
+        """All values of that name, in order."""
+        return list(self._fields.get(_key(name), ("", []))[1])
+
+    def multi_items(self) -> List[Tuple[str, str]]:
+        """Every field, repeats included."""
+        return [(name, value) for name, values in list(self._fields.values()) for value in values]
+
     def clear(self) -> None:
         """Removes every field."""
         for name in list(self):
             del self[name]
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return {k.lower(): self[k] for k in self} == {str(k).lower(): other[k] for k in other}
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         return f"ClientHeaders({sorted(self._fields)!r})"
+
+
+def _key(name: Union[str, bytes]) -> str:
+    return name.decode("latin-1").lower() if isinstance(name, bytes) else name.lower()

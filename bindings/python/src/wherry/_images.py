@@ -68,6 +68,7 @@ def _add(
     items = several(pictures)
     if not items:
         raise ArgumentError("an upload needs at least one picture", "no_images")
+    _add_fields(draft, fields)
     label = text(name, "bad_header")
     settings = native_compression(compression)
     try:
@@ -80,10 +81,18 @@ def _add(
             draft.pictures.append(image)
     finally:
         lib.wherry_compression_free(settings)
+
+
+def _add_fields(draft: Draft, fields: Optional[Mapping[str, Any]]) -> None:
+    """Adds the fields of a form in their order: servers such as S3 ignore those that follow a file."""
     plain: Dict[str, Any] = {}
-    for field, value in pairs(fields or {}):
+    has_bytes = False
+    for field, value in pairs(fields or {}, "fields"):
         if isinstance(value, (bytes, bytearray)):
+            has_bytes = True
             draft.part(str(field), None, bytes(value), None)
+        elif has_bytes and isinstance(value, str):
+            draft.part(str(field), None, value.encode(), None)  # Parameters come before parts.
         else:
             plain[str(field)] = value
     if plain:

@@ -9,9 +9,9 @@ from typing import Any
 # Each line: the keyword | what it is where nobody says | what it means.
 
 COMMON = """\
-params | none | pairs, or a text, that always go into the query; a list repeats its name
+params | none | pairs, or a text that is sent as written, for the query; a list repeats its name, None is empty
 headers | the client's | fields; None as a value leaves the client's field out
-auth | the client's | (user, password), Basic, Bearer or DigestAuth
+auth | the client's | (user, password), Basic, Bearer or DigestAuth; None: no credentials of the client
 cookies | the client's | a mapping of names to values in place of the client's; False: none are sent and kept
 timeout | the client's | seconds for each wait, (connect, idle), a Timeout, or None: no limit
 follow_redirects | True | False: a redirect is the answer
@@ -162,7 +162,7 @@ rate_limit | 0: no limit | requests that start in rate_interval, redirects too, 
 host_rate_limit | 0: no limit | the same for each host, beside it
 rate_burst | 0: all of them | how many of these may start at once, 10,000 at most
 rate_interval | 1 | seconds, 0.001 to 86400
-cookies | True | False neither keeps nor sends cookies; see `Client.cookies`
+cookies | True | False neither keeps nor sends cookies; a mapping is sent to every host; see `Client.cookies`
 cache | False | True: the HTTP cache (RFC 9111) serves requests and keeps answers
 cache_max_bytes | 268435456 | what stored answers may have on disk; the longest unused goes first
 cache_memory_bytes | 16777216 | what of them is held in memory

@@ -366,8 +366,9 @@ class LiveSettings(TypedDict, total=False):
     rate_burst: int
     #: Seconds: 1 by default, 0.001 to 86,400, which is a day.
     rate_interval: float
-    #: False neither keeps nor sends cookies.
-    cookies: bool
+    #: False neither keeps nor sends cookies. A mapping, of a new client: cookies that are sent to every
+    #: host that a request names.
+    cookies: Union[bool, Mapping[str, str], Iterable[Any]]
     #: True: the HTTP cache (RFC 9111) serves and keeps answers; see ``cache_policy=``.
     cache: bool
     #: Bytes that stored answers may have on disk, and of those in memory, in each of the caches.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Seconds = Union[float, None, "Unset"]
     TimeoutLike = Union[None, float, Tuple[Optional[float], Optional[float]], "Timeout"]
-    AuthLike = Union[None, Tuple[str, str], "Basic", "Bearer", "DigestAuth"]
+    AuthLike = Union[None, Tuple[str, str], Tuple[bytes, bytes], "Basic", "Bearer", "DigestAuth"]
 
 
 class Unset:
@@ -38,11 +38,23 @@ def refuse_pairs(options: Mapping[str, Any]) -> None:
     """Keywords of one request that exclude each other are an ArgumentError."""
     told = [name for name in BODIES if options.get(name) is not None]
     if len(told) < 2 or set(told) == {"data", "files"}:
+        if len(told) == 2 and options["files"] and not is_form(options["data"]):
+            raise ArgumentError(
+                "data= beside files= is a form: a mapping or pairs of names and values, not "
+                f"{type(options['data']).__name__}. Send a text as one of the fields", "bad_argument",
+            )  # fmt: skip
         if not (options.get("overwrite") and options.get("rename")):
             return
         told = ["overwrite", "rename"]
     words = " and ".join(f"{name}=" for name in told)
     raise ArgumentError(f"{words} exclude each other", "bad_argument")
+
+
+def is_form(data: Any) -> bool:
+    """Whether ``data=`` is the fields of a form: a mapping, or pairs."""
+    return hasattr(data, "keys") or (
+        isinstance(data, (list, tuple)) and all(isinstance(pair, tuple) for pair in data)
+    )
 
 
 class Timeout:
@@ -119,19 +131,29 @@ def milliseconds(seconds: float) -> int:
 
 
 class Basic:
-    """A user name and password; a plain tuple does the same."""
+    """A user name and password as RFC 7617 sends them, in UTF-8; a plain tuple does the same.
+
+    A user name has no colon, and neither has control characters: that is an ArgumentError.
+    """
 
     __slots__ = ("username", "password")
 
-    def __init__(self, username: str, password: str) -> None:
+    def __init__(self, username: Union[str, bytes], password: Union[str, bytes]) -> None:
         self.username = username
         self.password = password
+        self.field()  # Refuses what cannot be sent.
 
     def field(self) -> str:
         """The Authorization field."""
         import binascii
 
-        raw = f"{self.username}:{self.password}".encode()
+        user, password = _secret(self.username, "user name"), _secret(self.password, "password")
+        if b":" in user:
+            raise ArgumentError(
+                "auth=: a user name for Basic has no colon (RFC 7617). Use the part before it, or "
+                "another way to authenticate", "bad_value",
+            )  # fmt: skip
+        raw = user + b":" + password
         return "Basic " + binascii.b2a_base64(raw, newline=False).decode("ascii")
 
     def __repr__(self) -> str:
@@ -164,13 +186,35 @@ class Bearer:
 
     def __init__(self, token: str) -> None:
         self.token = token
+        self.field()  # Refuses what cannot be sent.
 
     def field(self) -> str:
         """The Authorization field."""
-        return f"Bearer {self.token}"
+        token = self.token
+        if not isinstance(token, str):
+            raise TypeError(f"auth=: Bearer takes a token of str, not {type(token).__name__}")
+        if not token or not all(" " < each < "\x7f" for each in token):
+            raise ArgumentError(
+                "auth=: a Bearer token has one or more visible ASCII characters (RFC 6750)",
+                "bad_header",
+            )  # fmt: skip
+        return f"Bearer {token}"
 
     def __repr__(self) -> str:
         return "Bearer(...)"
+
+
+def _secret(value: Any, what: str) -> bytes:
+    """A user name or password as it is sent."""
+    if not isinstance(value, (str, bytes)):
+        raise TypeError(f"auth=: a {what} is str or bytes, not {type(value).__name__}")
+    try:
+        raw = value if isinstance(value, bytes) else value.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError(f"auth=: the {what} is not Unicode text", "bad_value") from None
+    if any(byte < 0x20 or byte == 0x7F for byte in raw):
+        raise ArgumentError(f"auth=: a {what} has no control characters (RFC 7617)", "bad_value")
+    return raw
 
 
 def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
@@ -265,28 +309,41 @@ def pairs(values: Any, argument: str = "") -> List[Tuple[Any, Any]]:
 
 
 def flat(values: Any, argument: str = "") -> Iterator[Tuple[str, str]]:
-    """Names and values of a query or form as requests reads them: lists repeat the name, None is
-    left out."""
+    """Names and values of a query or form as httpx reads them: lists repeat the name, None is an
+    empty value, True and False are the words true and false."""
     for name, value in pairs(values, argument):
         several = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
         for one in several:
-            if one is not None:
-                yield word(name), word(one)
+            yield word(name), one if isinstance(one, Written) else word(one)
 
 
-def queried(values: Any) -> Iterator[Tuple[str, str]]:
-    """The same of ``params=``, which may be the text of a query."""
-    if isinstance(values, (str, bytes)):
-        from urllib.parse import parse_qsl
+class Written(str):
+    """One "name=value" of a query, which is sent as written."""
 
-        values = parse_qsl(word(values), keep_blank_values=True)
-    return flat(values, "params")
+    __slots__ = ()
+
+
+def queried(values: Any) -> List[Tuple[str, str]]:
+    """The same of ``params=``, which may be the text of a query: each of its values is `Written`."""
+    if not isinstance(values, (str, bytes)):
+        return list(flat(values, "params"))
+    from urllib.parse import quote_from_bytes, unquote_plus
+
+    if isinstance(values, bytes):
+        try:
+            values = values.decode()
+        except UnicodeDecodeError:
+            values = quote_from_bytes(values, safe="!$%&'()*+,/:;=?@[]^`{|}~")
+    pieces = values.split("&") if values else []
+    return [(unquote_plus(piece.partition("=")[0]), Written(piece)) for piece in pieces]
 
 
 def word(value: Any) -> str:
     """A value as it stands in a query or form."""
     if isinstance(value, str):
         return value
+    if value is None:
+        return ""
     if isinstance(value, bytes):
         return value.decode()
     if value is True:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from . import _codes as codes
 from ._body import Path, Source, joined, of_object, parts
-from ._bridge import check, lib, made, text
+from ._bridge import Cell, check, lib, made, raw_text_at, text
 from ._errors import ArgumentError
 from ._numbers import NotWhole, whole
 from ._options import (
-    DigestAuth, Timeout, array_style, body_coding, bool_style, coded_body, credentials, flat, json_bytes,
-    json_shape, member_style, pairs, queried, refuse_pairs, word,
+    DigestAuth, Timeout, array_style, body_coding, bool_style, coded_body, credentials, flat, is_form,
+    json_bytes, json_shape, member_style, pairs, refuse_pairs, word,
 )  # fmt: skip
+from ._query import add_query
 from ._questions import set_function
 from ._response import Response
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from ._image import NativeImage
     from ._progress import Progress
+    from ._sent import Asked
 
 
 class Draft:
@@ -32,7 +34,7 @@ class Draft:
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
         "is_separate", "wants_metrics", "on_cached", "functions", "client", "accepted_range",
-        "_cache_seconds", "_cache_policy",
+        "_cache_seconds", "_cache_policy", "asked",
     )  # fmt: skip
 
     def __init__(self, method: Optional[str], url: str) -> None:
@@ -40,6 +42,8 @@ class Draft:
         if name is None and method is not None:
             name = text(method.upper(), "bad_method")
         self.url = url
+        #: What the response tells as its request.
+        self.asked: Optional[Asked] = None
         self.source: Optional[Source] = None
         self.progress: Optional[Callable[[Progress], object]] = None
         self.tag: Optional[str] = None
@@ -63,6 +67,11 @@ class Draft:
         """Carries the keywords out; frees the request if one of them is wrong."""
         try:
             refuse_pairs(options)
+            if "files" in options and "data" in options:
+                # Fields are sent before files, whichever keyword comes first.
+                files = options["files"]
+                options = {name: value for name, value in options.items() if name != "files"}
+                options["files"] = files
             for name, value in options.items():
                 function = KEYWORDS.get(name)
                 if function is None:
@@ -99,6 +108,7 @@ class Draft:
     def answer(self) -> Response:
         """The answer to it, still empty but for what the caller gave."""
         response = Response(url=self.url, tag=self.tag)
+        response._asked = self.asked
         if self.context is not None:
             response.context = self.context
         if self.accepted:
@@ -110,31 +120,36 @@ class Draft:
     # Queries and fields
 
     def params(self, values: Any) -> None:
-        for name, value in queried(values):
-            check(
-                lib.wherry_request_add_query(
-                    self.handle, text(name, "bad_parameters"), text(value, "bad_parameters")
-                )
-            )
+        add_query(self.handle, values)
 
     def parameters(self, values: Any) -> None:
         body = json_bytes(dict(pairs(values, "parameters")))
         check(lib.wherry_request_set_parameters_json(self.handle, body, len(body)))
 
     def headers(self, values: Any) -> None:
+        known = set()
         for name, value in pairs(values, "headers"):
             if not isinstance(name, (str, bytes)):
                 raise TypeError(f"headers= has names of str, not {type(name).__name__}")
             if value is not None and not isinstance(value, (str, bytes)):
                 kind = type(value).__name__
                 raise TypeError(f"headers= takes str for {name!r}, not {kind}: str() makes one")
-            self.header(name, value)
+            key = text(name, "bad_header").lower()
+            if value is not None and key in known:
+                field = text(value, "bad_header")
+                check(lib.wherry_request_add_header(self.handle, text(name, "bad_header"), field))
+            else:
+                self.header(name, value)
+            known.add(key)
 
     def header(self, name: Union[str, bytes], value: Union[str, bytes, None]) -> None:
         field = None if value is None else text(value, "bad_header")
         check(lib.wherry_request_set_header(self.handle, text(name, "bad_header"), field))
 
     def auth(self, value: Any) -> None:
+        if value is None:
+            self.without_credentials()
+            return
         found = credentials(value)
         if isinstance(found, DigestAuth):
             kind = codes.AUTH_ANY if found.basic else codes.AUTH_DIGEST
@@ -142,6 +157,16 @@ class Draft:
             check(lib.wherry_request_set_credentials(self.handle, kind, user, password))
         elif found is not None:
             self.header("Authorization", found.field())
+
+    def without_credentials(self) -> None:
+        """Sends those of the client with no request; a header of the request's own stays."""
+        name = Cell()
+        index = 0
+        while lib.wherry_request_header_at(self.handle, index, name.address, None):
+            if raw_text_at(name.take()).lower() == b"authorization":
+                return
+            index += 1
+        self.header("Authorization", None)
 
     def cookies(self, values: Any) -> None:
         if isinstance(values, bool):
@@ -159,9 +184,7 @@ class Draft:
         check(lib.wherry_request_set_json(self.handle, body, len(body)))
 
     def data(self, value: Any) -> None:
-        if hasattr(value, "keys") or (
-            isinstance(value, (list, tuple)) and all(isinstance(v, tuple) for v in value)
-        ):
+        if is_form(value):
             self.fields(value)
         else:
             self.content(value)
@@ -429,8 +452,8 @@ def plain(method: Optional[str]) -> int:
     return kept
 
 
-#: Keywords whose None is a value: no time limit, whichever version.
-NONE_SAYS_SOMETHING = frozenset(("timeout", "http_version"))
+#: Keywords whose None is a value: no time limit, any version, no credentials.
+NONE_SAYS_SOMETHING = frozenset(("timeout", "http_version", "auth"))
 
 KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "params": Draft.params,

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ._errors import DecodeError, HTTPStatusError, shown
+from ._habits import Habits
 from ._headers import Headers
 
 TYPE_CHECKING = False
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 
-class Response:
+class Response(Habits):
     """An answer with its whole body, decoded. Attributes:
 
     ``status_code``   the HTTP status
@@ -57,8 +58,6 @@ class Response:
     is_length_unverified: bool = False
     #: Whether the body is that of the stored answer which ``on_cached=`` was given before.
     unchanged: bool = False
-    #: The redirects that led here, oldest first.
-    history: Tuple[Response, ...] = ()
     #: The pictures of an upload that did not get through.
     failed_images: Tuple[ImageResult, ...] = ()
     #: All pictures of the upload, also those that were skipped, in order.
@@ -140,6 +139,7 @@ class Response:
             raise DecodeError(
                 f"the body is not JSON: {error}", "bad_json_body", response=self,
                 http_status=self.status_code, context=self.context,
+                request=None if self._asked is None else self.request,
             ) from error  # fmt: skip
 
     def image(self, name: Optional[str] = None) -> Image:
@@ -174,11 +174,6 @@ class Response:
         return 200 <= self.status_code <= 299
 
     @property
-    def is_redirect(self) -> bool:
-        """Whether this is a redirect that was not followed."""
-        return self.status_code in (301, 302, 303, 307, 308) and "location" in self.headers
-
-    @property
     def ok(self) -> bool:
         """Whether `raise_for_status` would raise nothing: a status below 400, or in the
         ``accept_status_range=`` where one was given, or one of the request's ``accept_status=``."""
@@ -186,16 +181,6 @@ class Response:
         if status < 400 if statuses is None else status in statuses:
             return True
         return status in self._accepted
-
-    @property
-    def reason_phrase(self) -> str:
-        """The usual words for the status, or nothing."""
-        from http import HTTPStatus
-
-        try:
-            return HTTPStatus(self.status_code).phrase
-        except ValueError:
-            return ""
 
     @property
     def elapsed(self) -> timedelta:
@@ -215,6 +200,7 @@ class Response:
             cause.reason if cause is not None and cause.reason else "http_status",
             http_status=self.status_code,
             response=self,
+            request=None if self._asked is None else self.request,
             failed_images=self.failed_images,
             images=self.images,
             retryable=cause is not None and cause.retryable,

@@ -29,7 +29,9 @@ class StreamedResponse(Response):
     def __init__(self, exchange: Exchange) -> None:
         head = exchange.response
         super().__init__(head.status_code, head._head, b"", head.url, head.tag)
-        self.history = head.history
+        self._hops = head._hops
+        self._asked = head._asked
+        self._version = head._version
         self.from_cache = head.from_cache
         self.context = head.context
         self._accepted = head._accepted
@@ -123,6 +125,11 @@ class SyncStreamedResponse(StreamedResponse):
             self._is_read = True
         return self._body
 
+    def close(self) -> None:
+        """Ends the stream; what was not read is lost. Twice is fine."""
+        if isinstance(self._opened, Stream):
+            self._opened.__exit__()
+
 
 class Stream:
     """What ``with client.stream(...)`` enters."""
@@ -186,7 +193,7 @@ def streamed(draft: Draft) -> Exchange:
 
 
 class AsyncStreamedResponse(StreamedResponse):
-    """The answer of `AsyncClient.stream`."""
+    """The response of `AsyncClient.stream`."""
 
     def __init__(self, exchange: Exchange, inbox: Inbox) -> None:
         super().__init__(exchange)
@@ -247,6 +254,17 @@ class AsyncStreamedResponse(StreamedResponse):
             self._body = b"".join([piece async for piece in self.aiter_bytes()])
             self._is_read = True
         return self._body
+
+    async def aclose(self) -> None:
+        """Ends the stream; what was not read is lost. Twice is fine."""
+        if not self._inbox._is_closed:
+            self._inbox.close()
+
+    async def __aenter__(self) -> AsyncStreamedResponse:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 class Inbox:

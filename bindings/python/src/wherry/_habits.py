@@ -1,0 +1,226 @@
+# Wherry: what users of requests and httpx expect of a response
+# SPDX-License-Identifier: Apache-2.0
+"""The part of `Response` that follows their names: requests, cookies, links, pieces, closing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ._errors import StateError
+from ._sent import REDIRECTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterator, List, Optional, Tuple, TypeVar, Union
+
+    from ._headers import Headers
+    from ._response import Response
+    from ._sent import Asked, SentRequest
+
+    Self = TypeVar("Self", bound="Habits")
+
+#: http_version of a response, by the library's number.
+VERSIONS = {10: "HTTP/1.0", 11: "HTTP/1.1", 20: "HTTP/2"}
+
+
+class ResponseCookies(Mapping):  # type: ignore[type-arg]
+    """The cookies that one response sets, by name. The client's jar decides which are kept."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, fields: List[str]) -> None:
+        self._values: Dict[str, str] = {}
+        for field in fields:
+            pair, *attributes = field.split(";")
+            name, mark, value = pair.partition("=")
+            name, value = name.strip(), value.strip()
+            if not mark or not name:
+                continue
+            if _has_ended(attributes):
+                self._values.pop(name, None)
+            else:
+                self._values[name] = value
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"ResponseCookies({sorted(self._values)!r})"
+
+
+def _has_ended(attributes: List[str]) -> bool:
+    """Whether the attributes of a cookie delete it."""
+    known = {
+        name.strip().lower(): value.strip()
+        for name, _, value in (attribute.partition("=") for attribute in attributes)
+    }
+    age = known.get("max-age", "")
+    if age.lstrip("-").isdigit():
+        return int(age) <= 0
+    if known.get("expires"):
+        import time
+        from email.utils import mktime_tz, parsedate_tz
+
+        parsed = parsedate_tz(known["expires"].replace("-", " "))
+        return parsed is not None and mktime_tz(parsed) <= time.time()
+    return False
+
+
+#: One link of a Link field, and one parameter of a link (RFC 8288).
+LINK = r'<([^>]*)>((?:\s*;\s*[^\s=;,]+\s*(?:=\s*(?:"(?:[^"\\]|\\.)*"|[^",;]*))?)*)'
+LINK_PARAMETER = r';\s*([^\s=;,]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^",;]*)))?'
+
+
+def parsed_links(field: str) -> Dict[str, Dict[str, str]]:
+    """The links of a Link field, by relation or else by URL, as requests and httpx give them."""
+    import re
+
+    found: Dict[str, Dict[str, str]] = {}
+    for url, parameters in re.findall(LINK, field):
+        link = {"url": url}
+        for name, quoted, plain in re.findall(LINK_PARAMETER, parameters):
+            link.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip())
+        found[link.get("rel") or url] = link
+    return found
+
+
+class Habits:
+    """See `Response`."""
+
+    status_code: int
+    url: str
+    _version: int = 11
+    _asked: Optional[Asked] = None
+    _hops: Tuple[Response, ...] = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def headers(self) -> Headers:
+            """See `Response.headers`."""
+
+        @property
+        def ok(self) -> bool:
+            """See `Response.ok`."""
+
+        encoding: str
+
+        def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
+            """See `Response.iter_bytes`."""
+
+    @property
+    def history(self) -> Tuple[Response, ...]:
+        """The redirects that led here, oldest first: responses with a head, but no body."""
+        for place, hop in enumerate(self._hops):
+            if hop._asked is None:
+                hop._asked, hop._hops = self._asked, self._hops[:place]
+        return self._hops
+
+    @history.setter
+    def history(self, hops: Tuple[Response, ...]) -> None:
+        self._hops = tuple(hops)
+
+    @property
+    def request(self) -> SentRequest:
+        """The request that this answers: after redirects, the last one.
+
+        It has what the program gave. A StateError if no request is known, as for a response that a
+        program made itself.
+        """
+        asked, hops = self._asked, self._hops
+        if asked is None:
+            raise StateError("this response has no request: it was not received", "wrong_state")
+        urls = [hop.url for hop in hops] + [self.url]
+        request = asked.at(urls[0])
+        for hop, url in zip(hops, urls[1:]):
+            request = request.redirected(hop.status_code, url)
+        return request
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether this is a redirect that was not followed."""
+        return self.status_code in REDIRECTS and "location" in self.headers
+
+    @property
+    def next_request(self) -> Optional[SentRequest]:
+        """The request that follows this redirect, for `Client.send`; None if this is none."""
+        if not self.is_redirect:
+            return None
+        from urllib.parse import urljoin
+
+        request = self.request
+        return request.redirected(self.status_code, urljoin(self.url, self.headers["location"]))
+
+    @property
+    def next(self) -> Optional[SentRequest]:
+        """The same as `next_request`, as requests calls it."""
+        return self.next_request
+
+    @property
+    def cookies(self) -> ResponseCookies:
+        """The cookies that this response sets. `Client.cookies` has those that the client keeps."""
+        return ResponseCookies(self.headers.get_list("set-cookie"))
+
+    @property
+    def links(self) -> Dict[str, Dict[str, str]]:
+        """The links of the Link header by their relation: ``response.links["next"]["url"]``."""
+        return parsed_links(self.headers.get("link", ""))
+
+    @property
+    def http_version(self) -> str:
+        """The version of HTTP that the response came over: "HTTP/1.0", "HTTP/1.1", or "HTTP/2"."""
+        return VERSIONS.get(self._version, "HTTP/1.1")
+
+    @property
+    def reason_phrase(self) -> str:
+        """The usual words for the status, or nothing."""
+        from http import HTTPStatus
+
+        try:
+            return HTTPStatus(self.status_code).phrase
+        except ValueError:
+            return ""
+
+    @property
+    def reason(self) -> str:
+        """The same as `reason_phrase`, as requests calls it."""
+        return self.reason_phrase
+
+    def iter_content(
+        self, chunk_size: Optional[int] = 1, decode_unicode: bool = False
+    ) -> Iterator[Any]:
+        """The body in pieces of that size, as requests names it; None takes them as they come.
+
+        With ``decode_unicode`` the pieces are text.
+        """
+        if not decode_unicode:
+            yield from self.iter_bytes(chunk_size)
+            return
+        import codecs
+
+        decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+        for piece in self.iter_bytes(chunk_size):
+            yield from filter(None, (decoder.decode(piece),))
+        yield from filter(None, (decoder.decode(b"", True),))
+
+    def close(self) -> None:
+        """Ends a stream. Other responses are complete, and stay readable."""
+
+    def __bool__(self) -> bool:
+        """Whether the response is `ok`, as in requests. Compare with None to know if there is one."""
+        return self.ok
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+__all__ = ["Habits", "ResponseCookies"]
