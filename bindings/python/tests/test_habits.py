@@ -80,6 +80,8 @@ def test_an_error_knows_its_request(server: Server, client: wherry.Client) -> No
         lambda: client.post("http://127.0.0.1:1/a", data=iter([b"1"])),
         lambda: asyncio.run(failed("http://127.0.0.1:1/a")),
         lambda: client.stream("GET", "http://127.0.0.1:1/a").__enter__(),
+        lambda: asyncio.run(streamed("http://127.0.0.1:1/a")),
+        lambda: client.upload("http://127.0.0.1:1/a", memoryview(bytes(3)).cast("B", (1, 1, 3))),
     ]
     for call in calls:
         with pytest.raises(wherry.NetworkError) as caught:
@@ -94,9 +96,18 @@ def test_an_error_knows_its_request(server: Server, client: wherry.Client) -> No
     assert refused.value.request is not None and refused.value.response is not None
     assert refused.value.request.url == refused.value.response.url
     with wherry.Client(base_url="http://127.0.0.1:1/v1/") as based, pytest.raises(wherry.NetworkError) as caught:
-        based.get("items", params={"a": "b"})
+        based.get("items", params={"a": "b"}, tag="t")
     assert caught.value.request is not None
     assert caught.value.request.url == "http://127.0.0.1:1/v1/items?a=b"
+    with pytest.raises(wherry.NetworkError) as caught:
+        client.get("http://127.0.0.1:1/a?x=1", params="q=%E4")
+    assert caught.value.request is not None
+    assert caught.value.request.url == "http://127.0.0.1:1/a?x=1&q=%E4"
+
+
+async def streamed(url: str) -> None:
+    async with wherry.AsyncClient() as client, client.stream("GET", url):
+        pass
 
 
 async def failed(url: str) -> None:

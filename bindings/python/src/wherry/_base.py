@@ -395,20 +395,23 @@ class BaseClient(Forkable, Managed, Observed, Generic[Answer]):
         self, error: WherryError, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> None:
         """Notes the request of an error, with the URL that it would have had."""
-        if error.request is None or "://" not in error.request.url:
-            asked = self._asked(method, url, options)
-            error.request = asked.at(url)
-            with_query = {name: options[name] for name in URL_OPTIONS if options.get(name) is not None}
-            try:
-                draft = self._draft(method, url, with_query)
-            except Exception:
-                return  # It was the URL that is wrong.
-            try:
-                error.request.url = copy_text(lib.wherry_client_copy_url, self._live(), draft.handle)
-            except Exception:
-                pass
-            finally:
-                draft.free()
+        if error.response is not None and error.request is not None:
+            return
+        if error.request is None:
+            error.request = self._asked(method, url, options).at(url)
+        if method is None:
+            method = error.request.method
+        with_query = {name: options[name] for name in URL_OPTIONS if options.get(name) is not None}
+        try:
+            draft = self._draft(method, url, with_query)
+        except Exception:
+            return  # The URL, a parameter, or the client is what the error is about.
+        try:
+            error.request.url = copy_text(lib.wherry_client_copy_url, self._live(), draft.handle)
+        except WherryError:
+            pass  # The same.
+        finally:
+            draft.free()
 
     def _is_clean(self, url: str) -> bool:
         """Whether the library sends that URL as it is, to the letter."""

@@ -104,7 +104,7 @@ class Source:
             raise wrong_size(self.count, self._read)
 
     def _begins_again(self, transfer: int) -> bool:
-        """Whether the server needs the bytes again; if so, the pieces start anew."""
+        """Whether the server needs the bytes again; if so, the pieces start over."""
         if self.restart is None or not lib.wherry_transfer_wants_rewind(transfer):
             return False
         self._pieces = self.restart()
@@ -223,7 +223,7 @@ def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
 
 
 def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
-    """The position and the size of a file object that has methods of its own to find them.
+    """The position and the size of a file object whose class has `seek` and `tell`.
 
     Attributes that a wrapper hands on from another object say nothing about what it reads.
     """

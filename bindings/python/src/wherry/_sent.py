@@ -57,7 +57,7 @@ class SentRequest:
 
 
 class Asked:
-    """What a program asked for, from which a `SentRequest` is made when somebody wants it."""
+    """The arguments of a request. A `SentRequest` is made of them on demand."""
 
     __slots__ = ("_method", "url", "_options", "_fields", "_settings", "_first")
 
@@ -83,7 +83,7 @@ class Asked:
         return SentRequest(first.method, url, first.headers.multi_items(), first.content)
 
     def _body(self) -> Tuple[Optional[bytes], Optional[str]]:
-        """The body, as far as it is known, and its type; "" where the type is not known."""
+        """The body, as far as it is known, and its type; "" for an unknown type."""
         options = self._options
         data = options.get("content")
         data = options.get("data") if data is None else data

@@ -7,7 +7,7 @@ from __future__ import annotations
 from . import _codes as codes
 from ._base import warn_unclosed
 from ._bridge import bytes_at, check, lib
-from ._errors import StateError, shown
+from ._errors import StateError, WherryError, shown
 from ._exchange import Channel, Exchange
 from ._response import Lines, Pieces, Response
 
@@ -162,8 +162,10 @@ class Stream:
             response = SyncStreamedResponse(exchange, channel)
             response._opened = self
             return response
-        except BaseException:
+        except BaseException as error:
             self.__exit__()
+            if isinstance(error, WherryError):
+                client._blamed(error, *self._request)
             raise
         finally:
             draft.free()
@@ -358,8 +360,10 @@ class AsyncStream:
             draft.free()
         try:
             await inbox.head()
-        except BaseException:
+        except BaseException as error:
             inbox.close()
+            if isinstance(error, WherryError):
+                client._blamed(error, *self._request)
             raise
         response = AsyncStreamedResponse(exchange, inbox)
         response._opened = self
