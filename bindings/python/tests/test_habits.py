@@ -67,6 +67,14 @@ def test_a_redirect_that_is_not_followed_has_its_next_request(
         assert "Authorization" in answer.next_request.headers
         answer = client.send(answer.next_request, follow_redirects=False)
     assert seen == ["GET", "GET"] and answer.status_code == 200
+
+    async def main() -> wherry.Response:
+        async with wherry.AsyncClient() as other:
+            first = await other.get(server.url("/redirect/1"), follow_redirects=False)
+            assert first.next_request is not None
+            return await other.send(first.next_request)
+
+    assert asyncio.run(main()).status_code == 200
     other = server.url("/echo").replace("127.0.0.1", "localhost")
     answer = client.get(
         server.url("/redirect/1"), params={"to": other}, auth=("me", "x"), follow_redirects=False)
@@ -147,6 +155,10 @@ def test_a_response_has_a_version_and_a_reason(server: Server, client: wherry.Cl
     for answer in both(server, "GET", "/status/404"):
         assert answer.http_version == "HTTP/1.1"
         assert answer.reason_phrase == answer.reason == "Not Found"
+    head = "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na"
+    server.script("old", [{"raw": [["send", head], ["fin"]]}] * 2)
+    assert client.get(server.url("/s/old")).http_version == "HTTP/1.0"
+    assert client.get(server.url("/s/old"), tag="t").http_version == "HTTP/1.0"
 
 
 def test_pieces_are_named_as_in_requests(server: Server, client: wherry.Client) -> None:

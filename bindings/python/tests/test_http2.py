@@ -81,7 +81,8 @@ def test_HTTP2_carries_many_requests_at_a_time_each_with_its_own_answer(
 ) -> None:
     async def main() -> List[Any]:
         async with wherry.AsyncClient(verify=nginx["ca"], timeout=None) as client:
-            assert (await client.get(secure + "/protocol")).text == "HTTP/2.0"
+            answer = await client.get(secure + "/protocol")
+            assert answer.text == "HTTP/2.0" and answer.http_version == "HTTP/2"
             gate = via(secure, server, "/json", gate=server.gate())
             held = [asyncio.ensure_future(client.get(gate)) for _ in range(20)]
             wait = asyncio.get_running_loop().run_in_executor
@@ -106,8 +107,9 @@ def test_HTTP2_a_cut_answer_is_an_error_and_the_connection_goes_on(
         faults: Any = query
         with pytest.raises(wherry.NetworkError):
             trusting.get(via(secure, server, "/bytes/10000", **faults))
+        assert trusting.get(secure + "/protocol").http_version == "HTTP/2"
         answer = trusting.get(secure + "/protocol", metrics=True)
-        assert answer.text == "HTTP/2.0"
+        assert answer.text == "HTTP/2.0" and answer.http_version == "HTTP/2"
         assert answer.metrics is not None and answer.metrics.is_reused
 
 
