@@ -1369,13 +1369,14 @@ wherry_status wherry_session_free(wherry_session *session);
 wherry_status wherry_session_download(wherry_session *session, const wherry_request *request,
     const char *path, char *out_id);
 /* The same for a request with a body, which is copied before this returns: pictures are encoded, files
- * read. Not for a streamed body, nor SEPARATE_IMAGES. Each call is a job of its own. The agent
- * retries an interrupted upload from its start, each time with the field `Idempotency-Key: "<job id>"`,
- * so that the server can recognize it; a field of that name in the request or config wins, and one with the value
- * NULL sends none. An upload whose response was complete is never retried: if the result could not be
- * recorded, the job fails with `interrupted`. If the stored copy of the body has changed, the job fails
- * with `damaged_job`, and nothing is sent. After E_TIMEOUT the agent may carry it out all the same; the
- * message has its id. */
+ * read. Not for a streamed body, nor SEPARATE_IMAGES. Each call is a separate job. The agent retries an
+ * interrupted upload from its start, each time with the field `Idempotency-Key: "<job id>"`, so that the
+ * server can recognize it. A field of that name in the request or config wins; one with the value NULL
+ * sends none. An upload that the server has answered with 2xx is never retried: if the agent died before
+ * it had the whole response, the job is done with the reason `interrupted` and a response without its
+ * body; if nothing could be recorded, it fails with `interrupted`. If the stored copy of the body has
+ * changed, the job fails with `damaged_job`, and nothing is sent. After E_TIMEOUT the agent may carry it
+ * out all the same; the message has its id. */
 wherry_status wherry_session_upload(wherry_session *session, const wherry_request *request,
     char *out_id);
 /* Every job, those too that are over and not acknowledged, oldest first. Where an agent died at some,

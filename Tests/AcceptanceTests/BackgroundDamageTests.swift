@@ -173,6 +173,29 @@ extension BackgroundBench {
         }
     }
 
+    // A server that writes headers and body apart from each other leaves 40 ms between them.
+    @Test("U17 an upload that the server has answered is not sent again, though the rest is missing", arguments: [true, false])
+    func killedInTheResponse(isKilled: Bool) async throws {
+        try await withBackground { bench in
+            var request = bench.uploadRequest("")
+            request.url = bench.scope.url("/bytes/1000?hold=10&gate=never")
+            let id = try await bench.session.upload(request)
+            try await bench.wait("the headers have arrived") {
+                access(bench.file(id, "end"), F_OK) == 0
+            }
+            // A pause comes too late, too.
+            if isKilled { try await bench.killAgent() } else { try await bench.session.pause(id) }
+
+            let job = try await bench.session.end(of: id)
+
+            #expect(job.state == .done)
+            #expect(job.reason == "interrupted")
+            #expect(job.response?.status == 200)
+            #expect(job.response?.body.isEmpty == true)
+            #expect(try bench.scope.requests().count == 1)
+        }
+    }
+
     @Test("U17 an end that could not be written into the record is taken from beside it")
     func endBesideRecord() async throws {
         try await withBackground { bench in

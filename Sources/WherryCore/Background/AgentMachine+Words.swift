@@ -52,6 +52,8 @@ extension AgentMachine {
         package var path: String?
         package var digests: [String: String] = [:]
         package var answer: JobAnswer?
+        /// The server has answered, and the agent died before it had the rest of the response.
+        package var lacksBody = false
 
         /// Whether the server wants to be asked later, and has said when.
         var isRetriedLater: Bool {

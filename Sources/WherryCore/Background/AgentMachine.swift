@@ -391,8 +391,9 @@ package struct AgentMachine: Sendable {
         }
         entries[id] = entry
         let word = ending.error.map { " (\($0.reason.rawValue))" } ?? ""
+        let reason = ending.lacksBody ? .interrupted : ending.error?.reason
         return [.note("\(id) is \(state)\(word)")]
-            + change(id, state, reason: ending.error?.reason.rawValue, time)
+            + change(id, state, reason: reason?.rawValue, time)
     }
 
     mutating func change(

@@ -55,6 +55,8 @@ private final class AgentObserver: TransferObserver {
     let mailbox: AgentMailbox
     /// Where an upload's end is written down; `nil` for downloads.
     let folder: StateFolder?
+    /// How an upload ends if nothing more of its response arrives.
+    private let answered = Lock<AgentMachine.Ending?>(nil)
 
     init(_ id: String, _ mailbox: AgentMailbox, _ folder: StateFolder?) {
         self.id = id
@@ -72,10 +74,20 @@ private final class AgentObserver: TransferObserver {
         case .state(let state, let reason):
             mailbox.put(.state(id: id, state, reason: reason?.rawValue))
         case .done(let outcome):
-            let ending = AgentMachine.Ending(outcome)
+            var ending = AgentMachine.Ending(outcome)
+            // Stopped too late: sent again, the server would have it twice.
+            if ending.isCancelled { ending = answered.withLock { $0 } ?? ending }
             folder?.note(ending, transfer.progress, of: id)
             mailbox.put(.ended(id: id, transfer.progress, ending))
-        case .head, .cached, .body, .wantBody, .image, .decision: break
+        case .head(let response):
+            // The server has the upload, whatever becomes of the rest of its response.
+            guard let folder, (200...299).contains(response.status) else { break }
+            var ending = AgentMachine.Ending()
+            ending.answer = JobAnswer(response)
+            ending.lacksBody = true
+            answered.withLock { $0 = ending }
+            folder.note(ending, transfer.progress, of: id)
+        case .cached, .body, .wantBody, .image, .decision: break
         }
     }
 }
@@ -157,8 +169,12 @@ final class AgentTransfers {
     private func start(_ record: JobRecord, body: File?) {
         let id = record.job.id
         do throws(WherryError) {
-            guard let wanted = record.request else {
+            guard var wanted = record.request else {
                 throw WherryError(.io, "The job's request is gone")
+            }
+            if body != nil {
+                folder.removeEnding(id)
+                wanted.options[.wantHead] = 1
             }
             let client = try client(for: wanted.client)
             let observer = AgentObserver(id, mailbox, body == nil ? nil : folder)

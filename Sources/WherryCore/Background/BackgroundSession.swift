@@ -163,8 +163,10 @@ public final class BackgroundSession: Sendable {
     ///
     /// The agent retries an interrupted upload from its start. So that the server can recognize it, each
     /// attempt has the field `Idempotency-Key: "<id>"` with the job's id; a field of that name in the
-    /// request or the session wins; `headers.suppress("Idempotency-Key")` sends none. An upload whose response was
-    /// complete is never retried: if the result could not be recorded, it fails with `interrupted`.
+    /// request or the session wins; `headers.suppress("Idempotency-Key")` sends none. An upload that
+    /// the server has answered with 2xx is never retried. If its agent died before it had the whole
+    /// response, the job is done with the reason `interrupted` and a response without its body; if
+    /// nothing could be recorded, it fails with `interrupted`.
     /// A stored body that has changed since is not sent: the job fails with `damaged_job`.
     ///
     /// - Parameter request: with any body but one that is handed over while it is sent, and pictures

@@ -211,10 +211,11 @@ class BackgroundSession(BaseSession):
     def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> str:
         """Hands an upload over, as `Client.upload` takes it, and returns the job's id.
 
-        Pictures are encoded and files read before this returns. The agent retries an
-        interrupted upload, each time with ``Idempotency-Key: "<job id>"`` unless ``headers`` has that
-        field (None sends none). An upload whose response was complete is never retried. If the stored body has
-        changed, the job fails with `damaged_job` and nothing is sent.
+        Pictures are encoded and files read before this returns. The agent retries an interrupted
+        upload, each time with ``Idempotency-Key: "<job id>"`` unless ``headers`` has that field (None
+        sends none). An upload that the server has answered with 2xx is never retried: if the agent
+        died before it had the whole response, the job is done with the reason ``interrupted``. If the
+        stored body has changed, the job fails with `damaged_job` and nothing is sent.
         """
         return self._upload(url, pictures, options)
 
