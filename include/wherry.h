@@ -168,7 +168,11 @@ typedef enum wherry_option {
   WHERRY_OPTION_REWINDABLE_BODY = 31,
   WHERRY_OPTION_WANT_HEAD = 32,             /* R 0; 1: a HEAD event */
   WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: uploads of parts and downloads; 0; 1 */
-  WHERRY_OPTION_SKIP_BROKEN_IMAGES = 34,    /* BLR 0: a broken picture fails the form; 1: goes without */
+  /* BLR 0; what an upload does with a picture that is damaged, unsupported (GIF, WebP, HEIC), or above a
+   * limit of its compression. 0: fails before a byte is sent, with a message that names every such
+   * picture. 1: leaves it out, and fails if none is left. 2: sends the bytes as they are, with all
+   * metadata. MAX_BYTES still counts, and a file that cannot be opened still fails. */
+  WHERRY_OPTION_UNREADABLE_IMAGES = 34,
   /* BLR 0: one form with all pictures. n: a form of its own for each, with every other part, n at
    * once, as an upload of that picture alone. One that fails keeps no other from being sent; any
    * that failed makes DONE a failure, whose pictures tell which. Each picture's answer is
@@ -821,7 +825,7 @@ const wherry_error *wherry_event_error(const wherry_event *event); /* NULL on su
 /* HEAD, CACHED, DECISION, DONE; NULL if no answer came. Lent: dies with the event. */
 const wherry_response *wherry_event_response(const wherry_event *event);
 const uint8_t *wherry_event_body(const wherry_event *event, size_t *out_count);
-/* IMAGE: the picture's file name. DONE of a download, or of a body saved by a DECISION: the final path.
+/* IMAGE: the picture's name or path as you gave it, or else its name in the form. DONE of a download, or of a body saved by a DECISION: the final path.
  * LOG: the text. REACHABILITY: the target, NULL for any network. DECISION: see there. Else NULL. */
 const char *wherry_event_text(const wherry_event *event);
 /* The job's id for events of a background session, else NULL. */
@@ -966,7 +970,9 @@ typedef struct wherry_transfer_row {
 
 typedef struct wherry_image_row {
   size_t size;
-  const char *file_name, *reason, *message; /* reason and message: NULL unless failed */
+  /* The name or path you gave, or else the name in the form: the same in success and failure. */
+  const char *file_name;
+  const char *reason, *message;             /* NULL unless failed */
   int64_t original_bytes, encoded_bytes;    /* -1 if it never got so far */
   int32_t index;                            /* order of adding */
   int32_t status;                           /* wherry_status */
@@ -1097,7 +1103,9 @@ typedef enum wherry_image_format {
   WHERRY_IMAGE_PNG = 2,
   WHERRY_IMAGE_GIF = 3, /* the rest is only ever recognised */
   WHERRY_IMAGE_TIFF = 4,
-  WHERRY_IMAGE_WEBP = 5
+  WHERRY_IMAGE_WEBP = 5,
+  WHERRY_IMAGE_HEIC = 6,
+  WHERRY_IMAGE_AVIF = 7
 } wherry_image_format;
 
 typedef enum wherry_pixel_format {
@@ -1130,7 +1138,10 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_BEST_FILTER = 12,     /* 0: PNG's fast filter */
   WHERRY_IMAGE_MAX_PIXELS = 13,      /* 100000000, judged on the header alone */
   WHERRY_IMAGE_MAX_MEMORY_BYTES = 14, /* 268435456 */
-  WHERRY_IMAGE_DEADLINE_MS = 15      /* 30000; 0: none */
+  WHERRY_IMAGE_DEADLINE_MS = 15,     /* 30000; 0: none */
+  /* 0: an animated PNG that has to be decoded is `unsupported_image`. 1: its default image is decoded. One
+   * that is sent as it is stays animated either way. */
+  WHERRY_IMAGE_ANIMATED = 16
 } wherry_image_option;
 
 typedef enum wherry_image_flag {

@@ -17,6 +17,7 @@ static void warn(j_common_ptr codec, int level) {
   switch (codec->err->msg_code) {
     case JWRN_ADOBE_XFORM: /* an unknown colour hint, guessed instead */
     case JWRN_JFIF_MAJOR:  /* an unknown version number */
+    case JWRN_EXTRANEOUS_DATA: /* padding before a marker, which browsers accept too */
       return;
     default: /* damaged data, which libjpeg would paint gray */
       jump(codec);

@@ -139,10 +139,6 @@ static cimage_status describe(cimage_jpeg_decoder *decoder, cimage_message messa
   cimage_status status =
       cimage_judge(codec->image_width, codec->image_height, &decoder->base.limits, message);
   if (status != CIMAGE_OK) return status;
-  if (codec->arith_code) {
-    cimage_say(message, "arithmetic coding is not supported");
-    return CIMAGE_UNSUPPORTED;
-  }
   if (codec->data_precision != 8) {
     cimage_say(message, "only 8 bit JPEG is supported");
     return CIMAGE_UNSUPPORTED;

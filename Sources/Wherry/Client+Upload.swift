@@ -18,18 +18,18 @@ extension Client {
     ///   - parameters: further fields of the form, beside the client's.
     ///   - separately: so many at once, each in a request of its own
     ///     (``/WherryCore/Request/separateImages``); `nil` sends one form.
-    ///   - skippingBroken: leaves out what cannot be read.
+    ///   - unreadable: what to do with pictures that cannot be read; by default `fail`.
     /// - Throws: `no_images` for an empty list.
     public func upload(
         _ images: [Image], to url: String, name: String, compression: Compression = Compression(),
         parameters: JSONObject = [:], headers: Headers = [:], separately: Int? = nil,
-        skippingBroken: Bool = false
+        unreadable: UnreadableImages? = nil
     ) throws(WherryError) -> Upload {
         var request = Request(url, method: "POST")
         request.parameters = parameters
         request.headers = headers
         request.separateImages = separately
-        if skippingBroken { request.skipsBrokenImages = true }
+        request.unreadableImages = unreadable
         request.body = .multipart(images.map { .image(name, $0, compression) })
         return try start(request)
     }

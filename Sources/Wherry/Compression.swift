@@ -32,6 +32,14 @@ public struct Compression: Sendable, Hashable {
         case s420
     }
 
+    /// What to do with an animated PNG that has to be decoded.
+    public enum Animated: Sendable, Hashable {
+        /// It fails with `unsupported_image`: the default.
+        case refuse
+        /// Its default image is decoded, which programs without animation show.
+        case first
+    }
+
     var settings = WherryImaging.Compression()
 
     /// Quality 1, as it came.
@@ -153,6 +161,12 @@ public struct Compression: Sendable, Hashable {
     public var squeezesPNG: Bool {
         get { settings.pngEffort == .best }
         set { settings.pngEffort = newValue ? .best : .fast }
+    }
+    /// What to do with an animated PNG that has to be decoded: refuse it, the default, or decode its
+    /// default image. One that is sent as it is stays animated.
+    public var animated: Animated {
+        get { settings.animated == .first ? .first : .refuse }
+        set { settings.animated = newValue == .first ? .first : .refuse }
     }
     /// Bytes of working memory where a picture has to be held as a whole: 256 MiB. What needs more is
     /// refused with `image_too_large`.

@@ -21,6 +21,10 @@ public struct Image: Sendable {
         public static let tiff = Format(format: .tiff)
         /// Recognised only.
         public static let webp = Format(format: .webp)
+        /// Recognised only.
+        public static let heic = Format(format: .heic)
+        /// Recognised only.
+        public static let avif = Format(format: .avif)
     }
 
     /// How the bytes of one raw pixel are arranged. Alpha is not premultiplied.

@@ -56,11 +56,11 @@ extension Request {
         set { set(.imageRetries, newValue.map { Int64($0) }) }
     }
 
-    /// Whether pictures that cannot be read are left out, where they else fail the form before a byte is
-    /// sent; `nil` takes the client's, which does not. With none left, it fails all the same.
-    public var skipsBrokenImages: Bool? {
-        get { value(of: .skipBrokenImages).map { $0 == 1 } }
-        set { set(.skipBrokenImages, newValue.map { $0 ? 1 : 0 }) }
+    /// What to do with pictures that cannot be read: fail, skip, or send them as they are. `nil`, the
+    /// default, takes the client's, which is `fail`.
+    public var unreadableImages: UnreadableImages? {
+        get { value(of: .unreadableImages).flatMap { UnreadableImages(rawValue: $0) } }
+        set { set(.unreadableImages, newValue?.rawValue) }
     }
 
     /// The type JPEG pictures are sent as; `nil` takes the client's, which is "image/jpeg". Old

@@ -342,6 +342,7 @@ extension Compression {
                 throw WherryError(.badValue, "The subsampling is 0, 420, 422 or 444, not \(value)")
             }
         case WHERRY_IMAGE_BEST_FILTER: pngEffort = try flag() ? .best : .fast
+        case WHERRY_IMAGE_ANIMATED: animated = try flag() ? .first : .refuse
         case WHERRY_IMAGE_MAX_PIXELS: maxPixels = try number(1...Int64.max)
         case WHERRY_IMAGE_MAX_MEMORY_BYTES: maxMemory = try number(1...Int64.max)
         case WHERRY_IMAGE_DEADLINE_MS:

@@ -33,6 +33,14 @@ package struct Compression: Hashable, Sendable {
         case s420
     }
 
+    /// What to do with an animated PNG that has to be decoded.
+    package enum Animated: UInt8, Hashable, Sendable {
+        /// It fails as `animated`, so that no frame is lost silently.
+        case refuse
+        /// Its default image is decoded, which programs without animation show.
+        case first
+    }
+
     /// How hard PNG is squeezed.
     package enum PNGEffort: UInt8, Hashable, Sendable {
         /// The sub filter and level 1: five to ten times faster.
@@ -64,6 +72,8 @@ package struct Compression: Hashable, Sendable {
     package var progressive = false
     package var subsampling: Subsampling = .automatic
     package var pngEffort: PNGEffort = .fast
+    /// An animated PNG that is sent as it is stays animated either way.
+    package var animated: Animated = .refuse
     /// More pixels are refused on the header alone.
     package var maxPixels = 100_000_000
     /// Bytes of working memory where a picture has to be held as a whole; 256 MiB.

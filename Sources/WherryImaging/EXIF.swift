@@ -35,10 +35,10 @@ struct EXIF {
         ]
     }
 
-    /// 1...8; 1 where there is none, or one that is not defined.
-    var orientation: Int {
+    /// 1...8; `nil` if the block has no orientation, or one that is not defined.
+    var orientation: Int? {
         guard let entry = orientationEntry, let value = u16(entry + 8), (1...8).contains(value)
-        else { return 1 }
+        else { return nil }
         return value
     }
 
@@ -46,11 +46,32 @@ struct EXIF {
         directories.contains { entries($0).contains { u16($0) == Tag.gpsDirectory } }
     }
 
+    /// Writes the orientation. A block without one gets an entry, unless the value is 1.
     mutating func setOrientation(_ value: Int) {
-        guard let entry = orientationEntry else { return }
+        guard let entry = orientationEntry else { return addOrientation(value) }
         let low = entry + 8 + (isLittle ? 0 : 1)
         bytes[low] = UInt8(clamping: value)
         bytes[entry + 8 + (isLittle ? 1 : 0)] = 0
+    }
+
+    /// Appends a copy of the main directory that has an orientation too.
+    private mutating func addOrientation(_ value: Int) {
+        guard value != 1, let main = u32(4), let count = u16(main), count < Self.mostEntries,
+            main + 2 + count * 12 <= bytes.count
+        else { return }
+        // Directories begin at even offsets, and their entries are sorted by tag.
+        if bytes.count % 2 == 1 { bytes.append(0) }
+        let start = bytes.count
+        let all = entries(main)
+        let before = all.prefix { (u16($0) ?? 0) < Tag.orientation }
+        let after = all.dropFirst(before.count).filter { u16($0) != Tag.orientation }
+        var directory = field16(before.count + 1 + after.count)
+        for entry in before { directory += bytes[entry..<entry + 12] }
+        directory += field16(Tag.orientation) + field16(3) + field32(1) + field16(value) + [0, 0]
+        for entry in after { directory += bytes[entry..<entry + 12] }
+        directory += field32(u32(main + 2 + count * 12) ?? 0)
+        bytes += directory
+        bytes.replaceSubrange(4..<8, with: field32(start))
     }
 
     /// The block without its GPS directories, and with zeros over what they held.
@@ -159,6 +180,16 @@ struct EXIF {
     }
 
     // MARK: Numbers
+
+    private func field16(_ value: Int) -> [UInt8] {
+        let pair = [UInt8(truncatingIfNeeded: value >> 8), UInt8(truncatingIfNeeded: value)]
+        return isLittle ? pair.reversed() : pair
+    }
+
+    private func field32(_ value: Int) -> [UInt8] {
+        isLittle
+            ? field16(value) + field16(value >> 16) : field16(value >> 16) + field16(value)
+    }
 
     private func u16(_ offset: Int) -> Int? {
         guard offset >= 0, offset + 2 <= bytes.count else { return nil }

@@ -11,7 +11,7 @@ package enum ImageDecoder {
     ///   - format: `nil` for what loses nothing but depth over 8 bits: gray8, rgb8 or rgba8.
     ///     Where alpha goes, the picture is laid over the compression's background; where colour
     ///     goes, gray is 0.299 red + 0.587 green + 0.114 blue.
-    ///   - compression: its `background`, `orientation`, `maxPixels`, `maxMemory` and `deadline`
+    ///   - compression: its `background`, `orientation`, `animated`, `maxPixels`, `maxMemory` and `deadline`
     ///     count, the rest does not.
     package static func decode(
         _ source: ImageSource, as format: PixelFormat? = nil,
@@ -58,8 +58,11 @@ package enum ImageDecoder {
         let image = try OpenImage(input, whole: false)
         try limits.judge(image.info.width, image.info.height)
         try image.checkEnd()
-        guard !image.info.isAnimated else {
-            throw ImagingError(.image, "animated", "Only one frame of an animated PNG can be read.")
+        guard !image.info.isAnimated || compression.animated == .first else {
+            throw ImagingError(
+                .image, "animated",
+                "The picture is an animated PNG. Set the option animated to \"first\" to decode its "
+                    + "default image.")
         }
         let decoder = try Decoder(image, limits)
         try decoder.start()

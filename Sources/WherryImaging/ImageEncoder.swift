@@ -72,15 +72,18 @@ struct EncodedJob {
         let pipeline = Pipeline(
             compression: compression, limits: limits, format: target,
             width: info.uprightSize.width, height: info.uprightSize.height)
-        let staysAsItIs = target == info.format && !turns && !pipeline.resizes
+        let keepsSize = target == info.format && !turns && !pipeline.resizes
+        // Few programs can read arithmetic coding: such a file is never sent as it is.
+        let staysAsItIs = keepsSize && !isArithmetic
         if staysAsItIs, target == .png || compression.effectiveQuality == 1 {
             let original = try rewrite()
             if original.count <= compression.maxBytes ?? .max { return try passThrough(original) }
         }
-        guard !info.isAnimated else {
+        guard !info.isAnimated || compression.animated == .first else {
             throw ImagingError(
                 .image, "animated",
-                "An animated PNG can only be sent as it is: coding it anew would keep one frame.")
+                "The picture is an animated PNG, and these options would keep one frame of it. Set the "
+                    + "option animated to \"first\" to send its default image.")
         }
         let result: Pipeline.Result
         if isTurnedOnly(pipeline), let turned = try turn(pipeline),
@@ -88,7 +91,7 @@ struct EncodedJob {
         {
             result = turned
         } else {
-            result = try encode(pipeline, staysAsItIs: staysAsItIs)
+            result = try encode(pipeline, keepsSize: keepsSize)
         }
         if staysAsItIs, compression.neverLarger,
             let original = originalIfSmaller(result.bytes.count)
@@ -128,16 +131,20 @@ struct EncodedJob {
 
     // MARK: With coding
 
-    /// A JPEG at ratio 1 that only has to be turned.
+    private var isArithmetic: Bool {
+        if case .jpeg(let layout) = image.layout { layout.isArithmetic } else { false }
+    }
+
+    /// A JPEG at ratio 1 whose coefficients only have to be turned or coded by Huffman.
     private func isTurnedOnly(_ pipeline: Pipeline) -> Bool {
-        info.format == .jpeg && target == .jpeg && turns && !pipeline.resizes
+        info.format == .jpeg && target == .jpeg && (turns || isArithmetic) && !pipeline.resizes
             && compression.effectiveQuality == 1
     }
 
     private func turn(_ pipeline: Pipeline) throws(ImagingError) -> Pipeline.Result? {
         let decoder = try Decoder(image, limits)
         var pipeline = pipeline
-        pipeline.orientation = info.orientation
+        pipeline.orientation = turns ? info.orientation : 1
         pipeline.takeOver(decoder.header)
         guard case .jpeg(let layout) = image.layout else { return nil }
         let filter = try JPEGMetadataFilter(
@@ -148,7 +155,7 @@ struct EncodedJob {
     }
 
     private func encode(
-        _ pipeline: Pipeline, staysAsItIs: Bool
+        _ pipeline: Pipeline, keepsSize: Bool
     ) throws(ImagingError) -> Pipeline.Result {
         let decoder = try Decoder(image, limits)
         var pipeline = pipeline
@@ -162,7 +169,7 @@ struct EncodedJob {
         }
         if target == .jpeg {
             pipeline.takeOver(decoder.header)
-            if staysAsItIs, compression.maxBytes == nil,
+            if keepsSize, compression.maxBytes == nil,
                 pipeline.keepsSampling(of: decoder.header)
             {
                 return try pipeline.recode(decoder)
@@ -209,7 +216,8 @@ struct EncodedJob {
             } else {
                 pipeline.profile = fitting
                 pipeline.chunks =
-                    try LosslessRewrite.chunksForRecoding(layout, image.input, metadata)
+                    try LosslessRewrite.chunksForRecoding(
+                        layout, image.input, metadata, orientationAfter)
                     + (exif.map { PNGLayout.chunk("eXIf", $0) } ?? [])
             }
         }

@@ -10,9 +10,11 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
     case gif = 3
     case tiff = 4
     case webp = 5
+    case heic = 6
+    case avif = 7
 
-    /// What the first bytes say: FF jpeg, 89 png, 47 gif, 49 or 4D tiff, RIFF....WEBP webp.
-    /// `nil` for anything else and for no bytes. Twelve bytes are enough.
+    /// The format by the first bytes: FF jpeg, 89 png, 47 gif, 49 or 4D tiff, RIFF....WEBP webp,
+    /// ....ftyp and a brand heic or avif. `nil` for anything else. Twelve bytes are enough.
     package static func recognise(_ bytes: some Collection<UInt8>) -> ImageFormat? {
         switch bytes.first {
         case 0xFF: return .jpeg
@@ -25,6 +27,32 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
                 head[8..<12].elementsEqual("WEBP".utf8)
             else { return nil }
             return .webp
+        case 0x00: return brand(Array(bytes.prefix(12)))
+        default: return nil
+        }
+    }
+
+    /// The format by the complete signature, for bytes that are not decoded; `nil` for any other.
+    static func identify(_ head: [UInt8]) -> ImageFormat? {
+        func begins(_ signature: [UInt8]) -> Bool { head.starts(with: signature) }
+        switch recognise(head) {
+        case .jpeg where begins([0xFF, 0xD8, 0xFF]): return .jpeg
+        case .png where begins([0x89, 0x50, 0x4E, 0x47]): return .png
+        case .gif where begins(Array("GIF8".utf8)): return .gif
+        case .tiff where begins([0x49, 0x49, 42, 0]) || begins([0x4D, 0x4D, 0, 42]): return .tiff
+        case .webp: return .webp
+        case .heic: return .heic
+        case .avif: return .avif
+        default: return nil
+        }
+    }
+
+    /// The format by the brand in an ISO media file (ISO 23008-12).
+    private static func brand(_ head: [UInt8]) -> ImageFormat? {
+        guard head.count == 12, head[4..<8].elementsEqual("ftyp".utf8) else { return nil }
+        switch String(decoding: head[8..<12], as: UTF8.self) {
+        case "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1": return .heic
+        case "avif", "avis": return .avif
         default: return nil
         }
     }
@@ -38,6 +66,8 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
         case .gif: "image/gif"
         case .tiff: "image/tiff"
         case .webp: "image/webp"
+        case .heic: "image/heic"
+        case .avif: "image/avif"
         }
     }
 
@@ -50,6 +80,8 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
         case .gif: "gif"
         case .tiff: "tiff"
         case .webp: "webp"
+        case .heic: "heic"
+        case .avif: "avif"
         }
     }
 }

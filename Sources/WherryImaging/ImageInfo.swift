@@ -10,7 +10,7 @@ package struct ImageInfo: Hashable, Sendable {
     /// As stored, before turning.
     package let width: Int
     package let height: Int
-    /// EXIF's 1...8; 1 is upright and the default.
+    /// 1...8 as EXIF defines it, of EXIF or else of XMP. 1 is upright and the default.
     package let orientation: Int
     /// As stored: 1 gray or palette, 2 gray and alpha, 3 colour, 4 colour and alpha, or CMYK.
     package let components: Int
@@ -68,12 +68,22 @@ package struct ImageInfo: Hashable, Sendable {
         decodedChannels = pixels.format.bytesPerPixel
     }
 
+    /// EXIF's orientation, or else that of XMP; 1 if neither has one.
+    private static func orientation(
+        _ exif: EXIF?, _ xmp: () throws(ImagingError) -> XMP?
+    ) throws(ImagingError) -> Int {
+        if let said = exif?.orientation { return said }
+        return try xmp()?.orientation ?? 1
+    }
+
     init(_ layout: JPEGLayout, _ input: ImageInput) throws(ImagingError) {
         let exif = try layout.exif(input)
         format = .jpeg
         width = layout.width
         height = layout.height
-        orientation = exif?.orientation ?? 1
+        orientation = try Self.orientation(exif) { () throws(ImagingError) in
+            try layout.xmp(input)
+        }
         components = layout.components
         bitDepth = layout.bits
         hasAlpha = false
@@ -91,7 +101,9 @@ package struct ImageInfo: Hashable, Sendable {
         format = .png
         width = layout.width
         height = layout.height
-        orientation = exif?.orientation ?? 1
+        orientation = try Self.orientation(exif) { () throws(ImagingError) in
+            try layout.xmp(input)
+        }
         components = layout.components
         bitDepth = layout.bits
         hasAlpha = layout.hasAlpha
@@ -134,9 +146,12 @@ struct OpenImage {
         case .gif, .tiff, .webp:
             throw ImagingError(
                 .image, "unsupported_image", "GIF, TIFF and WebP pictures cannot be read.")
-        case nil where head.dropFirst(4).starts(with: "ftyp".utf8):
+        case .heic, .avif:
             throw ImagingError(
                 .image, "unsupported_image", "HEIC and AVIF pictures cannot be read.")
+        case nil where head.dropFirst(4).starts(with: "ftyp".utf8):
+            throw ImagingError(
+                .image, "unsupported_image", "Films and pictures in ISO media files cannot be read.")
         case .keep, nil:
             throw .badImage("The bytes are no picture that is known here.")
         }

@@ -19,6 +19,8 @@ struct JPEGLayout {
     private(set) var components = 0
     private(set) var bits = 0
     private(set) var isProgressive = false
+    /// Whether the scans are arithmetic-coded, which few programs can read.
+    private(set) var isArithmetic = false
     /// Behind the EOI marker; `nil` if only the header was read.
     private(set) var end: Int?
 
@@ -32,10 +34,9 @@ struct JPEGLayout {
         }
         var at = 2
         while true {
-            guard try input.byte(at: at) == 0xFF else {
-                throw .badImage("There is no JPEG segment at byte \(at).")
-            }
-            let start = at
+            // Bytes between two segments are skipped, as libjpeg and browsers do.
+            guard let start = try input.firstFF(from: at) else { throw ImageInput.ended }
+            at = start
             while try input.byte(at: at) == 0xFF { at += 1 }
             let code = try input.byte(at: at)
             at += 1
@@ -49,7 +50,8 @@ struct JPEGLayout {
             case 0x01, 0xD0...0xD7:
                 try append(Segment(code: code, range: start..<at, kind: .picture))
                 continue
-            case 0x00, 0xD8:
+            case 0x00: continue
+            case 0xD8:
                 throw .badImage("There is no JPEG segment at byte \(start).")
             default: break
             }
@@ -82,6 +84,14 @@ struct JPEGLayout {
         guard let segment = segments.first(where: { $0.kind == .exif }) else { return nil }
         return EXIF(Array(try payload(segment, input).dropFirst(6)))
     }
+
+    /// The XMP packet of the first such segment.
+    func xmp(_ input: ImageInput) throws(ImagingError) -> XMP? {
+        guard let segment = segments.first(where: { $0.kind == .xmp }) else { return nil }
+        return XMP(Array(try payload(segment, input).dropFirst(Self.xmpName.utf8CodeUnitCount)))
+    }
+
+    static let xmpName: StaticString = "http://ns.adobe.com/xap/1.0/\0"
 
     /// The ICC profile, joined; `nil` if there is none or a part is missing.
     func profile(_ input: ImageInput) throws(ImagingError) -> [UInt8]? {
@@ -121,7 +131,8 @@ struct JPEGLayout {
         height = try input.u16(at: at + 1)
         width = try input.u16(at: at + 3)
         components = Int(try input.byte(at: at + 5))
-        isProgressive = code == 0xC2
+        isProgressive = code == 0xC2 || code == 0xCA
+        isArithmetic = code >= 0xC9
         guard width > 0, height > 0, components > 0 else {
             throw .badImage("The JPEG frame says \(width)x\(height) pixels.")
         }
@@ -154,7 +165,7 @@ struct JPEGLayout {
         case 0xE0 where begins("JFIF\0"): return .jfif
         case 0xE0 where begins("JFXX\0"): return .jfxx
         case 0xE1 where begins("Exif\0"): return .exif
-        case 0xE1 where begins("http://ns.adobe.com/xap/1.0/\0"): return .xmp
+        case 0xE1 where begins(xmpName): return .xmp
         case 0xE1 where begins("http://ns.adobe.com/xmp/extension/\0"): return .xmpExtension
         case 0xE2 where begins("ICC_PROFILE\0"): return .icc
         case 0xE2 where begins("MPF\0"): return .mpf

@@ -31,7 +31,11 @@ struct LosslessRewrite {
         keep(0..<2)
         let filter = try JPEGMetadataFilter(layout, input, metadata, orientation)
         var needsOrientation = filter.madeOrientation
+        var last = 2
         for segment in layout.segments {
+            // Bytes between segments may be anything.
+            if metadata == .all { keep(last..<segment.range.lowerBound) }
+            last = segment.range.upperBound
             // EXIF stands first, or behind JFIF, which wants to be first too.
             if segment.kind != .jfif, let made = needsOrientation {
                 pieces.append(.bytes(made))
@@ -69,7 +73,11 @@ struct LosslessRewrite {
                 let isLookedAt = chunk.range == layout.first("eXIf")?.range || metadata == .all
                 if wanted != nil, wanted == exif?.bytes, isLookedAt { keep(chunk.range) }
             } else if try Self.keeps(chunk, input, metadata) {
-                keep(chunk.range)
+                if let turned = try Self.turnedXMP(chunk, input, orientation) {
+                    pieces.append(.bytes(turned))
+                } else {
+                    keep(chunk.range)
+                }
             }
         }
         if metadata == .all { keep(end..<input.count) }
@@ -89,7 +97,8 @@ struct LosslessRewrite {
 
     /// The chunks beside picture, profile and EXIF that a PNG encoded anew takes over.
     static func chunksForRecoding(
-        _ layout: PNGLayout, _ input: ImageInput, _ metadata: Compression.Metadata
+        _ layout: PNGLayout, _ input: ImageInput, _ metadata: Compression.Metadata,
+        _ orientation: Int?
     ) throws(ImagingError) -> [UInt8] {
         // Those about palettes, bits and frames spoke of the pixels as they were stored.
         let gone = [
@@ -100,9 +109,26 @@ struct LosslessRewrite {
         let isAncillary = { (type: String) in type.utf8.first.map { $0 & 0x20 != 0 } ?? false }
         var all: [UInt8] = []
         for chunk in layout.chunks where isAncillary(chunk.type) && !gone.contains(chunk.type) && chunk.range.count < 1 << 20 {
-            if try keeps(chunk, input, metadata) { all += try input.copy(chunk.range) }
+            guard try keeps(chunk, input, metadata) else { continue }
+            if let turned = try turnedXMP(chunk, input, orientation) {
+                all += turned
+            } else {
+                all += try input.copy(chunk.range)
+            }
         }
         return all
+    }
+
+    /// The chunk of an XMP packet that says another orientation than the picture will have.
+    private static func turnedXMP(
+        _ chunk: PNGLayout.Chunk, _ input: ImageInput, _ orientation: Int?
+    ) throws(ImagingError) -> [UInt8]? {
+        guard let orientation, chunk.type == "iTXt", let text = try XMP.text(chunk, input)
+        else { return nil }
+        var xmp = XMP(text)
+        guard let stored = xmp.orientation, stored != orientation else { return nil }
+        xmp.setOrientation(orientation)
+        return xmp.chunk
     }
 
     /// What changes how the pixels look stays, but for the profile; what tells about them goes.
@@ -189,7 +215,9 @@ struct JPEGMetadataFilter {
         switch segment.kind {
         case .picture, .adobe: return .keep
         case .icc: return metadata == .none ? .drop : .keep
-        case .xmp: return keepsXMP ? .keep : .drop
+        case .xmp:
+            guard keepsXMP else { return .drop }
+            return try turnedXMP(segment).map { .replace($0) } ?? .keep
         case .xmpExtension, .mpf: return keepsAll ? .keep : .drop
         case .jfxx, .other: return keepsMost ? .keep : .drop
         case .jfif:
@@ -206,6 +234,18 @@ struct JPEGMetadataFilter {
             if let orientation { kept.setOrientation(orientation) }
             return kept.bytes == exif.bytes ? .keep : .replace(Self.exifSegment(kept.bytes))
         }
+    }
+
+    /// The segment of an XMP packet that says another orientation than the picture will have.
+    private func turnedXMP(_ segment: JPEGLayout.Segment) throws(ImagingError) -> [UInt8]? {
+        let name = UnsafeBufferPointer(
+            start: JPEGLayout.xmpName.utf8Start, count: JPEGLayout.xmpName.utf8CodeUnitCount)
+        var xmp = XMP(Array(try layout.payload(segment, input).dropFirst(name.count)))
+        guard let orientation, let stored = xmp.orientation, stored != orientation else {
+            return nil
+        }
+        xmp.setOrientation(orientation)
+        return Self.segment(0xE1, Array(name) + xmp.bytes)
     }
 
     /// The segments to write into a JPEG encoded anew: without JFIF and Adobe, which the encoder

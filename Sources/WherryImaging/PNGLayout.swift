@@ -34,6 +34,7 @@ struct PNGLayout {
         bits = Int(try input.byte(at: 24))
         colorType = Int(try input.byte(at: 25))
         isInterlaced = try input.byte(at: 28) != 0
+        try Self.judgeHeader(input, bits: bits, colorType: colorType)
         guard width > 0, height > 0, width <= 0x7FFF_FFFF, height <= 0x7FFF_FFFF else {
             throw .badImage("The PNG header says \(width)x\(height) pixels.")
         }
@@ -57,6 +58,32 @@ struct PNGLayout {
         }
     }
 
+    /// Throws for a header that no decoder accepts, so that such a file is not sent unchanged either.
+    private static func judgeHeader(
+        _ input: ImageInput, bits: Int, colorType: Int
+    ) throws(ImagingError) {
+        let depths: [Int] =
+            switch colorType {
+            case 0: [1, 2, 4, 8, 16]
+            case 3: [1, 2, 4, 8]
+            case 2, 4, 6: [8, 16]
+            default: []
+            }
+        guard depths.contains(bits) else {
+            throw .badImage(
+                "The PNG header has color type \(colorType) with \(bits) bits, which PNG does not define.")
+        }
+        let methods = (
+            try input.byte(at: 26), try input.byte(at: 27), try input.byte(at: 28)
+        )
+        guard methods.0 == 0, methods.1 == 0, methods.2 <= 1 else {
+            throw .badImage("The PNG header names a coding method that PNG does not define.")
+        }
+        guard try input.u32(at: 29) == Int(crc32(input.copy(12..<29))) else {
+            throw .badImage("The checksum of the PNG header is wrong.")
+        }
+    }
+
     func first(_ type: String) -> Chunk? { chunks.first { $0.type == type } }
 
     var hasPicture: Bool { first("IDAT") != nil }
@@ -75,6 +102,14 @@ struct PNGLayout {
     func exif(_ input: ImageInput) throws(ImagingError) -> EXIF? {
         guard let chunk = first("eXIf"), chunk.data.count <= 1 << 20 else { return nil }
         return EXIF(try input.copy(chunk.data))
+    }
+
+    /// The XMP packet of the first such text.
+    func xmp(_ input: ImageInput) throws(ImagingError) -> XMP? {
+        for chunk in chunks where chunk.type == "iTXt" {
+            if let text = try XMP.text(chunk, input) { return XMP(text) }
+        }
+        return nil
     }
 
     /// A complete chunk.

@@ -17,6 +17,7 @@ private struct ColourCase: Decodable, Sendable {
     let file: String
     let format: String
     let background: UInt32?
+    let animated: String?
     let size: [Int]
     let tolerance: Int
     let rgba: Data
@@ -67,6 +68,7 @@ private struct ColourCase: Decodable, Sendable {
             let answer = try await answer("image/any", base64: one.file)
             var settings = Compression()
             if let background = one.background { settings.background = background }
+            if one.animated == "first" { settings.animated = .first }
             let isFlat = one.format == "jpeg"
             let pixels = try answer.image.decoded(as: isFlat ? .rgb8 : .rgba8, settings)
             #expect([pixels.width, pixels.height] == one.size, "\(one.name)")

@@ -38,7 +38,7 @@ import Wherry
         #expect(error?.failedImages.map(\.index) == [2, 7])
         #expect(error?.failedImages.map(\.error?.httpStatus) == [413, 403])
         #expect(error?.httpStatus == 413 && error?.response?.status == 413)
-        #expect(error?.message.hasPrefix("2 of 9 pictures were not sent; Picture 3 (p2.png)") == true)
+        #expect(error?.message.hasPrefix("2 of 9 pictures were not sent. Picture 3 (p2.png)") == true)
         let statuses = upload.images.map { $0.response?.status }
         #expect(statuses == [200, 200, 413, 200, 200, 200, 200, 403, 201])
         #expect(error?.response?.images.map(\.index) == Array(0..<9))
@@ -157,7 +157,7 @@ import Wherry
         #expect(error?.message.hasPrefix("Picture 2 (text.jpg) cannot be sent") == true)
         #expect(upload.images.map { $0.response?.status } == [200, nil, 200, 200])
         let skipped = try await client.upload(
-            images, to: "echo", name: "photo", separately: 2, skippingBroken: true
+            images, to: "echo", name: "photo", separately: 2, unreadable: .skip
         ).value
         #expect(skipped.images.map { $0.error?.reason } == [nil, "bad_image", nil, nil])
     }
@@ -272,13 +272,13 @@ import Wherry
         let text = Image.bytes(Bytes("no picture"), fileName: "text.jpg")
         let images = [text] + (try pictures(2))
         let response = try await client.upload(
-            images, to: "echo", name: "photo", skippingBroken: true
+            images, to: "echo", name: "photo", unreadable: .skip
         ).value
         let echo = try JSONDecoder().decode(Echo.self, from: Data(response.body))
         #expect(echo.parts?.map(\.name) == ["photo1", "photo2"])
         #expect(response.images.map { $0.error?.reason } == ["bad_image", nil, nil])
         let none = try client.upload(
-            [text, text], to: "echo", name: "photo", skippingBroken: true)
+            [text, text], to: "echo", name: "photo", unreadable: .skip)
         let error = await failure { () throws(WherryError) in try await none.value }
         #expect(error?.failedImages.map(\.index) == [0, 1])
         #expect(try scope.requests().count == 1)

@@ -310,6 +310,8 @@ TEST("U8 SEC-R10 every kind of picture has the colours that another program sees
     int64_t ground = wherry_json_get_integer(json, check_format("cases/%zu/background", i), -1);
     if (ground >= 0)
       REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_BACKGROUND_RGB, ground));
+    if (text_of(json, i, "animated") != NULL)
+      REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_ANIMATED, 1));
     REQUIRE_OK(wherry_image_compress(image, compression, &made));
 
     wherry_image_info info = {.size = sizeof info};
@@ -390,6 +392,8 @@ TEST("R13 a picture has the pixels that another program sees, and what is none i
     int64_t colour = wherry_json_get_integer(json, check_format("cases/%zu/background", i), -1);
     if (colour >= 0)
       CHECK_OK(wherry_compression_set_option(ground, WHERRY_IMAGE_BACKGROUND_RGB, colour));
+    if (text_of(json, i, "animated") != NULL)
+      CHECK_OK(wherry_compression_set_option(ground, WHERRY_IMAGE_ANIMATED, 1));
     wherry_pixel_format wanted_format = is_flat ? WHERRY_PIXELS_RGB8 : WHERRY_PIXELS_RGBA8, format;
     REQUIRE_OK(wherry_image_decode(image, wanted_format, ground, &pixels));
     wherry_image_info info = {.size = sizeof info};

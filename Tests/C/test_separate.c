@@ -117,7 +117,7 @@ TEST("U11 a broken picture is left out where that is asked for, and told of") {
   static const char *const names[] = {"text0.jpg", "1.jpg"};
   wherry_client *client = new_client(NULL);
   wherry_request *request = album(server_url("/echo"), names, 2);
-  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_SKIP_BROKEN_IMAGES, 1));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_UNREADABLE_IMAGES, 1));
   wherry_response *response = NULL;
   wherry_list *list = NULL;
   REQUIRE_OK(wherry_client_perform(client, request, &response));

@@ -127,6 +127,28 @@ def test_pictures_go_one_by_one_and_fail_alone(
     assert len(skipped.json["json"]["files"]) == 1
 
 
+def test_U11_an_unreadable_file_is_sent_untouched_where_asked(
+    server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "a.gif").write_bytes(b"GIF89a\1\0\1\0\0\0\0;")
+    (tmp_path / "text.jpg").write_text("no picture")
+    names = [tmp_path / "a.gif", pictures[0], tmp_path / "text.jpg"]
+
+    refused = wherry("upload", server.url("/echo"), *names)
+    sent = wherry("upload", server.url("/echo"), *names, "--unreadable", "send", "--quality", "0.5")
+    skipped = wherry("upload", server.url("/echo"), *names, "--unreadable", "skip")
+    both = wherry("upload", server.url("/echo"), *names, "--unreadable", "send", "--skip-broken")
+
+    assert refused.status == 8 and "2 of 3 pictures cannot be sent" in refused.err
+    assert "Picture 1 (a.gif)" in refused.err and "Picture 3 (text.jpg)" in refused.err
+    assert [(part["type"], part["filename"]) for part in sent.json["parts"]] == [
+        ("image/gif", "a.gif"), ("image/jpeg", pictures[0].name), ("image/jpeg", "text.jpg")]
+    assert sent.json["parts"][0]["size"] == 14
+    assert [part["filename"] for part in skipped.json["parts"]] == [pictures[0].name]
+    assert both.status == 2
+    assert len(server.requests()) == 2
+
+
 def test_U12_U24_part_headers_names_and_digests_are_sent_as_asked(
     server: Scope, pictures: list[pathlib.Path]
 ) -> None:

@@ -14,6 +14,7 @@ struct ColourTests {
         let file: Data
         let format: String
         let background: UInt32?
+        let animated: String?
         let size: [Int]
         let components: Int
         let tolerance: Int
@@ -32,6 +33,7 @@ struct ColourTests {
             options.format = one.format == "png" ? .png : .jpeg
             options.subsampling = .s444
             if let background = one.background { options.background = background }
+            if one.animated == "first" { options.animated = .first }
             let made = try ImageEncoder.encode(.array([UInt8](one.file)), options)
             let info = try ImageInfo(inspecting: .bytes(made.bytes))
             #expect([info.width, info.height] == one.size, "\(one.name)")

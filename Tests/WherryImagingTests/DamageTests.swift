@@ -135,7 +135,7 @@ struct DamageTests {
         }
     }
 
-    @Test("12 bit and arithmetic coding are clear errors")
+    @Test("12 bit and lossless coding are clear errors")
     func unsupported() throws {
         let jpeg = try Pictures.jpeg(16, 16)
         let frame = try #require(jpeg.indices.first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })

@@ -298,7 +298,7 @@ struct MetadataTests {
             }
             bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))
             guard let damaged = EXIF(bytes) else { continue }
-            #expect((1...8).contains(damaged.orientation))
+            #expect((1...8).contains(damaged.orientation ?? 1))
             guard var exif = damaged.withoutGPS() else { continue }
             #expect(!exif.hasGPS)
             exif.setOrientation(1)

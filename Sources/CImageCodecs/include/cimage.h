@@ -16,7 +16,8 @@ typedef enum {
   CIMAGE_OK = 0,
   CIMAGE_CORRUPT = 1,       /* not what the format allows; libjpeg's warnings of damage included */
   CIMAGE_TRUNCATED = 2,     /* the input ends before the picture does */
-  CIMAGE_UNSUPPORTED = 3,   /* 12 bit, arithmetic or lossless coding, an odd colour space */
+  CIMAGE_UNSUPPORTED = 3,   /* 12 bit or lossless coding, an odd colour space; arithmetic
+                             * coding where libjpeg was built without it */
   CIMAGE_TOO_LARGE = 4,     /* more pixels or a longer side than allowed */
   CIMAGE_MEMORY_LIMIT = 5,  /* would need more than max_memory */
   CIMAGE_NO_MEMORY = 6,     /* malloc answered NULL */

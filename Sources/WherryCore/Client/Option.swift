@@ -35,7 +35,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case rewindableBody = 31
     case wantHead = 32
     case wantProgress = 33
-    case skipBrokenImages = 34
+    case unreadableImages = 34
     case separateImages = 35
     case imageRetries = 36
     case extendedNames = 37
@@ -164,7 +164,8 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .imageRetries, .separateImages: 0...1000
         case .httpVersion: 0...20
         case .acceptStatusMin, .acceptStatusMax: 100...999
-        case .compressed, .arrayStyle, .targetExists, .durability, .partialOf, .bodyCoding, .codedBody:
+        case .compressed, .arrayStyle, .targetExists, .durability, .partialOf, .bodyCoding, .codedBody,
+            .unreadableImages:
             0...2
         case .segments: 0...16
         case .priority: -100...100
@@ -179,7 +180,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .waitForNetwork: -1...Int64.max
         case .keepAuthAcrossHosts, .retryUnsafeMethods, .defaultParameters, .ignoreBase, .jsonOnly,
             .wantHead, .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory,
-            .makeDirectories, .debug, .skipBrokenImages, .keepServerTime, .requireVerifiedLength, .extendedNames,
+            .makeDirectories, .debug, .keepServerTime, .requireVerifiedLength, .extendedNames,
             .autostart, .denyMetered, .rewindableBody, .cookies,
             .memberStyle, .boolStyle, .sendLanguages, .coalesce:
             0...1

@@ -36,7 +36,7 @@ extension Option: CustomStringConvertible {
         "array_style": .arrayStyle,
         "cookies": .cookies,
         "want_progress": .wantProgress,
-        "skip_broken_images": .skipBrokenImages,
+        "unreadable_images": .unreadableImages,
         "separate_images": .separateImages,
         "image_retries": .imageRetries,
         "extended_names": .extendedNames,

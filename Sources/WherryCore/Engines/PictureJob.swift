@@ -23,6 +23,7 @@ struct PictureJob: Sendable {
     private let nameStyle: Multipart.NameStyle
     private let jpegType: String
     private let milliseconds: Int64
+    private let unreadable: UnreadableImages
     /// What stands behind its field's name where that is counted.
     private let fieldIndex: Int
 
@@ -31,7 +32,7 @@ struct PictureJob: Sendable {
     /// - Parameter isSeparate: each is the only one of its form.
     static func jobs(
         of request: Request, _ parts: [Request.Part], settings: ClientSettings,
-        isSeparate: Bool = false
+        options: OptionTable, isSeparate: Bool = false
     ) -> [PictureJob] {
         let style = request.imageNames ?? settings.text(.imageNames) ?? "index"
         let jpegType = request.jpegType ?? settings.text(.jpegType) ?? "image/jpeg"
@@ -45,6 +46,7 @@ struct PictureJob: Sendable {
                     compression: compression,
                     nameStyle: Multipart.NameStyle(rawValue: style) ?? .index,
                     jpegType: jpegType, milliseconds: now,
+                    unreadable: UnreadableImages(options),
                     fieldIndex: isSeparate ? 0 : jobs.count))
         }
         return jobs
@@ -53,17 +55,16 @@ struct PictureJob: Sendable {
     /// Does the work; blocks for its time.
     func run(isCancelled: Bool) -> (ImageOutcome, Ready?) {
         guard !isCancelled else {
-            return (outcome(fileName: givenName, error: Transfer.cancelledError), nil)
+            return (outcome(sentAs: likelyName, error: Transfer.cancelledError), nil)
         }
         do {
             let image = try ImageEncoder.encode(source, compression)
             let isPNG = image.format == .png
-            let fileName = part.fileName ?? Multipart.fileName(
-                milliseconds: milliseconds, index: index, extension: isPNG ? "png" : "jpg")
+            let fileName = fileName(isPNG ? "png" : "jpg")
             let ready = Ready(
                 fieldName: nameStyle.name(part.name, index: fieldIndex), fileName: fileName,
                 contentType: isPNG ? "image/png" : jpegType, bytes: image.bytes)
-            var outcome = outcome(fileName: fileName)
+            var outcome = outcome(sentAs: fileName)
             outcome.originalBytes = image.originalByteCount.map { Int64($0) } ?? -1
             outcome.encodedBytes = Int64(image.bytes.count)
             outcome.width = image.width
@@ -71,25 +72,78 @@ struct PictureJob: Sendable {
             outcome.quality = image.quality
             return (outcome, ready)
         } catch {
-            let name = givenName
-            let failure = WherryError(error).with {
-                $0.message = "\(label) cannot be sent: \(error.message)"
-            }
-            return (outcome(fileName: name, error: failure), nil)
+            return failed(error)
         }
     }
 
+    /// What becomes of a picture that could not be encoded.
+    private func failed(_ error: ImagingError) -> (ImageOutcome, Ready?) {
+        var cause = error
+        if unreadable == .send, error.isOfPicture {
+            do throws(ImagingError) {
+                if let ready = try untouched() { return ready }
+            } catch {
+                cause = error
+            }
+        }
+        let failure = WherryError(cause).with {
+            $0.message = "\(label) cannot be sent: \(cause.message)"
+        }
+        return (outcome(sentAs: likelyName, error: failure), nil)
+    }
+
+    /// The picture with its very bytes; `nil` if they are more than allowed, or raw pixels.
+    private func untouched() throws(ImagingError) -> (ImageOutcome, Ready)? {
+        guard let original = try OriginalImage(source, maxMemory: compression.maxMemory),
+            original.bytes.count <= compression.maxBytes ?? .max
+        else { return nil }
+        let type = switch original.format {
+        case .jpeg: jpegType
+        case .some(let format): format.mediaType
+        case nil: FileTypes.type(of: givenName)
+        }
+        let fileName = fileName(original.format?.fileExtension ?? "bin")
+        let ready = Ready(
+            fieldName: nameStyle.name(part.name, index: fieldIndex), fileName: fileName,
+            contentType: type, bytes: original.bytes)
+        var outcome = outcome(sentAs: fileName)
+        outcome.originalBytes = Int64(original.bytes.count)
+        outcome.encodedBytes = outcome.originalBytes
+        return (outcome, ready)
+    }
+
     /// The picture before anything was done for it.
-    var unsent: ImageOutcome { outcome(fileName: givenName) }
+    var unsent: ImageOutcome { outcome(sentAs: likelyName) }
 
     /// For people, who count from 1: "Picture 2 (beach.jpg)".
     var label: String { "Picture \(index + 1) (\(givenName))" }
 
-    private func outcome(fileName: String, error: WherryError? = nil) -> ImageOutcome {
-        var outcome = ImageOutcome(index: index, fileName: fileName, error: error)
-        if case .file(let path) = source { outcome.givenName = path }
-        if let name = part.fileName { outcome.givenName = name }
-        return outcome
+    /// Under the name or path that the program gave; without one, under the name in the form.
+    private func outcome(sentAs name: String, error: WherryError? = nil) -> ImageOutcome {
+        var known = part.fileName ?? name
+        if case .file(let path) = source, part.fileName == nil { known = path }
+        return ImageOutcome(index: index, fileName: known, error: error)
+    }
+
+    /// Its name in the form: the given one, or one that is made of the time.
+    private func fileName(_ ending: String) -> String {
+        part.fileName ?? Multipart.fileName(
+            milliseconds: milliseconds, index: index, extension: ending)
+    }
+
+    /// Its name in the form as far as it is known without opening a file.
+    private var likelyName: String {
+        switch compression.format {
+        case .png: return fileName("png")
+        case .keep: break
+        default: return fileName("jpg")
+        }
+        let isPNG = switch source {
+        case .file: false  // known by its path
+        case .bytes(let bytes): OriginalImage.format(of: bytes) == .png
+        case .pixels(let pixels): pixels.format.hasAlpha
+        }
+        return fileName(isPNG ? "png" : "jpg")
     }
 
     /// What a person knows the picture by, before it has a name of its own.
@@ -99,6 +153,22 @@ struct PictureJob: Sendable {
         case .file(let path): return path
         case .bytes(let bytes): return "\(bytes.count) bytes"
         case .pixels: return "raw pixels"
+        }
+    }
+}
+
+extension [ImageOutcome] {
+    /// The failures of a whole upload as one error, which names each picture.
+    ///
+    /// - Parameter what: "2 of 3 pictures cannot be sent", for more than one.
+    func failure(_ what: (Int) -> String) -> WherryError? {
+        guard let error = first(where: { $0.error != nil })?.error else { return nil }
+        // Pictures beyond these are named by `failedImages` alone.
+        let named = compactMap { $0.error?.message }.prefix(100)
+        return error.with {
+            if count > 1 { $0.message = ([what(count) + "."] + named).joined(separator: " ") }
+            if count > named.count { $0.message += " \(count - named.count) more failed." }
+            $0.failedImages = self
         }
     }
 }

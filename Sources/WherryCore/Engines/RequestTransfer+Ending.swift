@@ -33,8 +33,6 @@ extension RequestTransfer {
                 fields.failedImages = images.map { image in
                     var image = image
                     if image.error == nil { image.error = error }
-                    // The form's own names say nothing to anybody.
-                    image.fileName = image.givenName ?? image.fileName
                     return image
                 }
             }

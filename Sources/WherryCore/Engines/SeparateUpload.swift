@@ -32,7 +32,8 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         options: OptionTable, observer: any TransferObserver, userData: UInt
     ) {
         self.parts = parts
-        let jobs = PictureJob.jobs(of: request, parts, settings: settings, isSeparate: true)
+        let jobs = PictureJob.jobs(
+            of: request, parts, settings: settings, options: options, isSeparate: true)
         self.jobs = jobs
         work = Lock(
             Work(
@@ -219,7 +220,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         let (images, progress, reported) = work.withLock {
             ($0.outcomes, Self.progress($0), $0.reported)
         }
-        let skips = options[.skipBrokenImages] == 1
+        let skips = UnreadableImages(options) == .skip
         // What was skipped as asked is told of, and is no failure; unless nothing else is left.
         let failed = images.filter { $0.error != nil && !(skips && $0.encodedBytes < 0) }
         let sent = images.first { $0.error == nil && $0.response != nil }
@@ -232,17 +233,17 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             response?.images = images
             return finish(TransferOutcome(response: response))
         }
-        if isCancelled { error = Self.cancelledError }
         let missing = failed.isEmpty ? images : failed
-        let what = missing.count == 1 || isCancelled
-            ? "" : "\(missing.count) of \(images.count) pictures were not sent; "
+        if let all = missing.failure({ "\($0) of \(images.count) pictures were not sent" }) {
+            error = all
+        }
+        if isCancelled { error = Self.cancelledError }
         var response = isCancelled ? nil : blamed.response
         response?.images = images
         finish(
             TransferOutcome(
                 response: response,
                 error: error.with {
-                    $0.message = what + error.message
                     $0.failedImages = missing
                     $0.response = response
                 }))

@@ -64,17 +64,23 @@ package enum UploadEngine {
         try check(request)
         var pictures: [Int: PictureJob.Ready] = [:]
         var failed: [ImageOutcome] = []
-        for job in PictureJob.jobs(of: request, parts, settings: settings) {
+        for job in PictureJob.jobs(of: request, parts, settings: settings, options: options) {
             let (outcome, ready) = job.run(isCancelled: false)
             if let ready { pictures[job.partIndex] = ready } else { failed.append(outcome) }
         }
-        let skips = options[.skipBrokenImages] == 1 && !pictures.isEmpty
-        if !skips, let error = failed.first?.error {
-            throw error.with { $0.failedImages = failed }
-        }
+        let total = pictures.count + failed.count
+        if let error = failure(failed, of: total, options) { throw error }
         return try form(
             request, parts, pictures: pictures, settings: settings, options: options,
             workers: workers, stream: nil, computesDigests: true)
+    }
+
+    /// Why an upload with these failed pictures is not sent; `nil` if it goes without them.
+    private static func failure(
+        _ failed: [ImageOutcome], of total: Int, _ options: OptionTable
+    ) -> WherryError? {
+        if UnreadableImages(options) == .skip, failed.count < total { return nil }
+        return failed.failure { "\($0) of \(total) pictures cannot be sent" }
     }
 
     /// The form of all parts in their order, the pictures among them encoded.
@@ -157,7 +163,8 @@ package enum UploadEngine {
         guard case .multipart(let parts) = request.body else {
             return done([], .failure(WherryError(.internal, "There are no pictures to encode")))
         }
-        let jobs = PictureJob.jobs(of: request, parts, settings: transfer.settings)
+        let jobs = PictureJob.jobs(
+            of: request, parts, settings: transfer.settings, options: transfer.options)
         let gathered = Lock<[Int: (outcome: ImageOutcome, ready: PictureJob.Ready?)]>([:])
         for job in jobs {
             transfer.client.workers.submit {
@@ -179,14 +186,8 @@ package enum UploadEngine {
         _ pictures: [Int: PictureJob.Ready], _ transfer: RequestTransfer
     ) -> Result<PreparedBody, WherryError> {
         let failed = outcomes.filter { $0.error != nil }
-        let skips = transfer.options[.skipBrokenImages] == 1 && !pictures.isEmpty
-        if !skips, let first = failed.first, let error = first.error {
-            let what = failed.count == 1 ? "" : "\(failed.count) of \(outcomes.count) pictures cannot be sent; "
-            return .failure(
-                error.with {
-                    $0.message = what + error.message
-                    $0.failedImages = failed
-                })
+        if let error = failure(failed, of: outcomes.count, transfer.options) {
+            return .failure(error)
         }
         do {
             return .success(

@@ -75,7 +75,8 @@ public struct Progress: Sendable, Hashable {
 public struct ImageOutcome: Sendable {
     /// Its place in the order of adding.
     public var index: Int
-    /// Its name in the form, or what is known of it.
+    /// The name or path that the program gave, or else the name in the form. The same in success and
+    /// failure.
     public var fileName: String
     /// -1 if it is not known.
     public var originalBytes: Int64
@@ -94,8 +95,6 @@ public struct ImageOutcome: Sendable {
     public var response: Response?
     /// Why it did not get through.
     public var error: WherryError?
-    /// What the program knows it by: the name or path it gave.
-    package var givenName: String?
 
     package init(
         index: Int, fileName: String, originalBytes: Int64 = -1, encodedBytes: Int64 = -1,

@@ -56,7 +56,14 @@ struct UploadCommand: NetworkCommand {
             valueName: "count"))
     var retries: Int?
 
-    @Flag(help: "Leave out pictures that cannot be read, instead of sending nothing.")
+    @Option(
+        help: ArgumentHelp(
+            "What to do with files that cannot be read as JPEG or PNG. (default: fail)",
+            discussion: "fail: send nothing; skip: leave them out; send: send them as they are, with all metadata.",
+            valueName: "mode"))
+    var unreadable: UnreadableMode?
+
+    @Flag(help: "The same as --unreadable skip.")
     var skipBroken = false
 
     @Option(
@@ -88,6 +95,9 @@ struct UploadCommand: NetworkCommand {
 
     mutating func validate() throws {
         if picture.isEmpty { throw ValidationError("There is no picture to upload.") }
+        if skipBroken, let unreadable, unreadable != .skip {
+            throw ValidationError("--skip-broken and --unreadable \(unreadable.rawValue) exclude each other.")
+        }
         if let separate, !(1...1000).contains(separate) {
             throw ValidationError("--separate takes 1 to 1000, not \(separate).")
         }
@@ -113,7 +123,7 @@ struct UploadCommand: NetworkCommand {
             picture.count == 1 ? Self.lastComponent(picture[0]) : "\(picture.count) pictures"
         let listener = UploadListener(
             console, named: label, pictures: picture.map(Self.lastComponent),
-            skipBroken: skipBroken)
+            skipBroken: skips)
         let outcome = try await watch { observer throws(WherryError) in
             try client.send(request, observer: observer)
         } _: { event in
@@ -173,13 +183,15 @@ struct UploadCommand: NetworkCommand {
         request.imageNames = names.rawValue
         request.separateImages = separate
         request.imageRetries = retries
-        if skipBroken { request.skipsBrokenImages = true }
+        request.unreadableImages = skips ? .skip : unreadable?.mode
         if extendedNames { request.sendsExtendedNames = true }
         request.partDigests = partDigests?.digest
         request.bodyDigest = digest.bodyDigest?.digest
         try connection.addHeaders(to: &request)
         return request
     }
+
+    private var skips: Bool { skipBroken || unreadable == .skip }
 
     private func show(_ response: Response) throws {
         let isJSON = response.header("content-type").map { MediaType($0)?.isJSON ?? false } ?? false
@@ -190,6 +202,19 @@ struct UploadCommand: NetworkCommand {
 
     private static func lastComponent(_ path: String) -> String {
         path.split(separator: "/").last.map(String.init) ?? path
+    }
+}
+
+/// What to do with pictures that cannot be read.
+enum UnreadableMode: String, ExpressibleByArgument, CaseIterable {
+    case fail, skip, send
+
+    var mode: UnreadableImages {
+        switch self {
+        case .fail: .fail
+        case .skip: .skip
+        case .send: .send
+        }
     }
 }
 

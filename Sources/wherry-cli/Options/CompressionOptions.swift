@@ -55,6 +55,12 @@ struct CompressionOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
+            "What to do with an animated PNG that has to be converted: refuse it, or take its first image.",
+            valueName: "mode"))
+    var animated = AnimatedKind.refuse
+
+    @Option(
+        help: ArgumentHelp(
             "Refuse pictures of more, before any is decoded. (default: 100000000)", valueName: "pixels"))
     var maxPixels: Int?
 
@@ -100,6 +106,7 @@ struct CompressionOptions: ParsableArguments, Sendable {
         }
         settings.progressive = progressive
         settings.subsampling = subsampling.kept
+        settings.animated = animated == .first ? .first : .refuse
         if let maxPixels { settings.maxPixels = maxPixels }
         if let maxMemory { settings.maxMemory = maxMemory }
         if let deadline { settings.deadline = deadline.duration == .zero ? nil : deadline.duration }
@@ -131,6 +138,11 @@ enum MetadataKind: String, ExpressibleByArgument, CaseIterable {
         case .all: .all
         }
     }
+}
+
+/// What to do with an animated PNG.
+enum AnimatedKind: String, ExpressibleByArgument, CaseIterable {
+    case refuse, first
 }
 
 /// How colours are subsampled.

@@ -36,6 +36,7 @@ def test_R13_a_picture_has_the_pixels_that_another_program_sees(
 ) -> None:
     image = answer_of(server, client, "image/any", base64.b64decode(case["file"])).image()
     wanted = base64.b64decode(case["rgba"])
+    moving = {"animated": case["animated"]} if "animated" in case else {}
     width, height = case["size"]
     if case["format"] == "jpeg":  # Its alpha goes.
         ground = {"background": case["background"]} if "background" in case else {}
@@ -43,14 +44,14 @@ def test_R13_a_picture_has_the_pixels_that_another_program_sees(
         assert found.shape == (height, width, 3)
         wanted = bytes(value for at, value in enumerate(wanted) if at % 4 < 3)
     else:
-        found = image.pixels("rgba")
+        found = image.pixels("rgba", **moving)
         assert found.shape == (height, width, 4)
     assert found.format == "B" and len(found.tobytes()) == len(wanted)
     worst = max(abs(a - b) for a, b in zip(found.tobytes(), wanted))
     assert worst <= case["tolerance"]
     channels = {1: (), 3: (3,), 4: (4,)}[case["components"]]
     if case["format"] == "png":  # Else the table tells of the picture without alpha.
-        assert image.pixels().shape == (height, width, *channels)
+        assert image.pixels(**moving).shape == (height, width, *channels)
 
 
 def test_R13_pixels_are_upright_in_any_order_and_a_picture_again() -> None:

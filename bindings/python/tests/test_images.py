@@ -205,7 +205,7 @@ def test_U8_threads_compress_at_once_and_agree() -> None:
 def test_U8_SEC_R10_every_kind_of_picture_has_the_colours_that_another_program_sees(
     case: Dict[str, Any],
 ) -> None:
-    options = {name: case[name] for name in ("format", "background") if name in case}
+    options = {name: case[name] for name in ("format", "background", "animated") if name in case}
     image = wherry.Image(base64.b64decode(case["file"])).compress(1, subsampling=444, **options)
     made = opened(image.content)
 

@@ -81,13 +81,13 @@ def test_U11_broken_pictures_are_left_out_where_asked_and_told_of(
 ) -> None:
     pictures = [("text.jpg", b"no picture"), png(4, 4)]
 
-    answer = client.upload(server.url("/echo"), pictures, skip_broken=True)
+    answer = client.upload(server.url("/echo"), pictures, unreadable="skip")
 
     assert [image.reason for image in answer.images] == ["bad_image", ""]
     assert [image.width for image in answer.images] == [0, 4]
     assert len(sent(answer)) == 1 and not answer.failed_images
     with pytest.raises(wherry.ImageError):
-        client.upload(server.url("/echo"), pictures[:1], skip_broken=True)
+        client.upload(server.url("/echo"), pictures[:1], unreadable="skip")
 
 
 def test_U11_a_refusal_names_pictures_as_they_were_given(

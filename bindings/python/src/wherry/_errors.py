@@ -44,7 +44,7 @@ class ImageResult:
     """What became of one picture of an upload. Attributes:
 
     ``index``          its place in the order of adding, from 0
-    ``file_name``      its name in the form; of a failed one what you gave it by, where you did
+    ``file_name``      the name or path you gave, or else its name in the form
     ``status``         0, or the C status of its failure: its own, or the request's as a whole
     ``reason``, ``message``  why it did not get through; "" where it did
     ``original_bytes``, ``encoded_bytes``  None if it never got so far, or is not known

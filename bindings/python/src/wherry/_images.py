@@ -8,7 +8,7 @@ from . import _codes as codes
 from ._bridge import lib, text
 from ._errors import ArgumentError
 from ._image import NativeImage, is_path, native_compression
-from ._options import Compression, pairs
+from ._options import Compression, choice, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ._background import BaseSession
     from ._base import BaseClient
     from ._request import Draft
+
+_UNREADABLE = {"fail": 0, "skip": 1, "send": 2}
 
 
 def prepare(
@@ -35,19 +37,18 @@ def prepare(
     fields, progress = rest.pop("fields", None), rest.pop("progress", None)
     separate = rest.pop("separate", 0)
     part_headers = rest.pop("part_headers", None)
+    if "skip_broken" in rest:
+        raise ArgumentError("an upload has no skip_broken=. Use unreadable='skip'", "bad_argument")
     numbers = [
-        (option, rest.pop(keyword))
-        for keyword, option in (
-            ("image_retries", codes.OPTION_IMAGE_RETRIES),
-            ("skip_broken", codes.OPTION_SKIP_BROKEN_IMAGES),
-        )
-        if keyword in rest
+        (codes.OPTION_IMAGE_RETRIES, rest.pop("image_retries", None)),
+        (codes.OPTION_UNREADABLE_IMAGES, choice(_UNREADABLE, "unreadable", rest.pop("unreadable", None))),
     ]
     draft = client._draft(rest.pop("method", "POST"), url, rest)
     try:
         draft.separate(separate)
         for option, value in numbers:
-            draft.option(option, int(value))
+            if value is not None:
+                draft.option(option, int(value))
         _add(draft, pictures, name, settings, fields, part_headers)
         draft.set_progress(progress)
     except BaseException:

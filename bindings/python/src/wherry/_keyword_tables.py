@@ -96,7 +96,7 @@ compression | none | a Compression: more than the quality
 fields | none | fields beside the pictures
 separate | 0 | so many pictures at once, each in a request of its own; 0 sends one form
 image_retries | 0 | with separate=, how often a picture is sent again whose failure may pass
-skip_broken | False | True leaves out pictures that cannot be read
+unreadable | "fail" | pictures that cannot be read: "fail" before a byte is sent, "skip", or "send" as they are
 part_headers | none | further fields in the head of each picture's part
 extended_names | False | True sends names of files that are not ASCII as filename* too
 body_digest | "none" | sent before the body: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)

@@ -272,8 +272,10 @@ class UploadOptions(QuestionOptions, total=False):
     separate: int
     #: With ``separate=``, how often a picture is sent again whose failure may pass; 0 by default.
     image_retries: int
-    #: True leaves out pictures that cannot be read, which else fail the form before a byte is sent.
-    skip_broken: bool
+    #: What to do with a picture that is damaged, unsupported (GIF, WebP, HEIC), or above a limit.
+    #: "fail", the default, raises before a byte is sent, and the error names every such picture. "skip"
+    #: leaves it out. "send" sends the bytes as they are, with all metadata.
+    unreadable: str
     #: Further fields in the head of each picture's part.
     part_headers: Optional[Pairs]
     #: True sends names of files that are not ASCII as ``filename*`` too.

@@ -236,6 +236,7 @@ def login(auth: Any) -> Union[None, Basic, DigestAuth]:
 
 
 _FORMATS = {"keep": 0, "jpeg": 1, "png": 2}
+_ANIMATED = {"refuse": 0, "first": 1}
 _METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
 
 
@@ -244,8 +245,9 @@ class Compression:
 
     ``quality`` is 0...1 for JPEG; 1 sends the original where it fits, and every number outside
     means 1: 50 is no percentage. ``type`` is a word that old programs use: "png" or "PNG", and
-    anything else is JPEG; ``format`` is "keep", "jpeg" or "png", and refuses others. None leaves a
-    setting at its default.
+    anything else is JPEG; ``format`` is "keep", "jpeg" or "png", and refuses others. ``animated`` is
+    "refuse", the default, or "first", which decodes the default image of an animated PNG. None leaves
+    a setting at its default.
     """
 
     def __init__(
@@ -265,6 +267,7 @@ class Compression:
         progressive: Optional[bool] = None,
         subsampling: Optional[int] = None,
         best_filter: Optional[bool] = None,
+        animated: Optional[str] = None,
         max_pixels: Optional[int] = None,
         max_memory_bytes: Optional[int] = None,
         deadline: Optional[float] = None,
@@ -275,15 +278,16 @@ class Compression:
             (codes.IMAGE_MAX_WIDTH, max_width),
             (codes.IMAGE_MAX_HEIGHT, max_height),
             (codes.IMAGE_MAX_BYTES, max_bytes),
-            (codes.IMAGE_FORMAT, _word(_FORMATS, "format", format)),
+            (codes.IMAGE_FORMAT, choice(_FORMATS, "format", format)),
             (codes.IMAGE_BACKGROUND_RGB, background),
-            (codes.IMAGE_METADATA, _word(_METADATA, "metadata", metadata)),
+            (codes.IMAGE_METADATA, choice(_METADATA, "metadata", metadata)),
             (codes.IMAGE_KEEP_ORIENTATION, keep_orientation),
             (codes.IMAGE_NEVER_LARGER, never_larger),
             (codes.IMAGE_OPTIMIZE, optimize),
             (codes.IMAGE_PROGRESSIVE, progressive),
             (codes.IMAGE_SUBSAMPLING, subsampling),
             (codes.IMAGE_BEST_FILTER, best_filter),
+            (codes.IMAGE_ANIMATED, choice(_ANIMATED, "animated", animated)),
             (codes.IMAGE_MAX_PIXELS, max_pixels),
             (codes.IMAGE_MAX_MEMORY_BYTES, max_memory_bytes),
             (codes.IMAGE_DEADLINE_MS, None if deadline is None else milliseconds(deadline)),
@@ -291,7 +295,8 @@ class Compression:
         self.options: List[Tuple[int, int]] = [(o, int(v)) for o, v in numbers if v is not None]
 
 
-def _word(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional[int]:
+def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional[int]:
+    """The number of a word; None for None."""
     if value is None:
         return None
     if value not in words:

@@ -1,0 +1,59 @@
+// Wherry: uploads with pictures that cannot be read.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestServer
+import Testing
+import Wherry
+
+@Suite(.timeLimit(.minutes(2)))
+struct UnreadablePictureTests {
+    private let scope: TestServer.Scope
+    private let client: Client
+    private let gif = Image.bytes(Bytes(Array("GIF89a".utf8) + [1, 0, 1, 0, 0, 0, 0, 0x3B]))
+    private let text = Image.bytes(Bytes("no picture"), fileName: "text.jpg")
+
+    init() throws {
+        scope = try TestServer.shared.scope()
+        client = try makeClient(scope)
+    }
+
+    @Test("U11 an upload that fails before a byte is sent names every unreadable picture")
+    func named() async throws {
+        let upload = try client.upload([gif, text], to: "echo", name: "photo")
+        let error = await failure { () throws(WherryError) in try await upload.value }
+        #expect(error?.message.contains("2 of 2 pictures cannot be sent.") == true)
+        #expect(error?.message.contains("Picture 1 (14 bytes)") == true)
+        #expect(error?.message.contains("Picture 2 (text.jpg)") == true)
+        #expect(error?.failedImages.map(\.index) == [0, 1])
+        #expect(try scope.requests().isEmpty)
+    }
+
+    @Test("U11 an unreadable picture is sent untouched where that is asked for")
+    func untouched() async throws {
+        let response = try await client.upload(
+            [gif, text], to: "echo", name: "photo", unreadable: .send
+        ).value
+        let echo = try JSONDecoder().decode(Echo.self, from: Data(response.body))
+        #expect(echo.parts?.map(\.type) == ["image/gif", "image/jpeg"])
+        #expect(echo.parts?.map(\.size) == [14, 10])
+        #expect(response.images.map(\.encodedBytes) == [14, 10])
+        #expect(response.images.allSatisfy { $0.error == nil && $0.width == 0 })
+        var request = Request("echo", method: "POST")
+        #expect(request.unreadableImages == nil)
+        request.unreadableImages = .send
+        #expect(request.unreadableImages == .send)
+    }
+
+    @Test("U11 raw pixels that are refused are not sent untouched")
+    func pixels() async throws {
+        var settings = Compression()
+        settings.maxPixels = 3
+        let raw = try Image.pixels([UInt8](repeating: 7, count: 12), .rgb8, width: 2, height: 2)
+        let upload = try client.upload(
+            [raw], to: "echo", name: "photo", compression: settings, unreadable: .send)
+        let error = await failure { () throws(WherryError) in try await upload.value }
+        #expect(error?.reason == "image_too_large")
+        #expect(try scope.requests().isEmpty)
+    }
+}
