@@ -152,7 +152,8 @@ typedef enum wherry_option {
   WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND = 22,    /* BLR 0: no limit */
   WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND = 23, /* BLR 0: no limit */
   WHERRY_OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND = 24, /* BL 0: none; all downloads; counts at once */
-  WHERRY_OPTION_DEFAULT_PARAMETERS = 25,    /* R 1: merge the client's under the request's */
+  WHERRY_OPTION_DEFAULT_PARAMETERS = 25,    /* R 1: merge the client's under the request's, by
+                                             * the rule of wherry_request_set_parameter */
   WHERRY_OPTION_IGNORE_BASE = 26,           /* R 0; also makes the identifier's host (null) */
   WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1: an answer that cannot be JSON is an error */
   WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]=; in queries and forms */
@@ -485,8 +486,10 @@ wherry_status wherry_request_set_header(wherry_request *request, const char *nam
 /* Adds a field beside the request's own of that name: all of them are sent, in place of the client's. */
 wherry_status wherry_request_add_header(wherry_request *request, const char *name,
     const char *value);
-/* Goes where the method wants it: GET, HEAD, DELETE into the query, others into a JSON body, or
- * form fields beside parts. Counts for the identifier. A NULL value takes it out again. */
+/* Sets a parameter. One rule holds for these and for the client's default parameters. With GET, HEAD,
+ * and DELETE they go into the query. With other methods they become a JSON body, or fields of a form or
+ * of parts. Beside a body that you made (set_json, set_body, a file, a stream) they go into the query.
+ * Counts for the identifier. A NULL value removes the parameter. */
 wherry_status wherry_request_set_parameter(wherry_request *request, const char *name,
     const char *value);
 /* The same with numbers, arrays and objects: JSON text of one object, merged into the others. */
@@ -503,7 +506,7 @@ wherry_status wherry_request_add_query_text(wherry_request *request, const char 
  * fields, then parts and pictures, each in the order of adding. */
 wherry_status wherry_request_add_field(wherry_request *request, const char *name,
     const char *value);
-/* Checked here: NaN, bad UTF-8 or depth are `bad_parameters`, more than 64 MiB are E_LIMIT
+/* Checked here: a text that is not JSON, NaN, bad UTF-8, or depth are `bad_json`, more than 64 MiB are E_LIMIT
  * `too_large`. Sent as given, not re-printed. */
 wherry_status wherry_request_set_json(wherry_request *request, const void *text, size_t count);
 wherry_status wherry_request_set_json_value(wherry_request *request, const wherry_json *value);

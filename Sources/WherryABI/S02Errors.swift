@@ -94,7 +94,7 @@ public func wherry_error_list_failed_images(
         let out = try required(out_list)
         var images: [ImageOutcome] = []
         if PermanentError(error) == nil {
-            guard let box = ErrorBox.get(error) else { throw .badHandle }
+            guard let box = ErrorBox.get(error) else { throw .badHandle(error, .error) }
             images = box.error.failedImages
         }
         try Handles.give(ListBox(images: images), to: out)

@@ -239,7 +239,7 @@ public func wherry_request_set_json(
     _ request: OpaquePointer?, _ text: UnsafeRawPointer?, _ count: Int
 ) -> wherry_status {
     edit(request) { () throws(WherryError) in
-        _ = try json(text, count, else: .badParameters)
+        _ = try json(text, count, else: .badJSON)
         return try bytes(text, count)
     } _: { request, bytes in
         request.body = .json(bytes)

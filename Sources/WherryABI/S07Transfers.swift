@@ -21,7 +21,7 @@ func getTransfer(_ transfer: OpaquePointer?) throws(WherryError) -> Transfer { t
 
 private func get(_ transfer: OpaquePointer?) throws(WherryError) -> Transfer {
     let found = try Handles.change(transfer, TransferValue.self) { $0.transfer }
-    guard let found else { throw .badHandle }
+    guard let found else { throw .badHandle(transfer, .transfer) }
     return found
 }
 

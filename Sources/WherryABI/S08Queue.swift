@@ -78,7 +78,11 @@ public func wherry_queue_release(
         events.reserveCapacity(min(count, Record.batchLimit))
         let areGood = Handles.table.remove(count, into: &events) { record.event(at: $0) }
         for event in events { event.endLendings() }
-        guard areGood else { throw .badHandle }
+        guard areGood else {
+            throw WherryError(
+                .badHandle,
+                "The argument records is invalid: an event in it was freed. Release each event once")
+        }
         // Last, since what was taken from a queue that is gone has to be freed all the same.
         _ = try Handles.get(queue, EventQueue.self)
     }

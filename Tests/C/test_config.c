@@ -183,6 +183,23 @@ TEST("C5 default parameters go under the request's own into query, body and form
   CHECK_HOLDS(got.body, "\"name\": \"lang\"");
 }
 
+/* They vanished, and the request's own went into the query although the header spoke of a JSON body. */
+TEST("C5 beside a given body all parameters go into the query") {
+  wherry_client *client = client_with_defaults();
+  for (int kind = 0; kind < 2; kind++) {
+    wherry_request *post = new_request("POST", server_url("/echo"));
+    CHECK_OK(wherry_request_set_parameter(post, "page", "3"));
+    if (kind == 0) {
+      CHECK_OK(wherry_request_set_json(post, "[1,2]", 5));
+    } else {
+      CHECK_OK(wherry_request_set_body(post, "[1,2]", 5, "text/plain"));
+    }
+    outcome got = perform(client, post);
+    CHECK_TEXT(echoed_pairs(&got, "query"), "lang=en&page=3");
+    CHECK_TEXT(echoed_body(&got), "[1,2]");
+  }
+}
+
 TEST("C5 default parameters leave downloads and given bodies alone, and can be left out") {
   wherry_client *client = client_with_defaults();
   const char *path = check_path("echo.json");

@@ -212,12 +212,30 @@ TEST("R6 parameters are encoded byte for byte") {
   }
 }
 
+/* The message did not say which of several handles it spoke of. */
+TEST("bad_handle names the argument and what is wrong with it") {
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  wherry_response *response = NULL;
+  CHECK_FAILS(wherry_client_perform(NULL, request, &response), WHERRY_E_ARGUMENT, "bad_handle");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "argument client is invalid: it is NULL");
+  wherry_client *client = new_client(NULL);
+  CHECK_FAILS(wherry_client_perform(client, (wherry_request *)client, &response),
+              WHERRY_E_ARGUMENT, "bad_handle");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()),
+              "argument request is invalid: it is a handle of kind client");
+  wherry_request *gone = NULL;
+  REQUIRE_OK(wherry_request_copy(request, &gone));
+  CHECK_OK(wherry_request_free(gone));
+  CHECK_FAILS(wherry_client_perform(client, gone, &response), WHERRY_E_ARGUMENT, "bad_handle");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "argument request is invalid: the handle was freed");
+}
+
 TEST("R8 what JSON cannot say is an error, and nothing is sent") {
   wherry_request *request = new_request("POST", server_url("/echo"));
   const char *bad[] = {"{\"a\": NaN}", "[1,", "{\"a\":1}x", "\"\xff\"", "'a'", ""};
   for (int i = 0; i < 6; i++) {
     CHECK_FAILS(wherry_request_set_json(request, bad[i], strlen(bad[i])), WHERRY_E_ARGUMENT,
-                "bad_parameters");
+                "bad_json");
     CHECK_FAILS(wherry_request_set_parameters_json(request, bad[i], strlen(bad[i])),
                 WHERRY_E_ARGUMENT, "bad_parameters");
   }

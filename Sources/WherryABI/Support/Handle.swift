@@ -15,6 +15,9 @@ enum HandleKind: UInt {
     case sse = 21
     case group = 22
     case sectionedList = 23
+
+    /// Its name in wherry.h, without the prefix.
+    var word: String { self == .sectionedList ? "sectioned_list" : "\(self)" }
 }
 
 /// An object that C may hold.

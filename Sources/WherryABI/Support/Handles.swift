@@ -4,8 +4,20 @@
 import WherryCore
 
 extension WherryError {
-    static let badHandle = WherryError(
-        .badHandle, "The handle is NULL, freed, or not one of this kind")
+    /// Names the argument, which has the name of its kind, and what it is instead.
+    static func badHandle(_ pointer: OpaquePointer?, _ kind: HandleKind) -> WherryError {
+        let why: String
+        switch pointer.map({ Handle($0).kind }) {
+        case nil: why = "it is NULL"
+        case kind.rawValue: why = "the handle was freed, or never existed"
+        case .some(let other):
+            why = HandleKind(rawValue: other).map { "it is a handle of kind \($0.word)" }
+                ?? "it is no handle"
+        }
+        return WherryError(
+            .badHandle,
+            "The argument \(kind.word) is invalid: \(why). Pass a wherry_\(kind.word) that was not freed")
+    }
     static let inheritedHandle = WherryError(
         .forked, "The handle is one of the process that this one was forked from: make another")
     static let noHandles = WherryError(
@@ -22,7 +34,7 @@ enum Handles {
         _ pointer: OpaquePointer?, _ type: Object.Type = Object.self
     ) throws(WherryError) -> Object {
         guard let pointer, let object = table.object(pointer, Object.kind) else {
-            throw unknown(pointer)
+            throw unknown(pointer, Object.kind)
         }
         // The table has checked the kind, and each kind has one class.
         return unsafeDowncast(object, to: Object.self)
@@ -46,13 +58,14 @@ enum Handles {
         _ pointer: OpaquePointer?, _ type: Object.Type
     ) throws(WherryError) -> Object? {
         guard let pointer else { return nil }
-        guard let object = table.remove(pointer, Object.kind) else { throw unknown(pointer) }
+        guard let object = table.remove(pointer, Object.kind) else { throw unknown(pointer, Object.kind) }
         return unsafeDowncast(object, to: Object.self)
     }
 
     /// Why there is no object behind a handle.
-    private static func unknown(_ pointer: OpaquePointer?) -> WherryError {
-        pointer.map { table.isInherited($0) } == true ? .inheritedHandle : .badHandle
+    private static func unknown(_ pointer: OpaquePointer?, _ kind: HandleKind) -> WherryError {
+        pointer.map { table.isInherited($0) } == true
+            ? .inheritedHandle : .badHandle(pointer, kind)
     }
 
     /// Ends handles that an object has lent, when that object ends.

@@ -97,7 +97,10 @@ final class ReachabilityBox: HandleObject, Sendable {
                 return made
             case .everywhere:
                 throw WherryError(.wrongState, "It hears of every monitor, and is none itself")
-            case .freed: throw .badHandle
+            case .freed:
+                throw WherryError(
+                    .badHandle,
+                    "The argument reachability is invalid: the handle was freed. Pass one that was not freed")
             }
         }
     }

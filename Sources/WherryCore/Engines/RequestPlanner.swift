@@ -78,8 +78,8 @@ package enum RequestPlanner {
         if takesQuery(method) { return merged(request, settings, options) }
         switch request.body {
         case .none, .form, .multipart: return JSONObject()
-        // A body given whole is left alone; the request's own parameters still go somewhere.
-        case .json, .bytes, .file, .stream: return request.parameters
+        // A body that the caller made is left alone.
+        case .json, .bytes, .file, .stream: return merged(request, settings, options)
         }
     }
 

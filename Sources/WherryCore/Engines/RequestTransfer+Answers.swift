@@ -179,7 +179,7 @@ extension RequestTransfer {
             metrics.received += state.wire.received
             return Response(
                 head: head, body: body, url: state.url.text, redirects: state.redirects,
-                metrics: metrics, retries: state.attempts.retries,
+                metrics: metrics, retries: state.attempts.retries + state.attempts.tokens,
                 isLengthUnverified: result.isLengthUnverified, marks: marks)
         }
     }

@@ -45,7 +45,7 @@ public struct Response: Sendable {
         public var httpVersion = 0
         /// How many redirects were followed.
         public var redirects = 0
-        /// How many attempts failed before the one that brought the answer.
+        /// The number of attempts after the first one, those with a new token included.
         public var retries = 0
         /// No new connection was needed.
         public var isReused = false

@@ -40,6 +40,19 @@ def test_R32_fifty_requests_meet_a_401_one_new_token_fifty_answers(server: Serve
         assert client.get(urls[0], refresh_token=None).status_code == 401
 
 
+def test_R32_an_attempt_with_a_new_token_counts_as_a_retry(server: Server) -> None:
+    # Only attempts after a failure were counted.
+    def refresh(response: wherry.Response) -> str:
+        return str(client.post(server.url("/token")).json()["access_token"])
+
+    settings: Any = {"auth": wherry.Bearer("stale"), "refresh_token": refresh}
+    with wherry.Client(**settings) as client:
+        answer = client.get(server.url("/protected"), metrics=True)
+        assert answer.metrics is not None and answer.metrics.retries == 1
+        answer = client.get(server.url("/protected"), metrics=True)
+        assert answer.metrics is not None and answer.metrics.retries == 0
+
+
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])
 def test_R32_fifty_async_requests_meet_a_401_once(server: Server, kind: str) -> None:
     asked: List[int] = []
