@@ -279,7 +279,12 @@ typedef enum wherry_option {
   WHERRY_OPTION_KEEP_SERVER_TIME = 90,      /* BLR 0; 1: a downloaded file's time is Last-Modified */
   /* BLR 0; 1: a response whose body may have been cut, wherry_response_is_length_unverified, is the
    * error `length_unverified`. Downloads always fail so. */
-  WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100
+  WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100,
+  /* BLR 1; 0: each request uses its own connection, sends Connection: close, and closes it */
+  WHERRY_OPTION_KEEP_ALIVE = 130,
+  /* R 0; 1: the caches serve and store a streamed response too. Its pieces come as without a cache, and
+   * a copy of them is stored at the end. A body of more than an eighth of CACHE_MAX_BYTES passes by. */
+  WHERRY_OPTION_CACHE_STREAM = 131
 } wherry_option;
 
 typedef enum wherry_text_option {
@@ -761,8 +766,9 @@ typedef enum wherry_record_flag {
   WHERRY_RECORD_STALE = 8,      /* wherry_response_is_stale */
   WHERRY_RECORD_REVALIDATED = 16, /* wherry_response_is_revalidated */
   WHERRY_RECORD_LENGTH_UNVERIFIED = 32, /* wherry_response_is_length_unverified */
-  WHERRY_RECORD_HTTP_2 = 64,      /* the response came over HTTP/2 */
-  WHERRY_RECORD_HTTP_1_0 = 128    /* the response is of HTTP/1.0 */
+  WHERRY_RECORD_INFORMATIONAL = 64, /* wherry_response_informational_at has some */
+  WHERRY_RECORD_HTTP_2 = 128,     /* the response came over HTTP/2 */
+  WHERRY_RECORD_HTTP_1_0 = 256    /* the response is of HTTP/1.0 */
 } wherry_record_flag;
 
 /* One event with all that most programs need. 112 bytes, no padding, native byte order:
@@ -1073,6 +1079,11 @@ bool wherry_response_is_revalidated(const wherry_response *response);
 /* The redirects that were followed, first one first; false beyond the last. */
 bool wherry_response_redirect_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_url);
+/* The informational responses (1xx) before this one, such as 103 Early Hints, in the order of arrival;
+ * false beyond the last. Those before a redirect or an earlier attempt are not included. *out_fields
+ * is the header fields as text, one "name: value\n" for each, lent by the response. */
+bool wherry_response_informational_at(const wherry_response *response, size_t index,
+    int32_t *out_http_code, const char **out_fields);
 /* The header fields of such a redirect, in order; false beyond the last. */
 bool wherry_response_redirect_header_at(const wherry_response *response, size_t redirect,
     size_t index, const char **out_name, const char **out_value);
@@ -1339,14 +1350,18 @@ wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_req
     size_t *out_count);
 /* What is stored and good: of one URL as it stands in its requests or in a row (NULL: all), one
  * method (NULL: any). base is the name of their base, NULL for the one without a name; requests that ignore the
- * base are found too; in the timed cache a URL counts as it was written, with its own query, which rows
- * leave out. stores are TIMED and HTTP. In the HTTP cache a URL without a query means all
+ * base are found too; in the timed cache a URL counts as it was written, with its own query. Secret
+ * values in the query of a stored URL, such as those of `token` and `password`, are keyed digests on
+ * disk and in rows (`token=***3f0c...`); such a URL finds its entry too. stores are TIMED and HTTP. In the HTTP cache a URL without a query means all
  * queries, and all is for GET. What is no longer good in the timed cache is deleted. */
 wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, wherry_list **out_list /* rows by wherry_list_entry */);
 /* A listed entry's answer; E_CACHE_MISS `missing` if it is gone. */
 wherry_status wherry_client_read_cache_entry(wherry_client *client, const char *entry_id,
     wherry_response **out_response);
+/* Deletes a listed entry. *out_count is 1, or 0 if the entry was gone. */
+wherry_status wherry_client_remove_cache_entry(wherry_client *client, const char *entry_id,
+    size_t *out_count);
 /* Deletes, by the same choice; stores or'ed together. Partials that run are left alone. OK also if
  * nothing was there; the count tells. */
 wherry_status wherry_client_clear_cache(wherry_client *client, uint32_t stores, const char *base,

@@ -117,6 +117,12 @@ extension Client.Configuration {
         get { Int(values.options[.maxDownloads]) }
         set { values.options[.maxDownloads] = Int64(newValue) }
     }
+    /// Whether connections are kept for later requests. On by default. Off: each request uses
+    /// a separate connection, sends `Connection: close`, and closes it.
+    public var keepsAlive: Bool {
+        get { values.options[.keepAlive] == 1 }
+        set { values.options[.keepAlive] = newValue ? 1 : 0 }
+    }
     /// Downloaded files get the time that the server says they were changed at. Off: that of their
     /// last byte.
     public var keepsServerTime: Bool {

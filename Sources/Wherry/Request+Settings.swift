@@ -113,6 +113,12 @@ extension Request {
         get { value(of: .requireVerifiedLength).map { $0 == 1 } }
         set { set(.requireVerifiedLength, newValue.map { $0 ? 1 : 0 }) }
     }
+    /// Whether the connection is kept for later requests. `false` uses its own connection, sends
+    /// `Connection: close`, and closes the connection afterwards. `nil` takes the client's setting.
+    public var keepsAlive: Bool? {
+        get { value(of: .keepAlive).map { $0 == 1 } }
+        set { set(.keepAlive, newValue.map { $0 ? 1 : 0 }) }
+    }
     /// Whether it goes again by itself also with a method that has another effect the second time.
     public var retriesUnsafeMethods: Bool? {
         get { value(of: .retryUnsafeMethods).map { $0 == 1 } }

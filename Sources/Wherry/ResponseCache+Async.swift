@@ -50,6 +50,12 @@ extension ResponseCache {
         try await onWorker { () throws(WherryError) in try remove(request) }
     }
 
+    /// Deletes a listed entry; see the form without `await`.
+    @discardableResult
+    public func remove(_ entry: Entry) async throws(WherryError) -> Bool {
+        try await onWorker { () throws(WherryError) in try remove(entry) }
+    }
+
     /// How much is stored.
     public func usage() async throws(WherryError) -> Usage {
         try await onWorker { () throws(WherryError) in try usage() }

@@ -138,6 +138,22 @@ public func wherry_response_redirect_at(
     }
 }
 
+@_cdecl("wherry_response_informational_at") @implementation
+public func wherry_response_informational_at(
+    _ response: OpaquePointer?, _ index: Int, _ out_http_code: UnsafeMutablePointer<Int32>?,
+    _ out_fields: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+) -> Bool {
+    value(false) { () throws(WherryError) in
+        let box = try get(response)
+        let heads = box.response.head.interim
+        guard heads.indices.contains(index) else { return false }
+        out_http_code?.pointee = Int32(truncatingIfNeeded: heads[index].status)
+        out_fields?.pointee = box.texts.lend(
+            heads[index].fields.map { "\($0.name): \($0.value)\n" }.joined())
+        return true
+    }
+}
+
 @_cdecl("wherry_response_redirect_header_at") @implementation
 public func wherry_response_redirect_header_at(
     _ response: OpaquePointer?, _ redirect: Int, _ index: Int,

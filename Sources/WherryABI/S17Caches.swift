@@ -69,6 +69,17 @@ public func wherry_client_read_cache_entry(
     }
 }
 
+@_cdecl("wherry_client_remove_cache_entry") @implementation
+public func wherry_client_remove_cache_entry(
+    _ client: OpaquePointer?, _ entry_id: UnsafePointer<CChar>?,
+    _ out_count: UnsafeMutablePointer<Int>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let removed = try cache(client).remove(id: text(entry_id, "entry_id"))
+        out_count?.pointee = removed ? 1 : 0
+    }
+}
+
 @_cdecl("wherry_client_clear_cache") @implementation
 public func wherry_client_clear_cache(
     _ client: OpaquePointer?, _ stores: UInt32, _ base: UnsafePointer<CChar>?,

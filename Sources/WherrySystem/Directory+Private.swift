@@ -19,14 +19,42 @@ extension Directory {
         guard isNew || errno == EEXIST else { throw .last("make", path: path) }
         let folder = try open(path, following: false)
         let status = try folder.file.status()
+        if isNew, status.isOurs {
+            if status.permissions & 0o777 != 0o700 { try folder.file.setPermissions(0o700) }
+        } else {
+            try checkPrivate(status, path)
+        }
+    }
+
+    private static func checkPrivate(_ status: FileStatus, _ path: String) throws(SystemError) {
         guard status.isOurs else {
             throw SystemError(EPERM, "store things in a folder of another user,", path: path)
         }
-        if isNew {
-            if status.permissions & 0o777 != 0o700 { try folder.file.setPermissions(0o700) }
-        } else if status.permissions & 0o077 != 0 {
+        if status.permissions & 0o077 != 0 {
             // Somebody made it for other things: its mode is not ours to change.
             throw SystemError(EPERM, "store things in a folder that others may enter,", path: path)
+        }
+    }
+
+    /// Checks that ``makePrivate(_:)`` may succeed, as far as that is known without making anything:
+    /// the folder is private and writable, or the nearest directory above it is writable.
+    package static func checkPrivate(_ path: String) throws(SystemError) {
+        var present = path
+        while true {
+            do throws(SystemError) {
+                let folder = try open(present, following: present != path)
+                if present == path { try checkPrivate(folder.file.status(), path) }
+                break
+            } catch {
+                let parent = split(present).parent
+                guard error.code == ENOENT, parent.utf8.count < present.utf8.count else {
+                    throw error
+                }
+                present = parent
+            }
+        }
+        if faccessat(AT_FDCWD, present, W_OK | X_OK, AT_EACCESS) != 0 {
+            throw .last("write to", path: present)
         }
     }
 }

@@ -38,6 +38,9 @@ struct HeadReader: ~Copyable {
     private var block = ByteBuffer()
     private var lineCount = 0
     private var headCount = 0
+    /// The informational heads so far, and the bytes of their fields.
+    private var interim: [ResponseHead] = []
+    private var interimBytes = 0
     /// For all heads' fields, each head for itself.
     private var limit = 0
 
@@ -48,6 +51,8 @@ struct HeadReader: ~Copyable {
         isDone = false
         version = 0
         headCount = 0
+        if !interim.isEmpty { interim = [] }
+        interimBytes = 0
         if failure != nil { failure = nil }
         block.trim(to: Self.maxLine)
     }
@@ -55,7 +60,9 @@ struct HeadReader: ~Copyable {
     /// The final head, once it is complete; `nil` if there is no memory for it.
     func makeHead() -> ResponseHead? {
         guard let fields = Bytes(copyingIfPossible: block.bytes) else { return nil }
-        return ResponseHead(status: status, httpVersion: version, block: fields)
+        var head = ResponseHead(status: status, httpVersion: version, block: fields)
+        if !interim.isEmpty { head.interim = interim }
+        return head
     }
 
     /// Takes one line, with its end.
@@ -134,9 +141,24 @@ struct HeadReader: ~Copyable {
         {
             return fail(.badProtocol, "A field of the answer contains a NUL or a bare CR")
         }
-        guard status >= 200 else { return .goesOn }  // more heads follow
+        guard status >= 200 else { return keepInterim(fields) }
         isDone = true
         return .isComplete
+    }
+
+    /// Keeps an informational head; more heads follow. All of them together are held to the limit.
+    private mutating func keepInterim(_ fields: UnsafeRawBufferPointer) -> Step {
+        interimBytes += fields.count
+        guard interimBytes <= limit else {
+            return fail(
+                .headerTooLarge,
+                "The informational responses before the final one have more than \(limit) bytes of fields")
+        }
+        guard let block = Bytes(copyingIfPossible: fields) else {
+            return fail(.noMemory, "No memory for the head of the answer")
+        }
+        interim.append(ResponseHead(status: status, httpVersion: version, block: block))
+        return .goesOn
     }
 
     /// Remembers the fields that decide how the body is read. `false` if the answer is refused.

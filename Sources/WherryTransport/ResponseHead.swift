@@ -5,12 +5,14 @@ import WherrySystem
 
 /// The head of a final answer. The fields are kept as one block and parsed when asked for.
 package struct ResponseHead: Sendable {
-    /// The status code, 200 to 599 as a rule; 100 to 199 never come here.
+    /// The status code, 200 to 599 as a rule; 100 to 199 only in ``interim``.
     package var status: Int
     /// 10, 11 or 20.
     package var httpVersion: Int
     /// "name: value\n" for each field line, in the order of arrival.
     package var block: Bytes
+    /// The informational responses (1xx) before this one, in the order of arrival.
+    package var interim: [ResponseHead] = []
 
     package init(status: Int, httpVersion: Int = 11, block: Bytes) {
         self.status = status

@@ -344,8 +344,9 @@ import WherrySystem
     func foreignFile() async throws {
         let folder = try TemporaryFolder()
         try Data("mine".utf8).write(to: URL(fileURLWithPath: folder.file("cache")))
-        let client = try makeClient { $0.storageDirectory = folder.file("cache") }
-        let error = await failure { () throws(WherryError) in try client.storageDirectory() }
+        let error = await failure { () throws(WherryError) in
+            try Client { $0.storageDirectory = folder.file("cache") }
+        }
         #expect(error?.code == .file && error?.reason == "bad_storage")
         #expect(error?.message.contains(folder.file("cache")) == true)
         #expect(try folder.contents("cache") == Data("mine".utf8))
@@ -359,8 +360,9 @@ import WherrySystem
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: false)
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-            let client = try makeClient { $0.storageDirectory = path }
-            let error = await failure { () throws(WherryError) in try client.storageDirectory() }
+            let error = await failure { () throws(WherryError) in
+                try Client { $0.storageDirectory = path }.storageDirectory()
+            }
             #expect(error?.reason == (mode == 0o700 ? nil : "bad_storage"))
             let after = try FileManager.default.attributesOfItem(atPath: path)
             #expect(after[.posixPermissions] as? Int == mode)
@@ -370,10 +372,43 @@ import WherrySystem
     @Test("C12 a folder that cannot be made is an error that says which")
     func unwritableFolder() async throws {
         // Nobody, root neither, makes a folder in /proc.
-        let client = try makeClient { $0.storageDirectory = "/proc/wherry" }
-        let error = await failure { () throws(WherryError) in try client.storageDirectory() }
+        let error = await failure { () throws(WherryError) in
+            try Client { $0.storageDirectory = "/proc/wherry" }.storageDirectory()
+        }
         #expect(error?.code == .file)
         #expect(error?.message.contains("/proc/wherry") == true)
+    }
+
+    @Test("C12 a storage that cannot be used is an error when the client is made")
+    func checkedStorage() async throws {
+        // The cache stayed empty, and nothing but a line in the log said so.
+        let folder = try TemporaryFolder()
+        let path = folder.file("open")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        for isOn in [false, true] {
+            let error = await failure { () throws(WherryError) in
+                _ = try Client {
+                    $0.storageDirectory = path
+                    $0.usesHTTPCache = isOn
+                }
+            }
+            #expect(error?.code == .file && error?.reason == "bad_storage")
+            #expect(error?.message.contains(path) == true)
+        }
+        // Nothing is made before it is needed, and no check of the default folder without a cache.
+        let later = folder.file("later")
+        try Client { $0.storageDirectory = later }.close()
+        #expect(!FileManager.default.fileExists(atPath: later))
+        await #expect(processExitsWith: .success) {
+            unsetenv("HOME")
+            unsetenv("XDG_CACHE_HOME")
+            try Client().close()
+            let error = await failure { () throws(WherryError) in
+                _ = try Client { $0.usesHTTPCache = true }
+            }
+            try #require(error?.reason == "bad_storage")
+        }
     }
 
     @Test("C12 without a home and a cache folder there is a clear error")

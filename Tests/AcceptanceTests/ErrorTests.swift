@@ -381,8 +381,9 @@ import WherrySystem
             return await failure { () throws(WherryError) in try await handle.value }
         case .badStorage:
             try Data().write(to: URL(fileURLWithPath: path))
-            let client = try makeClient { $0.storageDirectory = path }
-            return await failure { () throws(WherryError) in try client.storageDirectory() }
+            return await failure { () throws(WherryError) in
+                try Client { $0.storageDirectory = path }
+            }
         case .badDirectory:
             try Data().write(to: URL(fileURLWithPath: path))
             return await loaded(bench.url(), to: "a.bin/b.bin")

@@ -204,8 +204,10 @@ import WherrySystem
 
     @Test("SEC-C5 a folder that cannot be had costs the cache, and nothing else")
     func noFolder() async throws {
+        let client = try bench.client { $0.usesHTTPCache = false }
+        // After the client was made: else that would be the error.
         try Data("file".utf8).write(to: URL(fileURLWithPath: bench.folder.file("storage")))
-        let client = try bench.client()
+        try client.configure { $0.usesHTTPCache = true }
         bench.answer("body", times: nil)
         for _ in 0..<2 { #expect(try await !client.send(cached()).isFromCache) }
         let error = await failure { () throws(WherryError) in

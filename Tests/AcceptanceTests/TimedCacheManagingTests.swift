@@ -217,8 +217,9 @@ import WherrySystem
 
     @Test("C12 where nothing can be stored requests work, and the reason is told")
     func badFolder() async throws {
-        _ = FileManager.default.createFile(atPath: folder.file("storage"), contents: Data())
+        // After the client was made: else that would be the error.
         let client = try client()
+        _ = FileManager.default.createFile(atPath: folder.file("storage"), contents: Data())
         for _ in 0..<2 {
             #expect(try await !client.send(asking(for: .seconds(180))).isFromCache)
         }

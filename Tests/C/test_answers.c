@@ -55,6 +55,41 @@ TEST("R10 304 and 300 are no success, and an interim answer is none at all") {
   CHECK_STATUS(got.status, WHERRY_E_NETWORK);
 }
 
+TEST("R16 informational responses are listed, those of the final response alone") {
+  wherry_client *client = new_client(NULL);
+  server_script("{\"hints\": [{\"raw\": [[\"send\", \"HTTP/1.1 103 Early Hints\\r\\nLink: </a.css>\\r\\n"
+                "X-N: 1\\r\\n\\r\\nHTTP/1.1 102 Processing\\r\\n\\r\\nHTTP/1.1 200 OK\\r\\n"
+                "Content-Length: 2\\r\\n\\r\\nok\"], [\"fin\"]]}]}");
+  wherry_response *response = NULL;
+  REQUIRE_OK(wherry_client_perform(client, new_request("GET", server_url("/s/hints")), &response));
+  int32_t code = 0;
+  const char *fields = NULL;
+  REQUIRE(wherry_response_informational_at(response, 0, &code, &fields));
+  CHECK_INT(code, 103);
+  CHECK_TEXT(fields, "Link: </a.css>\nX-N: 1\n");
+  REQUIRE(wherry_response_informational_at(response, 1, &code, &fields));
+  CHECK_INT(code, 102);
+  CHECK_TEXT(fields, "");
+  CHECK(!wherry_response_informational_at(response, 2, &code, &fields));
+  CHECK(!wherry_response_informational_at(NULL, 0, NULL, NULL));
+  CHECK_OK(wherry_response_free(response));
+}
+
+TEST("C15 without keep-alive each request closes its connection") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_KEEP_ALIVE, 0));
+  wherry_client *client = new_client(config);
+  for (int i = 0; i < 2; i++) {
+    wherry_response *response = NULL;
+    REQUIRE_OK(wherry_client_perform(client, new_request("GET", server_url("/echo")), &response));
+    size_t count;
+    const char *echo = wherry_response_text(response, &count);
+    CHECK_HOLDS(echo, "\"close\"");
+    CHECK_HOLDS(echo, "\"index\": 1");
+    CHECK_OK(wherry_response_free(response));
+  }
+}
+
 TEST("R11 of two refusals the status comes first, and the type stands beneath it") {
   wherry_client *client = new_client(NULL);
   wherry_request *request =

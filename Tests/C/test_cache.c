@@ -144,9 +144,20 @@ TEST("K7 a refusal, a stream and an upload are not stored") {
   CHECK_TEXT(got.reason, "missing");
 }
 
+TEST("K1 a stream is served and stored if its request asks for that") {
+  bench b = new_bench();
+  wherry_request *streamed = asking("GET", URL, WHERRY_CACHE_USE, 60000);
+  CHECK_OK(wherry_request_set_streamed(streamed, true));
+  CHECK_OK(wherry_request_set_option(streamed, WHERRY_OPTION_CACHE_STREAM, 1));
+  for (int i = 0; i < 2; i++) CHECK_STATUS(send_and_wait(b.client, streamed).status, WHERRY_OK);
+  CHECK_INT(usage_of(b.client).entries, 1);
+  CHECK_INT(wherry_stub_request_count(b.stub), 1);
+  CHECK(is_cached(b.client, asking("GET", URL, WHERRY_CACHE_USE, 60000)));
+}
+
 TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to clear") {
   bench b = new_bench();
-  wherry_request *get = asking("GET", "http://nowhere.invalid/items?page=planted",
+  wherry_request *get = asking("GET", "http://nowhere.invalid/items?token=planted",
                                WHERRY_CACHE_USE, 60000);
   wherry_request *post = asking("POST", URL, WHERRY_CACHE_USE, 1000);
   CHECK_OK(wherry_request_set_parameter(post, "password", "planted"));
@@ -174,6 +185,9 @@ TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to
   CHECK(row.store == WHERRY_STORE_TIMED && row.stored_at_ms > INT64_C(1600000000000));
   CHECK_OK(wherry_client_read_cache_entry(b.client, row.entry_id, &response));
   CHECK_INT(wherry_response_http_code(response), 200);
+  size_t removed = 9;
+  CHECK_OK(wherry_client_remove_cache_entry(b.client, "00/none/0", &removed));
+  CHECK_INT(removed, 0);
   CHECK_OK(wherry_response_free(response));
   CHECK_STATUS(wherry_list_entry(list, 1, &row), WHERRY_E_ARGUMENT);
   wherry_partial_row other = {.size = sizeof other};
@@ -341,8 +355,9 @@ TEST("K19 SEC-C2 who sends other credentials never gets the answer") {
 }
 
 TEST("C12 where nothing can be stored requests work, and the reason is told") {
-  check_write_file(check_path("storage"), "", 0);
   bench b = new_bench();
+  /* After the client was made: else that would be the error. */
+  check_write_file(check_path("storage"), "", 0);
   wherry_request *use = asking("GET", URL, WHERRY_CACHE_USE, 60000);
   CHECK(!is_cached(b.client, use) && !is_cached(b.client, use));
   wherry_cache_usage usage = {.size = sizeof usage};

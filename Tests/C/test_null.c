@@ -175,6 +175,7 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK_INT(wherry_response_is_stale(bad), 0);
   CHECK_INT(wherry_response_is_revalidated(bad), 0);
   CHECK_INT(wherry_response_redirect_at(bad, 0, NULL, NULL), 0);
+  CHECK_INT(wherry_response_informational_at(bad, 0, NULL, NULL), 0);
   CHECK_INT(wherry_response_redirect_header_at(bad, 0, 0, NULL, NULL), 0);
   CHECK(wherry_response_header(bad, NULL) == NULL);
   CHECK_INT(wherry_response_header_at(bad, 0, NULL, NULL), 0);
@@ -280,6 +281,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_client_remove_cache(bad, bad, NULL));
   REFUSED(wherry_client_list_cache(bad, WHERRY_STORE_TIMED, NULL, NULL, NULL, NULL));
   REFUSED(wherry_client_read_cache_entry(bad, NULL, NULL));
+  REFUSED(wherry_client_remove_cache_entry(bad, NULL, NULL));
   REFUSED(wherry_client_clear_cache(bad, WHERRY_STORE_TIMED, NULL, NULL, NULL, NULL));
   REFUSED(wherry_client_cache_usage(bad, NULL));
   REFUSED(wherry_session_new(bad, NULL, NULL));

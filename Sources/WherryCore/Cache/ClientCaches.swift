@@ -11,6 +11,7 @@ package final class ClientCaches: Sendable {
         var http: HTTPCacheStore?
         var diskLimit: Int64
         var memoryLimit: Int
+        var secrets: Secrets
         var isClosed = false
         /// What the origin is being asked about in the background.
         var revalidating: Set<HTTPCacheStore.Key> = []
@@ -26,7 +27,8 @@ package final class ClientCaches: Sendable {
     package var hasHTTP: Bool { isHTTPOpen.load(ordering: .relaxed) }
 
     package init(
-        folder: StorageFolder, workers: WorkerPool, clock: any Clock, options: OptionTable
+        folder: StorageFolder, workers: WorkerPool, clock: any Clock, options: OptionTable,
+        secrets: Secrets = Secrets()
     ) {
         self.folder = folder
         self.workers = workers
@@ -34,19 +36,20 @@ package final class ClientCaches: Sendable {
         state = Lock(
             State(
                 diskLimit: options[.cacheMaxBytes],
-                memoryLimit: Int(clamping: options[.cacheMemoryBytes])))
+                memoryLimit: Int(clamping: options[.cacheMemoryBytes]), secrets: secrets))
     }
 
     /// The timed cache. A folder that cannot be made or used is `bad_storage`, or what the disk
     /// says; the next call tries again.
     package func timed() throws(WherryError) -> TimedCacheStore {
-        if let store = state.withLock({ $0.timed }) { return store }
+        if let store = state.withLock({ $0.timed }), !store.entries.isLost { return store }
         let store = try open("timed") { TimedCacheStore($0, memoryLimit: $1) }
         // Another thread may have been quicker; its store has the same files.
         return state.withLock { state in
-            if let timed = state.timed { return timed }
+            if let timed = state.timed, !timed.entries.isRemoved { return timed }
             state.timed = store
             store.setMemoryLimit(state.memoryLimit)
+            store.setSecrets(state.secrets)
             store.entries.setLimit(state.diskLimit)
             if state.isClosed { store.entries.close() }
             return store
@@ -55,25 +58,60 @@ package final class ClientCaches: Sendable {
 
     /// The HTTP cache; the same holds.
     package func http() throws(WherryError) -> HTTPCacheStore {
-        if let store = state.withLock({ $0.http }) { return store }
+        if let store = state.withLock({ $0.http }), !store.entries.isLost { return store }
         let store = try open("http") { HTTPCacheStore($0, memoryLimit: $1) }
         return state.withLock { state in
-            if let http = state.http { return http }
+            if let http = state.http, !http.entries.isRemoved { return http }
             state.http = store
             isHTTPOpen.store(true, ordering: .relaxed)
             store.setMemoryLimit(state.memoryLimit)
+            store.setSecrets(state.secrets)
             store.entries.setLimit(state.diskLimit)
             if state.isClosed { store.entries.close() }
             return store
         }
     }
 
-    /// The HTTP cache, if this client or another with the same folder has ever used it.
+    /// The HTTP cache, if this client or another with the same folder has ever used it. Makes nothing.
     package func existingHTTP() throws(WherryError) -> HTTPCacheStore? {
-        if let store = state.withLock({ $0.http }) { return store }
-        let path = try folder.path() + "/http"
-        guard (try? Directory.open(path)) != nil else { return nil }
-        return try http()
+        if let store = state.withLock({ $0.http }), !store.entries.isRemoved { return store }
+        return try exists("http") ? http() : nil
+    }
+
+    /// The timed cache; the same holds.
+    package func existingTimed() throws(WherryError) -> TimedCacheStore? {
+        if let store = state.withLock({ $0.timed }), !store.entries.isRemoved { return store }
+        return try exists("timed") ? timed() : nil
+    }
+
+    private func exists(_ name: String) throws(WherryError) -> Bool {
+        let path = try folder.place()
+        do throws(SystemError) {
+            _ = try Directory.open(path)
+            _ = try Directory.open(path + "/" + name)
+            return true
+        } catch {
+            if error.code == EntrySweeper.noSuchFile { return false }
+            // The error names what is wrong with the folder, such as a file in its place.
+            _ = try folder.path()
+            return true
+        }
+    }
+
+    /// Fails if the storage cannot be used: always for a folder that the program has named, and for
+    /// the default folder if the HTTP cache is on. Makes that folder only for the HTTP cache.
+    package func check(isOn: Bool) throws(WherryError) {
+        if isOn { _ = try http() } else { try folder.check() }
+    }
+
+    /// Deletes all files of a cache that cannot be opened, because the disk is full for instance.
+    ///
+    /// - Returns: how many entries there were; `nil` without such a cache.
+    package func clearUnopened(_ store: CacheStores) -> Int? {
+        guard let path = try? folder.place(),
+            let root = try? Directory.open(path + (store == .http ? "/http" : "/timed"))
+        else { return nil }
+        return EntryStore.removeAll(in: root)
     }
 
     private func open<Store>(
@@ -101,6 +139,16 @@ package final class ClientCaches: Sendable {
             state.http?.setMemoryLimit(state.memoryLimit)
             state.http?.entries.setLimit(state.diskLimit)
         }
+    }
+
+    /// Changes which values in queries are stored as digests.
+    package func setSecrets(_ secrets: Secrets) {
+        let (timed, http) = state.withLock { state in
+            state.secrets = secrets
+            return (state.timed, state.http)
+        }
+        timed?.setSecrets(secrets)
+        http?.setSecrets(secrets)
     }
 
     /// Bytes of answers in memory.

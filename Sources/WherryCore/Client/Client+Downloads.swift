@@ -48,6 +48,7 @@ extension Client {
         try downloads.enter(
             key, directory: target.directoryPath,
             sharesTarget: target.name == nil || target.existing == .number)
+        if policy.isResumable { partialFolders.note(target.directoryPath, on: workers) }
         let transfer = DownloadTransfer(
             request, url: url, mirrors: mirrors, target: target, policy: policy, key: key, client: self,
             settings: settings, options: options, observer: observer, userData: userData)
@@ -141,13 +142,14 @@ extension Client {
 
     /// The same by a URL that is joined with that base.
     func discardPartials(
-        _ text: String, base: HTTPURL?, _ settings: ClientSettings, apartFrom counted: Set<String>
+        _ text: String, base: HTTPURL?, _ settings: ClientSettings, apartFrom counted: Set<String>,
+        in directories: [String]? = nil
     ) -> Int {
         guard let url = try? RequestPlanner.target(text, base: base, options: settings.options)
         else { return 0 }
         let identity = DownloadIdentity(url: url.text)
         var count = 0
-        for directory in downloads.directories {
+        for directory in directories ?? downloads.directories {
             let found = (try? PartialDownload.list(in: directory)) ?? []
             for partial in found where partial.identity == identity && !partial.isRunning {
                 let discarded = (try? PartialDownload.discard(partial.partialPath)) ?? 0

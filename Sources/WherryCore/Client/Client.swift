@@ -22,6 +22,8 @@ public final class Client: Sendable {
     private let known = Lock<HTTPURL?>(nil)
     private let storage: StorageFolder
     package let caches: ClientCaches
+    /// The directories downloaded into, also by earlier processes.
+    let partialFolders: PartialFolders
     let retryBudget = Lock(RetryBudget())
     let tokens = TokenRefresh()
     let flights = FlightTable()
@@ -78,10 +80,22 @@ public final class Client: Sendable {
         storage = StorageFolder(
             name: configuration.storageName, directory: configuration.storageDirectory)
         caches = ClientCaches(
-            folder: storage, workers: workers, clock: transport.clock, options: settings.options)
+            folder: storage, workers: workers, clock: transport.clock, options: settings.options,
+            secrets: settings.secrets)
+        partialFolders = PartialFolders(storage)
         log.followEnvironment(workers)
         log.setDebugging(configuration.isDebugging)
         ClientLog.warn(of: configuration.trust)
+        try checkStorage()
+    }
+
+    /// A storage that cannot be used is an error now, not a cache that stays empty.
+    private func checkStorage() throws(WherryError) {
+        let settings = settings
+        // Without certificate checks nothing is cached.
+        let isOn = settings.options[.httpCache] == 1 && settings.options[.insecure] == 0
+            && !settings.values.trust.trustsAnybody
+        try caches.check(isOn: isOn)
     }
 
     deinit { close() }
@@ -98,11 +112,14 @@ public final class Client: Sendable {
     package func update(
         _ change: (inout ClientSettings.Values) throws(WherryError) -> Void
     ) throws(WherryError) {
-        try current.withLock { settings throws(WherryError) in
+        let secrets = try current.withLock { settings throws(WherryError) in
             var values = settings.values
             try change(&values)
+            let names = settings.values.secretNames
             settings = try ClientSettings(values)
+            return values.secretNames == names ? nil : settings.secrets
         }
+        if let secrets { caches.setSecrets(secrets) }
     }
 
     package func set(_ option: Option, _ value: Int64) throws(WherryError) {

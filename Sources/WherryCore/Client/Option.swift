@@ -84,6 +84,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case agentIdle = 82
     case keepServerTime = 90
     case requireVerifiedLength = 100
+    case keepAlive = 130
+    case cacheStream = 131
 
     /// Whether it is on or off, and can be said with `true` and `false`.
     var isSwitch: Bool { range.upperBound == 1 || self == .compressed }
@@ -111,7 +113,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     package var scope: Scope {
         switch self {
         case .defaultParameters, .ignoreBase, .priority, .wantHead, .resume, .targetIsDirectory,
-            .partialOf, .rewindableBody, .coalesce:
+            .partialOf, .rewindableBody, .coalesce, .cacheStream:
             .request
         case .sendLanguages, .maxPerHost, .maxConnections, .maxDownloads, .maxDownloadSpeed,
             .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug, .rateLimit, .hostRateLimit,
@@ -138,7 +140,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .maxBodyBytes: 67_108_864
         case .maxHeaderBytes: 307_200
         case .compressed, .cookies, .defaultParameters, .resume, .durability, .autostart,
-            .checkName, .partialOf:
+            .checkName, .keepAlive, .partialOf:
             1
         case .agentIdle: 5000
         case .cacheMaxBytes: 268_435_456
@@ -182,7 +184,7 @@ package enum Option: Int32, CaseIterable, Sendable {
             .wantHead, .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory,
             .makeDirectories, .debug, .keepServerTime, .requireVerifiedLength, .extendedNames,
             .autostart, .denyMetered, .rewindableBody, .cookies,
-            .memberStyle, .boolStyle, .sendLanguages, .coalesce:
+            .memberStyle, .boolStyle, .sendLanguages, .coalesce, .keepAlive, .cacheStream:
             0...1
         case .httpsOnly, .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode,
             .requirePins, .reportPins:

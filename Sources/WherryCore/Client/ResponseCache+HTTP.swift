@@ -50,7 +50,8 @@ extension ResponseCache {
             settings: settings, options: options, deadline: .never)
         return HTTPCaching(
             asked, sent: settings.sentFields(of: asked), isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
-            policy: policy, store: store, clock: client.transport.clock)
+            policy: policy, store: store, clock: client.transport.clock,
+            cookies: options[.cookies] == 1 ? client.cookies.identity(for: url) : nil, isListed: true)
     }
 
     func response(at place: String) throws(WherryError) -> Response {
@@ -75,7 +76,7 @@ extension ResponseCache {
         guard let store = try client.caches.existingHTTP() else { return 0 }
         guard let url else { return store.clear() }
         guard let text = try target(url, base: base) else { return 0 }
-        return text.utf8.contains(0x3F) ? store.removeAll(url: text) : store.removeAll(path: text)
+        return text.utf8.contains(0x3F) ? store.removeAll(listed: text) : store.removeAll(path: text)
     }
 
     func removeHTTP(
@@ -83,7 +84,7 @@ extension ResponseCache {
     ) throws(WherryError) -> Bool {
         guard let store = try client.caches.existingHTTP() else { return false }
         let http = try caching(request, .byProtocol, store, settings)
-        return store.removeAll(url: http.request.url) > 0
+        return store.removeAll(listed: http.request.url) > 0
     }
 
     /// What a URL is stored under; `nil` for one that is none, under which nothing can be.

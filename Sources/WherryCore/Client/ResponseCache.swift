@@ -35,7 +35,7 @@ public struct ResponseCache: Sendable {
 
     /// A stored answer.
     public struct Entry: Sendable, Hashable {
-        /// Its place, for `ResponseCache.response(of:)`.
+        /// The key of this entry, for `ResponseCache.response(of:)` and `ResponseCache.remove(_:)`.
         public var id: String
         /// The cache that has it: `.timed` or `.http`.
         public var store: CacheStores
@@ -43,7 +43,9 @@ public struct ResponseCache: Sendable {
         public var identifier: String
         /// Of the request.
         public var method: String
-        /// Of the request: absolute; without its query, but in the HTTP cache, where that counts.
+        /// The absolute URL of the request. Secret values in its query are digests such as
+        /// `token=***3f0c...`; this form finds the entry again in ``ResponseCache/entries(_:base:method:stores:)``
+        /// and ``ResponseCache/clear(_:base:method:stores:)``.
         public var url: String
         /// The HTTP status.
         public var status: Int
@@ -85,13 +87,42 @@ public struct ResponseCache: Sendable {
     ///
     /// - Throws: `cacheMiss` and the reason; what the timed cache may not give is deleted.
     public func response(to request: Request) throws(WherryError) -> Response {
+        do throws(WherryError) {
+            let response = try read(request)
+            noteRead(response, nil, request.effectiveMethod)
+            return response
+        } catch {
+            noteRead(nil, error, request.effectiveMethod, url: request.url)
+            throw error
+        }
+    }
+
+    /// Logs the result of a read that is not part of a transfer.
+    private func noteRead(
+        _ response: Response?, _ error: WherryError?, _ method: String, url: String = ""
+    ) {
+        let text =
+            if let response {
+                "Load cache succeed:\(response.body.count) bytes"
+            } else {
+                "Load cache failed: \(error?.message ?? "")"
+            }
+        client.note(.debug, response == nil ? .missed : .hit, [.everybody(text)]) { record in
+            record.method = method
+            record.url = RedirectRules.redacted(response?.url ?? url)
+            record.status = response?.status ?? 0
+            record.reason = error?.reason
+        }
+    }
+
+    private func read(_ request: Request) throws(WherryError) -> Response {
         let settings = client.settings
         let http = RequestCaching.httpPolicy(
             request.cachePolicy, isOn: settings.options[.httpCache] == 1)
         if let http, (request.cachePolicy?.rawValue ?? 0) >= CachePolicy.protocol.rawValue {
             return try response(to: request, http, settings)
         }
-        switch try caching(request, settings).read(client.transport.clock) {
+        switch try timed(request, settings) {
         case .success(let entry):
             let url = try RequestPlanner.url(
                 of: request, method: request.effectiveMethod, settings: settings,
@@ -118,16 +149,17 @@ public struct ResponseCache: Sendable {
     ) throws(WherryError) -> [Entry] {
         var entries: [Entry] = []
         let now = client.transport.clock.wallMilliseconds
-        if stores.contains(.timed) {
-            let store = try client.caches.timed()
+        if stores.contains(.timed), let store = try client.caches.existingTimed() {
             let version = appVersion
             let places: [(base: String?, url: String)?] =
                 if let url { try self.places(url, base: base) } else { [nil] }
-            for place in places {
-                entries += store.list(place, method: method, now: now, appVersion: version).map {
-                    Entry($0, now)
-                }
+            var found = places.flatMap {
+                store.list($0, method: method, now: now, appVersion: version)
             }
+            if let url, found.isEmpty {
+                found = store.list(listed: url, method: method, now: now, appVersion: version)
+            }
+            entries += found.map { Entry($0, now) }
         }
         if stores.contains(.http), method == nil || method == "GET" {
             entries += try httpEntries(url, base: base, now)
@@ -143,10 +175,21 @@ public struct ResponseCache: Sendable {
     }
 
     package func response(id: String) throws(WherryError) -> Response {
+        do throws(WherryError) {
+            let response = try read(id: id)
+            noteRead(response, nil, "")
+            return response
+        } catch {
+            noteRead(nil, error, "")
+            throw error
+        }
+    }
+
+    private func read(id: String) throws(WherryError) -> Response {
         if let place = Self.httpPlace(id) { return try response(at: place) }
         let now = client.transport.clock.wallMilliseconds
         guard
-            let entry = try client.caches.timed().entry(
+            let entry = try client.caches.existingTimed()?.entry(
                 at: id, now: now, appVersion: appVersion)
         else { throw TimedRefusal.missing.error }
         return Self.response(entry, url: entry.url)
@@ -193,31 +236,60 @@ public struct ResponseCache: Sendable {
         _ url: String? = nil, base: String? = nil, method: String? = nil,
         stores: CacheStores = .answers
     ) throws(WherryError) -> Int {
+        if url == nil, method == nil { return try clearAll(stores) }
         var count = 0
-        if stores.contains(.timed) {
-            let store = try client.caches.timed()
+        if stores.contains(.timed), let store = try client.caches.existingTimed() {
             if let url {
                 count = try places(url, base: base).reduce(0) {
                     $0 + store.removeAll(base: $1.base, url: $1.url, method: method)
                 }
+                if count == 0 {
+                    let now = client.transport.clock.wallMilliseconds
+                    for listed in store.list(
+                        listed: url, method: method, now: now, appVersion: appVersion)
+                    where store.remove(at: listed.place) { count += 1 }
+                }
             } else if let method {
                 count = store.removeAll(method: method)
-            } else {
-                count = store.clear()
             }
         }
         if stores.contains(.http), method == nil || method == "GET" {
             count += try clearHTTP(url, base: base)
         }
-        if stores.contains(.partials), method == nil {
-            if let url {
-                let settings = client.settings
-                count += client.discardPartials(
-                    url, base: try settings.base(named: base), settings, apartFrom: [])
-            } else {
-                for partial in partials where !partial.isRunning {
-                    count += (try? PartialDownload.discard(partial.partialPath)) ?? 0
+        if stores.contains(.partials), method == nil, let url {
+            let settings = client.settings
+            count += client.discardPartials(
+                url, base: try settings.base(named: base), settings, apartFrom: [],
+                in: partialDirectories)
+        }
+        return count
+    }
+
+    /// Deletes everything, as far as the disk allows: a cache that cannot be opened, since the disk is
+    /// full, is emptied all the same, and one that is not there is empty.
+    private func clearAll(_ stores: CacheStores) throws(WherryError) -> Int {
+        var count = 0
+        var failure: WherryError?
+        func clear(
+            _ store: CacheStores, _ body: () throws(WherryError) -> Int?
+        ) {
+            guard stores.contains(store) else { return }
+            do throws(WherryError) {
+                count += try body() ?? 0
+            } catch {
+                if let cleared = client.caches.clearUnopened(store) {
+                    count += cleared
+                } else {
+                    failure = error
                 }
+            }
+        }
+        clear(.timed) { () throws(WherryError) in try client.caches.existingTimed()?.clear() }
+        clear(.http) { () throws(WherryError) in try client.caches.existingHTTP()?.clear() }
+        if let failure { throw failure }
+        if stores.contains(.partials) {
+            for partial in partials where !partial.isRunning {
+                count += (try? PartialDownload.discard(partial.partialPath)) ?? 0
             }
         }
         return count
@@ -230,14 +302,35 @@ public struct ResponseCache: Sendable {
     @discardableResult
     public func remove(_ request: Request) throws(WherryError) -> Bool {
         let settings = client.settings
-        let wasTimed = try caching(request, settings).remove()
+        try checkFits(request, settings)
+        var wasTimed = false
+        if try client.caches.existingTimed() != nil {
+            wasTimed = try caching(request, settings).remove()
+        }
         return try removeHTTP(request, settings) || wasTimed
+    }
+
+    /// Deletes a listed entry (K9).
+    ///
+    /// - Returns: whether it was there.
+    @discardableResult
+    public func remove(_ entry: Entry) throws(WherryError) -> Bool {
+        try remove(id: entry.id)
+    }
+
+    package func remove(id: String) throws(WherryError) -> Bool {
+        if let place = Self.httpPlace(id) {
+            return try client.caches.existingHTTP()?.remove(at: place) ?? false
+        }
+        return try client.caches.existingTimed()?.remove(at: id) ?? false
     }
 
     /// How much is stored.
     public func usage() throws(WherryError) -> Usage {
         var usage = Usage()
-        (usage.entries, usage.entryBytes) = try client.caches.timed().entries.usage()
+        if let timed = try client.caches.existingTimed()?.entries.usage() {
+            (usage.entries, usage.entryBytes) = timed
+        }
         if let http = try client.caches.existingHTTP()?.usage() {
             usage.entries += http.count
             usage.entryBytes = usage.entryBytes.addingSaturating(http.bytes)
@@ -254,8 +347,14 @@ public struct ResponseCache: Sendable {
 
     private var appVersion: String { client.settings.values.texts[.appVersion] ?? "1" }
 
+    /// Where this client downloads to, and where earlier processes with this storage did.
+    private var partialDirectories: [String] {
+        let known = client.partialFolders.directories
+        return known + client.downloads.directories.filter { !known.contains($0) }
+    }
+
     private var partials: [PartialDownload] {
-        client.downloads.directories.flatMap { (try? PartialDownload.list(in: $0)) ?? [] }
+        partialDirectories.flatMap { (try? PartialDownload.list(in: $0)) ?? [] }
     }
 
     /// Where the answers of a URL may lie: under its base, and under none, if requests left it out.
@@ -271,14 +370,27 @@ public struct ResponseCache: Sendable {
         return [(text, url), (nil, url)] + rest
     }
 
-    private func caching(
+    /// What the timed cache has for a request. Makes no store.
+    private func timed(
         _ request: Request, _ settings: ClientSettings
-    ) throws(WherryError) -> TimedCaching {
+    ) throws(WherryError) -> Result<TimedEntry, TimedRefusal> {
+        try checkFits(request, settings)
+        guard try client.caches.existingTimed() != nil else { return .failure(.missing) }
+        return try caching(request, settings).read(client.transport.clock)
+    }
+
+    private func checkFits(_ request: Request, _ settings: ClientSettings) throws(WherryError) {
         _ = try settings.base(named: request.base)
-        guard TimedCaching.fits(request, settings.fields) else {
+        guard !request.isStreamed, TimedCaching.fits(request, settings.fields) else {
             throw WherryError(
                 .badArgument, "A request with a streamed body, one of parts, or for a range is never stored")
         }
+    }
+
+    private func caching(
+        _ request: Request, _ settings: ClientSettings
+    ) throws(WherryError) -> TimedCaching {
+        try checkFits(request, settings)
         return try client.timedCaching(
             request, request.caching ?? RequestCaching(), method: request.effectiveMethod,
             settings: settings)

@@ -16,20 +16,40 @@ package struct StorageFolder: Sendable {
 
     /// The folder's path; the folder is there and ours when this returns.
     package func path() throws(WherryError) -> String {
-        let path: String
-        if let directory { path = directory } else { path = try defaultPath() }
+        let path = try place()
         do {
             try Directory.makePrivate(path)
         } catch {
-            throw WherryError(error).with {
-                // EPERM is our own word about a folder that is not ours alone.
-                if [.badDirectory, .exists].contains($0.reason) || $0.osCode == EPERM {
-                    $0.reason = .badStorage
-                    $0.message += "; give a folder that is not there yet, or one of mode 0700"
-                }
-            }
+            throw Self.refusal(error)
         }
         return path
+    }
+
+    /// The folder's path, whether the folder is there or not.
+    package func place() throws(WherryError) -> String {
+        if let directory { return directory }
+        return try defaultPath()
+    }
+
+    /// Checks a folder that the program has named, without making it. The default folder is checked
+    /// when it is used.
+    package func check() throws(WherryError) {
+        guard let directory else { return }
+        do {
+            try Directory.checkPrivate(directory)
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    private static func refusal(_ error: SystemError) -> WherryError {
+        WherryError(error).with {
+            // EPERM is our own word about a folder that is not ours alone.
+            if [.badDirectory, .exists].contains($0.reason) || $0.osCode == EPERM {
+                $0.reason = .badStorage
+                $0.message += "; give a folder that is not there yet, or one of mode 0700"
+            }
+        }
     }
 
     private func defaultPath() throws(WherryError) -> String {

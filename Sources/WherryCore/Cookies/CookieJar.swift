@@ -16,6 +16,8 @@ public final class CookieJar: Sendable {
         /// When it was made, for the order in which cookies are sent.
         var number: UInt64
         var lastUse: UInt64
+        /// Whether the program or its cookie file gave it: it says on whose behalf requests are sent.
+        var isGiven: Bool
     }
     private struct State {
         /// By domain.
@@ -41,6 +43,8 @@ public final class CookieJar: Sendable {
     private let state = Lock(State())
     /// Whether there are any, so that a client without cookies takes no lock.
     private let hasAny = Atomic(false)
+    /// Whether the program has ever given one.
+    private let hasGiven = Atomic(false)
     private let clock: any Clock
 
     static let maxPerDomain = 50
@@ -60,9 +64,39 @@ public final class CookieJar: Sendable {
 
     /// The `Cookie` field for a URL; `nil` for none.
     package func field(for url: HTTPURL) -> String? {
-        guard hasAny.load(ordering: .relaxed), let host = Cookie.host(of: url) else { return nil }
+        let found = found(for: url)
+        guard !found.isEmpty else { return nil }
+        // Longer paths first, and of the same length the older one (section 5.4).
+        let sorted = found.sorted { a, b in
+            let (first, second) = (a.cookie.path.utf8.count, b.cookie.path.utf8.count)
+            return first == second ? a.number < b.number : first > second
+        }
+        var field = ""
+        for kept in sorted {
+            let cookie = kept.cookie
+            let pair = cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)"
+            guard field.utf8.count + pair.utf8.count + 2 <= Self.maxFieldBytes else { continue }
+            field += field.isEmpty ? pair : "; \(pair)"
+        }
+        return field.isEmpty ? nil : field
+    }
+
+    /// The cookies for a URL that the program or its cookie file gave, as text; `nil` for none.
+    ///
+    /// Caches keep the responses of two such users apart. A value that a server has changed since
+    /// still counts; cookies that only a server gave do not.
+    package func identity(for url: @autoclosure () -> HTTPURL?) -> String? {
+        guard hasGiven.load(ordering: .relaxed), let url = url() else { return nil }
+        let given = found(for: url).filter(\.isGiven).map { kept in
+            "\(kept.cookie.domain)\t\(kept.cookie.path)\t\(kept.cookie.name)\t\(kept.cookie.value)"
+        }
+        return given.isEmpty ? nil : given.sorted().joined(separator: "\n")
+    }
+
+    private func found(for url: HTTPURL) -> [Kept] {
+        guard hasAny.load(ordering: .relaxed), let host = Cookie.host(of: url) else { return [] }
         let now = now
-        let found = state.withLock { state -> [Kept] in
+        return state.withLock { state -> [Kept] in
             var found: [Kept] = []
             var name = Substring(host)
             while true {
@@ -83,20 +117,6 @@ public final class CookieJar: Sendable {
             }
             return found
         }
-        guard !found.isEmpty else { return nil }
-        // Longer paths first, and of the same length the older one (section 5.4).
-        let sorted = found.sorted { a, b in
-            let (first, second) = (a.cookie.path.utf8.count, b.cookie.path.utf8.count)
-            return first == second ? a.number < b.number : first > second
-        }
-        var field = ""
-        for kept in sorted {
-            let cookie = kept.cookie
-            let pair = cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)"
-            guard field.utf8.count + pair.utf8.count + 2 <= Self.maxFieldBytes else { continue }
-            field += field.isEmpty ? pair : "; \(pair)"
-        }
-        return field.isEmpty ? nil : field
     }
 
     /// Takes in what an answer sets.
@@ -111,8 +131,11 @@ public final class CookieJar: Sendable {
     }
 
     @discardableResult
-    private func keep(_ cookie: Cookie, isFromSecure: Bool, now: Int64) -> Bool {
-        state.withLock { state in
+    private func keep(
+        _ cookie: Cookie, isFromSecure: Bool, now: Int64, isGiven: Bool = false
+    ) -> Bool {
+        if isGiven { hasGiven.store(true, ordering: .relaxed) }
+        return state.withLock { state in
             var kept = state.cookies[cookie.domain] ?? []
             // A plain connection does not touch what came over TLS.
             if !isFromSecure, state.hasSecure(around: cookie, at: now) {
@@ -120,12 +143,17 @@ public final class CookieJar: Sendable {
             }
             let before = kept.count
             var number = state.number + 1
+            var isGiven = isGiven
             if let index = kept.firstIndex(where: { $0.cookie.isSame(as: cookie) }) {
-                number = kept.remove(at: index).number
+                let old = kept.remove(at: index)
+                number = old.number
+                isGiven = isGiven || old.isGiven
             }
             state.number += 1
             if (cookie.expires ?? .max) > now {
-                kept.append(Kept(cookie: cookie, number: number, lastUse: state.number))
+                kept.append(
+                    Kept(
+                        cookie: cookie, number: number, lastUse: state.number, isGiven: isGiven))
                 if kept.count > Self.maxPerDomain {
                     kept.removeAll { ($0.cookie.expires ?? .max) <= now }
                 }
@@ -180,7 +208,7 @@ public final class CookieJar: Sendable {
     public func set(_ setCookie: String, for url: String) throws(WherryError) {
         let parsed = try Self.parse(url)
         guard let cookie = Cookie(setCookie: setCookie, from: parsed, now: now),
-            keep(cookie, isFromSecure: parsed.origin.isSecure, now: now)
+            keep(cookie, isFromSecure: parsed.origin.isSecure, now: now, isGiven: true)
         else {
             throw WherryError(
                 .badValue,
@@ -279,7 +307,7 @@ public final class CookieJar: Sendable {
         let now = now
         for line in bytes.split(separator: 0x0A) {
             guard let cookie = Self.cookie(String(decoding: line, as: UTF8.self)) else { continue }
-            keep(cookie, isFromSecure: true, now: now)
+            keep(cookie, isFromSecure: true, now: now, isGiven: true)
         }
     }
 

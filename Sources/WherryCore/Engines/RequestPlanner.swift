@@ -342,6 +342,11 @@ package enum RequestPlanner {
         exchange.maxSendSpeed = options[.maxSendSpeed]
         exchange.maxReceiveSpeed = options[.maxReceiveSpeed]
         if options[.retryUnsafeMethods] == 1 { exchange.mayRepeat = true }
+        if options[.keepAlive] == 0 {
+            exchange.ownConnection = true
+            // HTTP/2 has no such field; libcurl leaves it out there.
+            exchange.headers = HeaderList([("Connection", "close")], rest: headers)
+        }
         exchange.deniesMetered = options[.denyMetered] == 1
         exchange.priority = Int8(clamping: options[.priority])
         exchange.maxHeaderBytes = Int(options[.maxHeaderBytes])

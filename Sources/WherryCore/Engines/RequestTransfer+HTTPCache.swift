@@ -13,7 +13,7 @@ extension RequestTransfer {
         let request = hops.withLock { $0.edited } ?? request
         guard
             let http = caching.http(
-                for: request, exchange.request, settings, client.transport.clock,
+                for: request, exchange.request, settings, client,
                 identity: hops.withLock { $0.auth?.identity })
         else { return pass(caching, request, exchange, wake: wake) }
         guard http.reads else {
@@ -59,7 +59,9 @@ extension RequestTransfer {
         case .answerAndRevalidate(let answer, let plan):
             // Nobody could be asked what is to be stored behind the request's back.
             if decisions.contains(.store) { return ask(plan, http, exchange, wake: wake) }
-            Revalidation.start(http, exchange.request, client, options)
+            guard Revalidation.start(http, exchange.request, client, options) else {
+                return ask(plan, http, exchange, wake: wake)
+            }
             give(answer)
         case .network(let plan): ask(plan, http, exchange, wake: wake)
         case .gatewayTimeout:
@@ -102,7 +104,10 @@ extension RequestTransfer {
 
     /// Goes on with a stored answer as if it had come just now.
     private func give(_ answer: CachedAnswer) {
-        note(.debug, .hit, [.everybody("Load cache succeed:\(answer.body.count) bytes")])
+        let age = answer.isStale ? ", stale" : ""
+        note(.debug, .hit, [.everybody("Load cache succeed:\(answer.body.count) bytes\(age)")]) {
+            $0.status = answer.head.status
+        }
         arrive(HTTPCaching.replaced(ExchangeResult(), by: answer), answer)
     }
 
@@ -144,8 +149,33 @@ extension RequestTransfer {
         return http.mayAnswer
     }
 
+    // MARK: Streams
+
+    /// Whether the body was handed over in pieces as it came.
+    var isToldInPieces: Bool { request.isStreamed && hops.withLock { $0.copy != nil } }
+
+    /// Whether a streamed response is sure to be the response, whatever is stored: it need not be held
+    /// until its end.
+    func isReplacement(_ head: ResponseHead) -> Bool {
+        request.isStreamed && (200..<300).contains(head.status) && head.status != 206
+    }
+
+    /// Begins a copy of a streamed body, if the caches may have it.
+    func beginCopy(_ head: ResponseHead) {
+        let isWanted = caching != nil && request.isGathered(settings)
+        // Larger entries are not stored.
+        let limit = Int(clamping: settings.options[.cacheMaxBytes] / 8)
+        hops.withLock { $0.copy = isWanted ? BodyCopy(limit: limit) : nil }
+    }
+
     /// Works out what the end of a hop means for the HTTP cache and for this request.
     func settle(_ result: ExchangeResult, of exchange: Exchange) {
+        // What has been handed over in pieces is the response, however it ended.
+        let isTold = isToldInPieces
+        if isTold, result.error != nil {
+            hops.withLock { $0.http = nil }
+            return arrive(result)
+        }
         let isUnreached = result.error != nil && result.head == nil
         let (own, spare) = hops.withLock { state in
             let own = state.http
@@ -157,8 +187,14 @@ extension RequestTransfer {
         if isUnreached, let error = result.error, fallsBack(after: error) { return }
         let http = own?.mayAnswer == true || !isUnreached ? own : spare ?? own
         guard let http, http.concerns(result) else { return arrive(result) }
-        client.workers.submit { [self] in
-            let outcome = http.outcome(of: result)
+        var whole = result
+        if isTold, let body = hops.withLock({ $0.copy?.body }) {
+            whole.body = body
+            whole.isComplete = true
+        }
+        client.workers.submit { [self, whole] in
+            let outcome = http.outcome(of: whole)
+            if isTold { return carryOut(outcome, result, http, exchange, stored: whole.body.count) }
             guard decisions.contains(.store), outcome.storesAnswer, let head = result.head else {
                 return carryOut(outcome, result, http, exchange)
             }
@@ -185,17 +221,24 @@ extension RequestTransfer {
 
     /// Changes what is stored, and goes on with what the request gets.
     private func carryOut(
-        _ outcome: CacheOutcome, _ result: ExchangeResult, _ http: HTTPCaching, _ exchange: Exchange
+        _ outcome: CacheOutcome, _ result: ExchangeResult, _ http: HTTPCaching, _ exchange: Exchange,
+        stored: Int? = nil
     ) {
         if !http.apply(outcome) {
             noteUnstored()
         } else if outcome.storesAnswer {
-            noteStored(result.body.count, identifier: "", seconds: nil)
+            noteStored(stored ?? result.body.count, identifier: "", seconds: nil)
         }
         switch outcome.answer {
+        case _ where stored != nil: arrive(result)
         case .network: arrive(result)
         case .cached(let answer):
             guard !isCancelled else { return arrive(result) }
+            let what = answer.isRevalidated ? "revalidated" : "stale"
+            note(
+                .debug, .hit,
+                [.everybody("Load cache succeed:\(answer.body.count) bytes, \(what)")]
+            ) { $0.status = answer.head.status }
             // It may be that of another base than the last one tried.
             hops.withLock { $0.url = http.request.target }
             arrive(HTTPCaching.replaced(result, by: answer), answer)

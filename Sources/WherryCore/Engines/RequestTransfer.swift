@@ -59,6 +59,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         /// The last progress that was reported.
         var reported: Progress?
         var delivered: Int64 = 0
+        /// What the caches get of a body that is handed over in pieces.
+        var copy: BodyCopy?
         /// What has been told of the answer's head.
         var told = Telling.nothing
         var sentBefore: Int64 = 0
@@ -361,7 +363,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         _ exchange: Exchange, didReceive head: ResponseHead
     ) -> BodyDisposition {
         if client.log.isOn(.debug) { noteHead(head) }
-        let mayBeReplaced = caching?.hasHTTP == true && note(head)
+        let mayBeReplaced = caching?.hasHTTP == true && note(head) && !isReplacement(head)
         if options[.cookies] == 1 {
             client.cookies.take(head, from: hops.withLock { $0.url })
         }
@@ -389,6 +391,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         }
         if mayBeReplaced { return hold() }
         tellHead(response(head, Bytes(), ExchangeResult()))
+        if request.isStreamed { beginCopy(head) }
         if request.isStreamed { return .deliver(offset: 0, eager: true) }
         return .collect(limit: options[.maxBodyBytes])
     }
@@ -397,6 +400,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         let (offset, file) = hops.withLock { state in
             let offset = state.delivered
             state.delivered += Int64(piece.count)
+            state.copy?.append(piece)
             guard case .saves(let file) = state.headAnswer else { return (offset, BodyFile?.none) }
             return (offset, file)
         }

@@ -39,15 +39,18 @@ package final class TransferCaching: Sendable {
     ///   - identity: who asks, where the field that says so is never the same; `nil` goes by the field.
     func http(
         for request: Request, _ asked: borrowing ExchangeRequest, _ settings: ClientSettings,
-        _ clock: any Clock, identity: String? = nil
+        _ client: Client, identity: String? = nil
     ) -> HTTPCaching? {
         let isOn = settings.options[.httpCache] == 1
         let policy = RequestCaching.httpPolicy(request.cachePolicy, isOn: isOn)
         // What is not for the cache may yet change what it has.
         guard let http, policy != nil || !CacheRequest.isSafe(asked.method) else { return nil }
+        let url = asked.url
+        let usesCookies = settings.options.overridden(by: request.overrides)[.cookies] == 1
         return HTTPCaching(
-            asked, sent: settings.sentFields(of: asked), isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
-            policy: policy, store: http, clock: clock, identity: identity)
+            asked, sent: settings.sentFields(of: asked), isGathered: request.isGathered(settings), caching: request.caching ?? RequestCaching(),
+            policy: policy, store: http, clock: client.transport.clock, identity: identity,
+            cookies: usesCookies ? client.cookies.identity(for: url) : nil)
     }
 
     /// Whether the timed cache is to be asked before the network, or in its place.
@@ -74,7 +77,7 @@ extension Client {
         var http: HTTPCacheStore?
         if settings.options[.insecure] == 0, !settings.values.trust.trustsAnybody {
             do {
-                if wantsTimed, TimedCaching.fits(request, settings.fields) {
+                if wantsTimed, request.isGathered(settings), TimedCaching.fits(request, settings.fields) {
                     timed = try timedCaching(request, caching, method: method, settings: settings)
                 }
                 if wantsHTTP || changes { http = try caches.http() }
@@ -105,8 +108,13 @@ extension Client {
             fields.removeAll { Headers.areEqual($0.name, "Authorization") }
             fields.append(.init(name: "Authorization", value: settings.credentialsText))
         }
+        let options = settings.options.overridden(by: request.overrides)
+        let url = { @Sendable in
+            try? RequestPlanner.url(of: request, method: method, settings: settings, options: options)
+        }
         return try TimedCaching(
-            request, caching, method: method, base: baseText(named: request.base, settings),
+            request, caching, method: method, url: url,
+            cookies: options[.cookies] == 1 ? cookies.identity(for: url()) : nil, base: baseText(named: request.base, settings),
             fields: fields, store: caches.timed(),
             appVersion: settings.values.texts[.appVersion] ?? "1")
     }
@@ -115,6 +123,15 @@ extension Client {
     func baseText(named name: String?, _ settings: ClientSettings) -> String? {
         guard let name else { return settings.values.texts[.baseURL] }
         return settings.values.bases[name]
+    }
+}
+
+extension Request {
+    /// Whether the caches may have its response: as a whole, or as a copy of a streamed one if the
+    /// request asks for that. A program that decides on the head or on storing gets neither.
+    func isGathered(_ settings: ClientSettings) -> Bool {
+        !isStreamed || cachesStream
+            && (decisions ?? settings.values.decisions).isDisjoint(with: [.head, .store])
     }
 }
 
@@ -185,6 +202,14 @@ extension RequestTransfer {
             && !hops.withLock { $0.isEditedLate || ($0.auth?.questions ?? 0) > 0 }
             ? caching.timed : nil
         let shown = caching.shown.withLock { $0 }
+        if isToldInPieces {
+            // Only the copy has the body; `nil` if it is too large to be stored.
+            guard let timed, let body = hops.withLock({ $0.copy?.body }) else {
+                return end(TransferOutcome(response: response))
+            }
+            client.workers.submit { [self] in write(response, response.head, timed, body: body) }
+            return
+        }
         guard timed != nil || shown != nil else { return end(TransferOutcome(response: response)) }
         // Bodies are compared, and the disk waited for, on a worker.
         client.workers.submit { [self] in
@@ -219,12 +244,15 @@ extension RequestTransfer {
         }
     }
 
-    private func write(_ response: Response, _ head: ResponseHead, _ timed: TimedCaching?) {
+    private func write(
+        _ response: Response, _ head: ResponseHead, _ timed: TimedCaching?, body: Bytes? = nil
+    ) {
+        let body = body ?? response.body
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
         if let timed {
-            if timed.write(head: head, body: response.body, client.transport.clock) {
+            if timed.write(head: head, body: body, client.transport.clock) {
                 noteStored(
-                    response.body.count, identifier: timed.key.identifier,
+                    body.count, identifier: timed.key.identifier,
                     seconds: timed.seconds)
             } else {
                 noteUnstored()

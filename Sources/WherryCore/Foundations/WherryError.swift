@@ -45,7 +45,11 @@ public struct WherryError: Error, Sendable {
 
     private final class Storage: Sendable {
         let fields: Fields
-        init(_ fields: Fields) { self.fields = fields }
+        init(_ fields: Fields) {
+            var fields = fields
+            fields.message = MessageText.shortened(fields.message)
+            self.fields = fields
+        }
     }
 
     package struct Fields: Sendable {

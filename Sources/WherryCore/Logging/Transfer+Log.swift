@@ -147,12 +147,15 @@ extension Transfer {
     func noteHead(_ head: ResponseHead) {
         guard client.log.isOn(.debug) else { return }
         let secrets = secrets
-        let fields = head.fields.map { field in
-            LogRecord.Line.everybody("\(field.name): \(secrets.field(field.name, field.value))")
+        // Informational responses came first.
+        for head in head.interim + [head] {
+            let fields = head.fields.map { field in
+                LogRecord.Line.everybody("\(field.name): \(secrets.field(field.name, field.value))")
+            }
+            note(
+                .debug, .answered, [.everybody("Did received response:\(head.status)")] + fields
+            ) { $0.status = head.status }
         }
-        note(
-            .debug, .answered, [.everybody("Did received response:\(head.status)")] + fields
-        ) { $0.status = head.status }
     }
 
     /// A redirect is followed.

@@ -83,15 +83,26 @@ extension Request {
     /// asked after the timed one, with `nil` too; ``CachePolicy/off`` and ``CachePolicy/only`` pass
     /// it by, ``CachePolicy/refresh`` reads nothing of it either.
     ///
-    /// Cookies are no part of its key, since they change all the time: where answers depend on them and
-    /// do not say `Vary: Cookie`, give each user a ``cachePartition``, or name the field in
-    /// ``cacheHeaders``.
+    /// Cookies that the program gave to the jar (``CookieJar/load(from:)``, ``CookieJar/set(_:for:)``)
+    /// are part of the key. Cookies that only a server set are not, since they change all the time. If
+    /// responses depend on those without `Vary: Cookie`, give each user a ``cachePartition``, or name
+    /// the field in ``cacheHeaders``.
     ///
-    /// The HTTP cache has no part in downloads, in answers that are handed over in pieces, and in GET
-    /// requests with a body.
+    /// The HTTP cache has no part in downloads, in GET requests with a body, and in responses that are
+    /// handed over in pieces, unless their request sets ``cachesStream``.
     public var cachePolicy: CachePolicy? {
         get { caching?.policy }
         set { if newValue != cachePolicy { setCaching { $0.policy = newValue } } }
+    }
+    /// Whether the caches serve and store the response of this request although it is handed over in
+    /// pieces (``Client/stream(_:decisions:)``). Off by default.
+    ///
+    /// The pieces are handed over as they come; a copy of them is stored at the end. A body of more than
+    /// an eighth of the cache size passes the caches by. A request with decisions about the head or about
+    /// storing is never stored so.
+    public var cachesStream: Bool {
+        get { overrides.contains { $0.option == .cacheStream && $0.value == 1 } }
+        set { set(.cacheStream, newValue ? 1 : nil) }
     }
     /// A stored answer serves without the network as long as it is good (K2): SJNetwork's flag, and
     /// another word for ``CachePolicy/use``. Off by default.
@@ -103,8 +114,9 @@ extension Request {
     /// and body, whatever its header says; milliseconds count, and what is below is cut off. Zero,
     /// the default, and less store nothing (K1).
     ///
-    /// `Authorization` and a field `Cookie` count too, as they are sent, so that two users never share;
-    /// cookies of the client's jar do not: where a user is known by those, give each a ``cachePartition``. No
+    /// `Authorization`, a field `Cookie`, and cookies that the program gave to the jar count too, so
+    /// that two users never share. Cookies that a server set do not: if those identify a user,
+    /// give each a ``cachePartition``. No
     /// other header field does unless ``cacheHeaders`` names it, nor do the client's default
     /// parameters, its CA file and its proxy: where answers differ by those, give each a
     /// ``cachePartition``. With decisions the edited request is what counts; once one was edited

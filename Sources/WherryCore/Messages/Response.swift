@@ -22,6 +22,14 @@ public struct Response: Sendable {
         }
     }
 
+    /// An informational response (1xx) that came before the final one.
+    public struct Informational: Sendable {
+        /// Its status, such as 103.
+        public let status: Int
+        /// Its header fields.
+        public let headers: Headers
+    }
+
     /// How long each step took, and what moved. Lengths, not running sums; zero where a step did
     /// not happen.
     public struct Metrics: Sendable, Hashable {
@@ -144,6 +152,16 @@ public struct Response: Sendable {
     public var status: Int { storage.head.status }
     /// Where the answer came from, after redirects.
     public var url: String { storage.url }
+    /// The informational responses (1xx) that the server sent before this one, such as 103 Early
+    /// Hints, in the order of arrival. Those before a redirect or an earlier attempt are not included.
+    public var informational: [Informational] {
+        storage.head.interim.map { head in
+            Informational(
+                status: head.status,
+                headers: Headers(
+                    fields: head.fields.map { Headers.Field(name: $0.name, value: $0.value) }))
+        }
+    }
     /// The redirects that were followed, first one first.
     public var redirects: [Redirect] { storage.redirects }
     /// Whether a cache gave the answer.

@@ -35,13 +35,26 @@ struct StoreOptions: ParsableArguments, Sendable {
 /// Which stored answers are meant.
 struct CacheChoice: ParsableArguments, Sendable {
     @Argument(
-        help: "Of this URL only, as it was asked for. In the HTTP cache without a query of all.")
+        help: """
+            Select by URL, as requested or as listed, or by the key that 'wherry cache list' prints. \
+            In the HTTP cache, a URL without a query selects all of its queries.
+            """)
     var url: String?
 
     @Option(help: ArgumentHelp("Of this method only.", valueName: "method"))
     var method: String?
 
     @OptionGroup var store: StoreOptions
+
+    /// The selected entries.
+    func entries(of cache: ResponseCache) async throws(WherryError) -> [ResponseCache.Entry] {
+        guard let key = EntryKey(url ?? "") else {
+            return try await cache.entries(url, method: method, stores: store.stores)
+        }
+        return try await cache.entries(method: method, stores: store.stores).filter {
+            EntryKey(of: $0) == key
+        }
+    }
 }
 
 /// A command that looks at what is stored and asks no network.
@@ -64,15 +77,14 @@ extension StoredCommand {
 struct CacheListCommand: StoredCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Print what is stored, a line each; that of the HTTP cache with 0:00 left too.",
+        abstract: "List stored responses, one per line: key, method, URL, status, size, time left, cache.",
         discussion: "EXAMPLES\n  wherry cache list https://example.org/api --method GET")
     @OptionGroup var choice: CacheChoice
     @OptionGroup var storage: StorageOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     func perform(_ cache: ResponseCache, _ console: Console) async throws {
-        let entries = try await cache.entries(
-            choice.url, method: choice.method, stores: choice.store.stores)
+        let entries = try await choice.entries(of: cache)
         for entry in entries.sorted(by: { ($0.url, $0.method) < ($1.url, $1.method) }) {
             if console.isJSON {
                 try console.print(Self.report(entry))
@@ -81,7 +93,7 @@ struct CacheListCommand: StoredCommand {
                 let left = Units.time(entry.remaining)
                 let store = StoreArgument(of: entry).rawValue
                 try console.print(
-                    "\(entry.method) \(entry.url.printable)  \(entry.status)  \(size)  \(left) left"
+                    "\(EntryKey(of: entry).text)  \(entry.method) \(entry.url.printable)  \(entry.status)  \(size)  \(left) left"
                         + "  \(store)")
             }
         }
@@ -90,6 +102,7 @@ struct CacheListCommand: StoredCommand {
 
     private static func report(_ entry: ResponseCache.Entry) -> JSONObject {
         [
+            "key": .string(EntryKey(of: entry).text),
             "store": .string(StoreArgument(of: entry).rawValue),
             "method": .string(entry.method), "url": .string(entry.url),
             "status": JSON(entry.status), "bytes": JSON(entry.bodyBytes),
@@ -104,7 +117,7 @@ struct CacheShowCommand: StoredCommand {
         commandName: "show",
         abstract: "Print the stored answer of a URL; that of the HTTP cache however old.",
         discussion: "EXAMPLES\n  wherry cache show https://example.org/api --param page=2")
-    @Argument(help: "As it was asked for.")
+    @Argument(help: "The URL, as requested or as listed, or the key that 'wherry cache list' prints.")
     var url: String
     @Option(help: ArgumentHelp("Of this method. (default: GET)", valueName: "method"))
     var method: String?
@@ -133,7 +146,6 @@ struct CacheShowCommand: StoredCommand {
         var request = Request(url, method: method ?? "GET")
         request.query = try param.map { try $0.pair() }
         try ConnectionOptions.add(header, to: &request)
-        request.cacheHeaders = request.headers.fields.map(\.name)
         request.bearerToken = try ConnectionOptions.token(bearer)
         let (response, found) = try await find(request, in: cache)
         if console.isJSON {
@@ -151,39 +163,82 @@ struct CacheShowCommand: StoredCommand {
     private func find(
         _ request: Request, in cache: ResponseCache
     ) async throws(WherryError) -> (Response, StoreArgument) {
-        var request = request
-        do {
-            if store.store != .http { return (try await cache.response(to: request), .timed) }
+        if EntryKey(url) != nil { return try await listed(in: cache) }
+        var timed = request
+        timed.cacheHeaders = request.headers.fields.map(\.name)
+        var http = request
+        http.cachePolicy = .anyAgeOnly
+        do throws(WherryError) {
+            if store.store != .http { return (try await cache.response(to: timed), .timed) }
         } catch {
-            guard error.code == .cacheMiss, store.store == nil else { throw error }
+            guard error.code == .cacheMiss else { throw error }
+            if store.store == .timed { return try await listed(in: cache, instead: error) }
         }
-        request.cachePolicy = .anyAgeOnly
-        return (try await cache.response(to: request), .http)
+        do throws(WherryError) {
+            return (try await cache.response(to: http), .http)
+        } catch {
+            guard error.code == .cacheMiss else { throw error }
+            return try await listed(in: cache, instead: error)
+        }
+    }
+
+    /// The newest listed response with this key or URL.
+    ///
+    /// - Parameter miss: why there is none for a request; thrown if nothing is listed either.
+    private func listed(
+        in cache: ResponseCache, instead miss: WherryError? = nil
+    ) async throws(WherryError) -> (Response, StoreArgument) {
+        var choice = CacheChoice()
+        choice.url = url
+        choice.method = EntryKey(url) == nil ? method ?? "GET" : method
+        choice.store = store
+        let asksAsOther = !param.isEmpty || !header.isEmpty || bearer != nil
+        var entries = try await miss != nil && asksAsOther ? [] : choice.entries(of: cache)
+        if EntryKey(url) == nil { entries.removeAll { $0.url != url } }
+        guard let entry = entries.max(by: { $0.storedAt < $1.storedAt }) else {
+            throw miss ?? WherryError(
+                .missing, "No stored response has the key \(url). Run 'wherry cache list' for the keys.")
+        }
+        return (try await cache.response(of: entry), StoreArgument(of: entry))
     }
 }
 
 struct CacheClearCommand: StoredCommand {
     static let configuration = CommandConfiguration(
-        commandName: "clear", abstract: "Delete what is stored: all, or that of a URL.",
+        commandName: "clear", abstract: "Delete stored responses: all of them, or those of a URL.",
         discussion: "EXAMPLES\n  wherry cache clear https://example.org/api")
     @OptionGroup var choice: CacheChoice
+    @Flag(help: "Also delete the partial files of unfinished downloads.")
+    var partials = false
     @OptionGroup var storage: StorageOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     func perform(_ cache: ResponseCache, _ console: Console) async throws {
-        let count = try await cache.clear(
-            choice.url, method: choice.method, stores: choice.store.stores)
+        let count = try await clear(cache)
         if console.isJSON {
             try console.print(["ok": true, "deleted": JSON(count)])
         } else {
             console.note(count == 1 ? "1 answer deleted." : "\(count) answers deleted.")
         }
     }
+
+    private func clear(_ cache: ResponseCache) async throws(WherryError) -> Int {
+        guard EntryKey(choice.url ?? "") != nil else {
+            return try await cache.clear(
+                choice.url, method: choice.method,
+                stores: partials ? choice.store.stores.union(.partials) : choice.store.stores)
+        }
+        var count = 0
+        for entry in try await choice.entries(of: cache) where try await cache.remove(entry) {
+            count += 1
+        }
+        return count
+    }
 }
 
 struct CacheUsageCommand: StoredCommand {
     static let configuration = CommandConfiguration(
-        commandName: "usage", abstract: "Print how much is stored, in both caches together.",
+        commandName: "usage", abstract: "Print how much is stored in both caches, and in partial files of downloads.",
         discussion: "EXAMPLES\n  wherry cache usage")
     @OptionGroup var storage: StorageOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
@@ -191,11 +246,21 @@ struct CacheUsageCommand: StoredCommand {
     func perform(_ cache: ResponseCache, _ console: Console) async throws {
         let usage = try await cache.usage()
         if console.isJSON {
-            try console.print(
-                ["ok": true, "entries": JSON(usage.entries), "bytes": JSON(usage.entryBytes)])
+            try console.print([
+                "ok": true, "entries": JSON(usage.entries), "bytes": JSON(usage.entryBytes),
+                "partials": JSON(usage.partials), "partial_bytes": JSON(usage.partialBytes),
+            ])
         } else {
             let answers = usage.entries == 1 ? "1 answer" : "\(usage.entries) answers"
-            try console.print("\(answers), \(usage.text)")
+            var (stored, partial) = (usage, usage)
+            stored.partialBytes = 0
+            partial.entryBytes = 0
+            var line = "\(answers), \(stored.text)"
+            if usage.partials > 0 {
+                let partials = usage.partials == 1 ? "1 partial file" : "\(usage.partials) partial files"
+                line += "; \(partials), \(partial.text)"
+            }
+            try console.print(line)
         }
     }
 }

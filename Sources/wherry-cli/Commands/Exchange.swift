@@ -8,7 +8,7 @@ struct Exchange {
     /// The longest JSON that is held back to be laid out; a longer one goes through as it came.
     private static let longestPretty = 8 << 20
 
-    private let request: Request
+    private var request: Request
     private let options: RequestOptions
     private let console: Console
 
@@ -19,14 +19,25 @@ struct Exchange {
     }
 
     func run() async throws {
+        guard options.caching.isUsed, let problem = options.caching.storage.problem() else {
+            return try await perform(isStored: true)
+        }
+        // A request for stored responses alone cannot do without.
+        guard options.caching.usesNetwork else { throw problem }
+        console.note("warning: nothing is cached: \(problem.message)")
+        var uncached = self
+        uncached.request.cachePolicy = .off
+        try await uncached.perform(isStored: false)
+    }
+
+    /// - Parameter isStored: whether there is a folder to store in.
+    private func perform(isStored: Bool) async throws {
         let client = try options.connection.client(for: [request.url], options.printing) {
-            options.caching.storage.apply(to: &$0)
+            if isStored { options.caching.storage.apply(to: &$0) }
         }
         defer { options.connection.finish(client, console) }
         if options.printing.jsonOutput && options.output == nil {
             try await collect(client)
-        } else if options.caching.isUsed {
-            try await whole(client)
         } else {
             try await stream(client)
         }
@@ -38,33 +49,6 @@ struct Exchange {
         var result = Report.success(response)
         Report.add(response.body, of: response, to: &result)
         try console.print(result)
-    }
-
-    /// What is stored, or is to be, is brought as a whole.
-    private func whole(_ client: Client) async throws {
-        let file = try options.output.map { path throws(OutputError) in try OutputFile(path) }
-        let response: Response
-        do {
-            response = try await client.send(request)
-        } catch {
-            try showRefusal(error)
-            throw error
-        }
-        noteAge(of: response)
-        let output = file ?? OutputFile()
-        if showsHead { try (file == nil ? output : OutputFile()).write(head(of: response)) }
-        if file == nil && layout(of: response) {
-            try output.write(JSONText.lines(response.body, on: .output))
-        } else {
-            try output.write(response.body)
-        }
-        try output.finish()
-        if options.printing.jsonOutput {
-            var result = Report.success(response)
-            result["file"] = output.path.map { .string($0) }
-            result["bytes"] = JSON(output.count)
-            try console.print(result)
-        }
     }
 
     /// Says that a stored answer may no longer be what the server would say.
@@ -80,11 +64,14 @@ struct Exchange {
             var request = request
             // Without this there are no figures of speed.
             if file != nil { request.set(.wantProgress, 1) }
+            // Also a body that is larger than what memory may hold.
+            request.cachesStream = options.caching.isUsed
             streamed = try await client.stream(request)
         } catch {
             try showRefusal(error)
             throw error
         }
+        noteAge(of: streamed.head)
         let output = file ?? OutputFile()
         if showsHead { try (file == nil ? output : OutputFile()).write(head(of: streamed.head)) }
         let progress = file == nil ? nil : console.progress(named: file?.path ?? "")

@@ -13,6 +13,19 @@ struct StorageOptions: ParsableArguments, Sendable {
         completion: .directory)
     var cacheDirectory: String?
 
+    /// Why responses cannot be stored; `nil` if they can.
+    func problem() -> WherryError? {
+        var configuration = Client.Configuration()
+        apply(to: &configuration)
+        configuration.usesHTTPCache = true
+        do throws(WherryError) {
+            try Client(configuration).close()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     func apply(to configuration: inout Client.Configuration) {
         // Not the program's name, which may be another one tomorrow.
         configuration.storageName = "wherry"
@@ -57,6 +70,12 @@ struct CacheOptions: ParsableArguments, Sendable {
 
     /// Whether the request has anything to do with what is stored.
     var isUsed: Bool { cache != nil || policy != .off }
+
+    /// Whether the request may ask the network.
+    var usesNetwork: Bool { policy != .only && policy != .anyAgeOnly }
+
+    /// Whether the request reads or writes the timed cache.
+    var isTimed: Bool { isUsed && !policy.isHTTP }
 
     func validate() throws {
         guard staleIfError == nil || policy.isHTTP else {

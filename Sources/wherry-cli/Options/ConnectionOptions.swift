@@ -122,6 +122,8 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         _ configure: (inout Client.Configuration) -> Void = { _ in }
     ) throws -> Client.Configuration {
         var configuration = Client.Configuration()
+        // The storage that 'wherry cache' shows, also of the partial files of downloads.
+        configuration.storageName = "wherry"
         configure(&configuration)
         configuration.userAgent = Self.userAgent
         try trust.apply(to: &configuration, urls: urls)

@@ -39,8 +39,13 @@ struct RequestOptions: ParsableArguments, Sendable {
         request.query = try param.map { try $0.pair() }
         try connection.addHeaders(to: &request)
         caching.apply(to: &request)
-        // Whoever gives a field expects another answer for it.
-        if caching.isUsed { request.cacheHeaders = request.headers.fields.map(\.name) }
+        // The timed cache has no Vary: every field counts. In the HTTP cache, `Vary` decides, but
+        // cookies always say who asks.
+        if caching.isTimed {
+            request.cacheHeaders = request.headers.fields.map(\.name)
+        } else if !connection.cookie.isEmpty {
+            request.cacheHeaders = ["Cookie"]
+        }
         return request
     }
 }

@@ -52,6 +52,60 @@ import Testing
         return here
     }
 
+    @Test("A response from the future, of a clock that was ahead, keeps no newer one out")
+    func future() throws {
+        // Without a Date field it stayed until the clock had caught up, and every later one was lost.
+        #expect(apply(outcome("future", asked: 86_400, came: 86_400)))
+        #expect(apply(outcome("now")))
+        #expect(try bodies() == ["now"])
+        #expect(apply(outcome("later", asked: 1, came: 1)))
+        #expect(try bodies() == ["later"])
+    }
+
+    @Test("Secret values of a URL are on disk as digests, which find it again")
+    func secrets() throws {
+        let url = "http://example.org:80/a?page=1&token=planted&x[password]=planted&empty_token="
+        let secret = HTTPCacheStore.Key(url: url)
+        #expect(cache.apply(outcome("body"), key: secret, now: noon))
+        let kept = try bench.files.flatMap { try bench.bytes($0) }
+        #expect(!String(decoding: kept, as: UTF8.self).contains("planted"))
+        let listed = try #require(cache.list().first)
+        #expect(listed.url.hasPrefix("http://example.org:80/a?page=1&token=***"))
+        #expect(listed.url.hasSuffix("&empty_token="))
+        #expect(cache.list(url: listed.url).count == 1 && cache.list(url: url).count == 1)
+        #expect(cache.list(url: "http://example.org:80/a").count == 1)
+        // A request whose secret is the digest is another request.
+        let forged = HTTPCacheStore.Key(url: listed.url)
+        #expect(cache.stored(for: request(), key: forged, now: noon).isEmpty)
+        #expect(cache.remove(at: listed.place) && !cache.remove(at: listed.place))
+        #expect(cache.stored(for: request(), key: secret, now: noon).isEmpty)
+    }
+
+    @Test("One process validates in the background; a program that ends leaves that to the next request")
+    func validation() throws {
+        let place = cache.place(key)
+        let other = try bench.httpStore()
+        var mark: EntryStore.Validation? = cache.entries.beginValidation(of: place.key)
+        guard case .begun(let own?) = mark else { return #expect(Bool(false)) }
+        if case .elsewhere = other.entries.beginValidation(of: place.key) {} else {
+            #expect(Bool(false), "two at once")
+        }
+        own.remove()
+        mark = nil
+        if case .begun(let second?) = other.entries.beginValidation(of: place.key) {
+            withExtendedLifetime(second) {}
+        } else {
+            #expect(Bool(false), "it was removed")
+        }
+        // The second one was let go of without an end, as by the exit of its process.
+        if case .abandoned = cache.entries.beginValidation(of: place.key) {} else {
+            #expect(Bool(false), "nobody holds it")
+        }
+        if case .begun = cache.entries.beginValidation(of: place.key) {} else {
+            #expect(Bool(false), "an abandoned mark is told once")
+        }
+    }
+
     @Test("An answer that was asked for first and ends last replaces no newer one: RFC 9111, 4")
     func newer() throws {
         let slow = outcome("slow", asked: 0, came: 1)

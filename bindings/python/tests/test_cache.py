@@ -219,9 +219,9 @@ def test_C12_where_nothing_can_be_stored_requests_work(
     mock: wherry.MockTransport, tmp_path: Any
 ) -> None:
     path = tmp_path / "taken"
-    path.write_text("mine")
     mock.add(None, "*", text="yes")
     with wherry.Client(transport=mock, storage_directory=str(path)) as client:
+        path.write_text("mine")  # after the client was made: else that would be the error
         for _ in range(2):
             assert client.get(URL, cache=60).text == "yes"
         with pytest.raises(wherry.FileError) as caught:

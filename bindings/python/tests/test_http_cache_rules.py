@@ -329,15 +329,12 @@ def test_SEC_C3_a_cut_answer_leaves_what_is_stored(server: Server, make: Make) -
     assert way.get(url).text == "good" and len(server.log()) == 2
 
 
-def test_C12_where_nothing_can_be_stored_requests_work(
+def test_C12_where_nothing_can_be_stored_the_client_is_refused(
     mock: wherry.MockTransport, make: Make, tmp_path: Any
 ) -> None:
     path = tmp_path / "taken"
     path.write_text("mine")
-    mock.add(None, "*", text="yes", headers={"Cache-Control": "max-age=60"})
-    way = make(transport=mock, storage_directory=str(path))
-    for _ in range(2):
-        assert way.get(URL).text == "yes" and marks(way.get(URL)) == ""
-    with pytest.raises(wherry.FileError) as caught:
-        way.get(URL, cache_policy="any_age_only")
-    assert caught.value.reason == "bad_storage"
+    with pytest.raises(wherry.FileError) as refused:
+        make(transport=mock, storage_directory=str(path))
+    assert refused.value.reason == "bad_storage" and str(path) in refused.value.message
+    assert path.read_text() == "mine"

@@ -62,12 +62,14 @@ def test_C12_a_folder_that_others_may_enter_is_refused_and_stays(tmp_path: Any, 
     folder = os.path.join(tmp_path, "shared")
     os.mkdir(folder)
     os.chmod(folder, mode)
-    with wherry.Client(storage_directory=folder) as client:
-        if mode == 0o700:
+    if mode == 0o700:
+        with wherry.Client(storage_directory=folder, cache=True) as client:
             assert client.storage == folder
-        else:
+    else:
+        # Such a folder silently left the cache empty.
+        for cache in (False, True):
             with pytest.raises(wherry.FileError) as caught:
-                client.storage
+                wherry.Client(storage_directory=folder, cache=cache)
             assert caught.value.reason == "bad_storage" and folder in caught.value.message
     assert stat.S_IMODE(os.stat(folder).st_mode) == mode
 
@@ -76,9 +78,9 @@ def test_C12_a_file_in_its_place_is_an_error_and_stays(tmp_path: Any) -> None:
     folder = os.path.join(tmp_path, "taken")
     with open(folder, "w") as file:
         file.write("mine")
-    with wherry.Client(storage_directory=folder) as client:
-        with pytest.raises(wherry.FileError):
-            client.storage
+    with pytest.raises(wherry.FileError) as caught:
+        wherry.Client(storage_directory=folder)
+    assert caught.value.reason == "bad_storage"
 
     with open(folder) as file:
         assert file.read() == "mine"

@@ -100,7 +100,7 @@ extension HTTPCacheStore {
     /// What is told of a file of the key, without its body.
     private func head(_ name: String, _ work: Work) -> EntryFile? {
         entries.head(name, in: work.place.folder).flatMap {
-            $0.key == work.key.bytes ? $0 : nil
+            $0.key == work.place.key ? $0 : nil
         }
     }
 
@@ -113,7 +113,9 @@ extension HTTPCacheStore {
         guard let there, there.kind == .response,
             let time = StoredResponse(description: there.description, body: nil)?.freshness
         else { return false }
+        // One from the future, of a clock that was ahead, would keep every newer one out.
         return time.responseTime > work.askedAt
+            && time.responseTime <= work.now.addingSaturating(Freshness.clockTolerance)
             && (time.date, time.responseTime)
                 > (response.freshness.date, response.freshness.responseTime)
     }
@@ -124,7 +126,7 @@ extension HTTPCacheStore {
             return take(name, &work)
         }
         // Another URL's, by a collision, stays.
-        guard there.key == work.key.bytes, !isNewer(there, than: response, work) else { return }
+        guard there.key == work.place.key, !isNewer(there, than: response, work) else { return }
         take(name, &work)
         let others = variantNames(work.place)
         if there.kind == .index {
@@ -140,7 +142,7 @@ extension HTTPCacheStore {
         let name = work.place.name(of: variant)
         let first = head(work.place.name, work)
         let entry = EntryFile(
-            key: work.key.bytes, description: response.description(), body: response.body,
+            key: work.place.key, description: response.description(), body: response.body,
             storedAt: work.now)
         if isNewer(first, than: response, work) { return .outdated }
         if variant.isEmpty {
@@ -184,7 +186,7 @@ extension HTTPCacheStore {
             for name in list { writer.text(name) }
         }
         let index = EntryFile(
-            .index, key: work.key.bytes, description: writer.bytes, storedAt: work.now)
+            .index, key: work.place.key, description: writer.bytes, storedAt: work.now)
         return write(index, to: work.place.name, &work)
     }
 
@@ -195,7 +197,17 @@ extension HTTPCacheStore {
     /// - Returns: how many answers.
     @discardableResult
     package func removeAll(url: String) -> Int {
-        let folder = place(Key(url: url)).folder
+        removeAll(stored: storedURL(url))
+    }
+
+    /// The same for a URL that may come from a list of entries.
+    @discardableResult
+    package func removeAll(listed url: String) -> Int {
+        removeAll(stored: storedURL(url, isListed: true))
+    }
+
+    private func removeAll(stored url: String) -> Int {
+        let folder = place(Key(url: url, isListed: true)).folder
         // First, so that nobody stores afterwards what was asked for before.
         entries.noteClearing(of: folder)
         let count = remove(from: folder) { $0 == url }
@@ -226,6 +238,22 @@ extension HTTPCacheStore {
             return entries.remove(name, in: folder) && head.kind == .response
                 ? count + 1 : count
         }
+    }
+
+    /// Deletes a listed response.
+    ///
+    /// - Returns: whether it was there.
+    package func remove(at place: String) -> Bool {
+        guard let (found, name) = entries.parse(place), let head = entries.head(name, in: found),
+            head.kind == .response, let (url, partition) = Key.parts(of: head.key)
+        else { return false }
+        let own = self.place(Key(url: url, partition: partition, isListed: true))
+        guard own.folder.path == found.path, own.holdsKey(name) else { return false }
+        entries.noteClearing(of: own.folder)
+        let isGone = entries.remove(name, in: own.folder)
+        // An index without variants is of no use.
+        if name != own.name, variantNames(own).isEmpty { entries.remove(own.name, in: own.folder) }
+        return isGone
     }
 
     /// Takes everything away.

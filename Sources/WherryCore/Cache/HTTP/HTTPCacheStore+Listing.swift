@@ -20,6 +20,7 @@ extension HTTPCacheStore {
     /// - Parameter url: ``HTTPURL/cacheText``; `nil` for all.
     package func list(url: String? = nil) -> [Listed] {
         var found: [Listed] = []
+        let url = url.map { storedURL($0, isListed: true) }
         func look(_ folder: EntryStore.Folder, _ name: String, _ head: EntryFile, _ size: Int64) {
             guard head.kind == .response, let own = Key.url(of: head.key),
                 let response = StoredResponse(description: head.description, body: nil)
@@ -34,7 +35,7 @@ extension HTTPCacheStore {
             let (path, query) = Self.parts(of: url)
             let folders =
                 query == nil
-                ? entries.folders(of: Self.text(path)) : [place(Key(url: url)).folder]
+                ? entries.folders(of: Self.text(path)) : [place(Key(url: url, isListed: true)).folder]
             for folder in folders {
                 entries.forEach(in: folder) { name, head, size in look(folder, name, head, size) }
             }

@@ -52,6 +52,8 @@ package final class HTTPCacheStore: Sendable {
 
     package let entries: EntryStore
     let memory: MemoryLayer<Key, Record>
+    /// Which values in queries are secret; the client's own names may change.
+    private let secretNames = Lock(Secrets())
 
     /// - Parameter memoryLimit: bytes of answers that are held in memory.
     package init(_ entries: EntryStore, memoryLimit: Int) {
@@ -62,6 +64,7 @@ package final class HTTPCacheStore: Sendable {
     package var secret: VarySecret { entries.secret }
     package var memoryCost: Int { memory.cost }
     package func setMemoryLimit(_ bytes: Int) { memory.setLimit(bytes) }
+    package func setSecrets(_ secrets: Secrets) { secretNames.withLock { $0 = secrets } }
 
     // MARK: Keys
 
@@ -70,22 +73,29 @@ package final class HTTPCacheStore: Sendable {
     package struct Key: Hashable, Sendable {
         let url: String
         let partition: String
+        /// Whether the URL may come from a list of entries, where secrets are digests.
+        let isListed: Bool
 
         /// - Parameters:
         ///   - url: ``HTTPURL/cacheText``.
         ///   - partition: hexadecimal digits; "" for the usual one.
-        package init(url: String, partition: String = "") {
+        package init(url: String, partition: String = "", isListed: Bool = false) {
             self.url = url
             self.partition = partition
+            self.isListed = isListed
         }
 
-        /// No URL has a line feed.
-        var bytes: [UInt8] { Array("GET \(url)\n\(partition)".utf8) }
-
         /// The URL of a key that was stored.
-        static func url(of bytes: [UInt8]) -> String? {
+        static func url(of bytes: [UInt8]) -> String? { parts(of: bytes)?.url }
+
+        /// The URL and partition of a key that was stored.
+        static func parts(of bytes: [UInt8]) -> (url: String, partition: String)? {
             guard bytes.starts(with: "GET ".utf8) else { return nil }
-            return String(decoding: bytes.dropFirst(4).prefix { $0 != 0x0A }, as: UTF8.self)
+            let url = bytes.dropFirst(4).prefix { $0 != 0x0A }
+            return (
+                String(decoding: url, as: UTF8.self),
+                String(decoding: bytes[url.endIndex...].dropFirst(), as: UTF8.self)
+            )
         }
     }
 
@@ -94,6 +104,8 @@ package final class HTTPCacheStore: Sendable {
         let folder: EntryStore.Folder
         /// The name of the answer or the index.
         let name: String
+        /// The key as its files hold it: without secrets (SEC-C10). No URL has a line feed.
+        let key: [UInt8]
 
         /// The name of a variant's file; "" is the answer that varies by nothing.
         func name(of variant: String) -> String { variant.isEmpty ? name : "\(name).\(variant)" }
@@ -108,10 +120,18 @@ package final class HTTPCacheStore: Sendable {
     }
 
     func place(_ key: Key) -> Place {
-        let (path, query) = Self.parts(of: key.url)
+        let url = storedURL(key.url, isListed: key.isListed)
+        let (path, query) = Self.parts(of: url)
         return Place(
-            folder: entries.folder(of: Self.text(path), detail: query, part: key.url),
-            name: key.partition.isEmpty ? "0" : "0-" + key.partition)
+            folder: entries.folder(of: Self.text(path), detail: query, part: url),
+            name: key.partition.isEmpty ? "0" : "0-" + key.partition,
+            key: Array("GET \(url)\n\(key.partition)".utf8))
+    }
+
+    /// A URL as files and lists have it.
+    func storedURL(_ url: String, isListed: Bool = false) -> String {
+        StoredURL(secrets: secretNames.withLock { $0 }, secret: secret)
+            .text(url, isListed: isListed)
     }
 
     /// What the folders of a URL without its query are found by.
@@ -172,7 +192,7 @@ package final class HTTPCacheStore: Sendable {
     /// Every stored answer of the key, from disk.
     package func allStored(key: Key) -> [StoredResponse] {
         let place = place(key)
-        guard case .entry(let first) = entries.read(place.name, in: place.folder, key: key.bytes)
+        guard case .entry(let first) = entries.read(place.name, in: place.folder, key: place.key)
         else { return [] }
         switch first.kind {
         case .response: return response(first, place.name, place).map { [$0] } ?? []
@@ -227,7 +247,7 @@ package final class HTTPCacheStore: Sendable {
     ) -> [StoredResponse] {
         // Before the reading: what is changed meanwhile makes the record old at once.
         let stamp = entries.stamp(place.folder)
-        guard case .entry(let first) = entries.read(place.name, in: place.folder, key: key.bytes)
+        guard case .entry(let first) = entries.read(place.name, in: place.folder, key: place.key)
         else { return [] }
         entries.touch(place.name, in: place.folder)
         switch first.kind {
@@ -267,7 +287,7 @@ package final class HTTPCacheStore: Sendable {
     }
 
     private func read(_ name: String, _ place: Place, _ key: Key) -> StoredResponse? {
-        guard case .entry(let entry) = entries.read(name, in: place.folder, key: key.bytes),
+        guard case .entry(let entry) = entries.read(name, in: place.folder, key: place.key),
             entry.kind == .response
         else { return nil }
         return response(entry, name, place)

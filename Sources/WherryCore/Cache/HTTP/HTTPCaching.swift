@@ -34,11 +34,13 @@ package final class HTTPCaching: @unchecked Sendable {
     ///   - sent: its fields.
     ///   - isGathered: the answer's body is collected, and not handed over in pieces.
     ///   - identity: who asks, in place of an `Authorization` that changes each time.
+    ///   - cookies: those that the program gave to the cookie jar for this URL.
+    ///   - isListed: the URL may come from a list of entries, where secrets are digests.
     ///   - policy: `nil` for a request that has no part in the cache, and may change what it has.
     package init(
         _ asked: borrowing ExchangeRequest, sent: SentFields, isGathered: Bool, caching: RequestCaching,
         policy: HTTPCachePolicy?, store: HTTPCacheStore, clock: any Clock,
-        identity: String? = nil
+        identity: String? = nil, cookies: String? = nil, isListed: Bool = false
     ) {
         self.store = store
         self.clock = clock
@@ -52,18 +54,21 @@ package final class HTTPCaching: @unchecked Sendable {
         // What GET is given with a body only the origin knows (RFC 9110, section 9.3.1).
         takesPart = isForCache && isGathered && !(request.isServable && hasBody)
         key = HTTPCacheStore.Key(
-            url: request.url, partition: Self.partition(sent.headers, caching, store.secret, identity))
+            url: request.url, partition: Self.partition(
+                sent.headers, caching, store.secret, identity, cookies),
+            isListed: isListed)
     }
 
     /// Digits that tell identities apart (SEC-C2); "" for the usual one.
     ///
     /// `Authorization` says who asks, and a program that changes its token or user must not be
-    /// given the answers of another. Cookies do not count: they change all the time, and what
-    /// depends on them says so in Vary.
+    /// given the answers of another. So do cookies that the program gave to the jar. Those of servers
+    /// do not count: they change all the time, and what depends on them says so in Vary.
     private static func partition(
-        _ headers: Headers, _ caching: RequestCaching, _ secret: VarySecret, _ identity: String?
+        _ headers: Headers, _ caching: RequestCaching, _ secret: VarySecret, _ identity: String?,
+        _ cookies: String?
     ) -> String {
-        if caching.fields.isEmpty, caching.partition.isEmpty, !headers.contains("authorization") {
+        if caching.fields.isEmpty, caching.partition.isEmpty, cookies == nil, !headers.contains("authorization") {
             return ""
         }
         var counted: [(name: String, values: [String])] = []
@@ -74,6 +79,8 @@ package final class HTTPCaching: @unchecked Sendable {
                 counted.append((name, values))
             }
         }
+        // No header field has this name.
+        if let cookies { counted.append(("cookie jar", [cookies])) }
         guard !counted.isEmpty || !caching.partition.isEmpty else { return "" }
         var writer = BinaryWriter()
         writer.text(caching.partition)
@@ -98,6 +105,11 @@ package final class HTTPCaching: @unchecked Sendable {
 
     private var lookup: CacheLookup {
         CacheLookup(request, options: options, secret: store.secret, now: clock.wallMilliseconds)
+    }
+
+    /// Begins a background validation of the stored response. May block.
+    package func beginValidation() -> EntryStore.Validation {
+        store.entries.beginValidation(of: store.place(key).key)
     }
 
     /// What becomes of the request. May block where it ``reads``.

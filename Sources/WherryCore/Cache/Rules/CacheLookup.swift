@@ -121,6 +121,11 @@ package struct CacheLookup: Sendable {
                 continue
             }
             let own = answer.freshness
+            // A response from the future, of a clock that was ahead, is not the newest.
+            guard known.isFromFuture(at: now) == own.isFromFuture(at: now) else {
+                if known.isFromFuture(at: now) { newest = answer }
+                continue
+            }
             if (known.date, known.responseTime) <= (own.date, own.responseTime) { newest = answer }
         }
         return newest

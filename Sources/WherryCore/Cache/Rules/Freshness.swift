@@ -40,7 +40,7 @@ package struct Freshness: Hashable, Sendable {
     private static let heuristicDivisor: Int64 = 10
     private static let heuristicLimit: Int64 = 24 * 3_600_000
     /// How far the clock may have gone back before nothing it says about an age is believed.
-    private static let clockTolerance: Int64 = 5000
+    static let clockTolerance: Int64 = 5000
 
     /// Works out the times of an answer.
     ///
@@ -90,8 +90,13 @@ package struct Freshness: Hashable, Sendable {
     /// How long the answer has been stale; negative while it is fresh. The largest number where
     /// the clock went back behind the arrival: how old the answer is cannot be known.
     package func staleness(at now: Int64) -> Int64 {
-        if now.subtractingSaturating(responseTime) < -Self.clockTolerance { return .max }
+        if isFromFuture(at: now) { return .max }
         return age(at: now).subtractingSaturating(lifetime)
+    }
+
+    /// Whether the clock went back behind the arrival.
+    package func isFromFuture(at now: Int64) -> Bool {
+        now.subtractingSaturating(responseTime) < -Self.clockTolerance
     }
 
     /// Whether the age is still below the lifetime.

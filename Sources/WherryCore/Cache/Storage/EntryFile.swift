@@ -24,7 +24,7 @@ package struct EntryFile: Sendable, Equatable {
     /// "WhrC".
     static let magic: UInt32 = 0x4372_6857
     /// Another version is as good as no file.
-    static let version: UInt16 = 1
+    static let version: UInt16 = 2
     static let fixedCount = 48
     /// The largest head that is believed: field lines may be 300 KiB.
     static let mostHead = 1 << 20

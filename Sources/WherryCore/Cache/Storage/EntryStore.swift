@@ -54,6 +54,8 @@ package final class EntryStore: Sendable {
     /// For digests of what must not be kept as it is.
     package let secret: VarySecret
 
+    private let hasLost = Atomic(false)
+
     static let totalBytes = 0
     static let allStamp = 1
     private static let firstSlot = 8
@@ -85,6 +87,12 @@ package final class EntryStore: Sendable {
     }
 
     deinit { close() }
+
+    /// Whether the folder was deleted: writes to it are lost.
+    package var isRemoved: Bool { (try? root.file.status().links) == 0 }
+
+    /// Whether a write has found the folder deleted.
+    package var isLost: Bool { hasLost.load(ordering: .relaxed) }
 
     /// Ends what goes on in the background, soon. Entries can be read and written as before, but
     /// nothing is swept any more.
@@ -240,6 +248,7 @@ package final class EntryStore: Sendable {
                 if error.code != EntrySweeper.noSuchFile { break }
             }
         }
+        if isRemoved { hasLost.store(true, ordering: .relaxed) }
         // What was there is older than what could not be written.
         remove(name, in: folder)
         return false
@@ -375,7 +384,8 @@ package final class EntryStore: Sendable {
         return EntryFile(bytes)
     }
 
-    private func parse(_ place: String) -> (Folder, String)? {
+    /// The folder and name of a place; `nil` for other texts.
+    func parse(_ place: String) -> (Folder, String)? {
         let parts = place.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[2].isEmpty, parts[2].utf8.first != 0x2E else { return nil }
         let digits = parts[1].split(separator: "-", omittingEmptySubsequences: false)
@@ -413,16 +423,26 @@ package final class EntryStore: Sendable {
     package func clear() -> Int {
         // Before, for what is being stored; and after, for what is being read meanwhile.
         counters.add(1, to: Self.allStamp)
+        let count = Self.removeAll(in: root) { counters.add(-$0, to: Self.totalBytes) }
+        counters.add(1, to: Self.allStamp)
+        return count
+    }
+
+    /// Deletes every entry of a folder. Needs no room on the disk.
+    ///
+    /// - Parameter removed: called with the size of each.
+    /// - Returns: how many entries there were.
+    static func removeAll(in root: Directory, _ removed: (Int64) -> Void = { _ in }) -> Int {
         var count = 0
         EntrySweeper.forEachFile(in: root) { _, _, open, name in
             guard !name.hasPrefix("."), let size = try? open.status(of: name)?.size,
                 let isGone = try? open.remove(name), isGone
             else { return true }
-            counters.add(-size, to: Self.totalBytes)
+            removed(size)
             count += 1
             return true
         }
-        counters.add(1, to: Self.allStamp)
+        ValidationMark.removeAll(in: root)
         return count
     }
 }

@@ -14,6 +14,9 @@ package final class EntrySweeper: Sendable {
     static let nameTaken = EEXIST
     static let badFile = EIO
 
+    /// How far ahead of the clock a file may be, in nanoseconds.
+    private static let clockTolerance: Int64 = 5_000_000_000
+
     private struct State {
         /// When a sweep was asked for that has not begun, in milliseconds of 1970.
         var wantedAt: Int64?
@@ -93,16 +96,20 @@ package final class EntrySweeper: Sendable {
         let rest: String
         let name: String
         let size: Int64
+        let modified: Int64
         let used: Int64
     }
 
     private func sweep(wantedAt: Int64) {
+        // A file from the future, of a clock that was ahead, is not the one used last.
+        let future = fileTime.addingSaturating(Self.clockTolerance)
         var candidates: [Candidate] = []
         var total: Int64 = 0
         let before = counters[EntryStore.totalBytes]
         for name in (try? root.names()) ?? [] where name.hasPrefix(".") {
             removeLeftover(name, in: root)
         }
+        removeMarks()
         Self.forEachFile(in: root) { shard, rest, open, name in
             if stopped.load(ordering: .relaxed) { return false }
             guard let status = try? open.status(of: name) else { return true }
@@ -118,7 +125,8 @@ package final class EntrySweeper: Sendable {
             candidates.append(
                 Candidate(
                     shard: shard, rest: rest, name: name, size: status.size,
-                    used: status.modifiedNanoseconds))
+                    modified: status.modifiedNanoseconds,
+                    used: status.modifiedNanoseconds > future ? 0 : status.modifiedNanoseconds))
             return true
         }
         guard !stopped.load(ordering: .relaxed) else { return }
@@ -141,12 +149,24 @@ package final class EntrySweeper: Sendable {
                 let open = try? Directory.open(candidate.rest, following: false, in: shard),
                 // Used or replaced since it was counted: it has earned its place.
                 let status = try? open.status(of: candidate.name),
-                status.modifiedNanoseconds == candidate.used,
+                status.modifiedNanoseconds == candidate.modified,
                 let isGone = try? open.remove(candidate.name), isGone
             else { continue }
             total -= candidate.size
             counters.add(-candidate.size, to: EntryStore.totalBytes)
         }
+    }
+
+    /// The present time as the file system gives it to files.
+    private var fileTime: Int64 {
+        root.touch("sweep")
+        return (try? root.status(of: "sweep"))??.modifiedNanoseconds ?? .max
+    }
+
+    /// Validations in the background that were abandoned long ago.
+    private func removeMarks() {
+        ValidationMark.removeAll(
+            in: root, before: fileTime.subtractingSaturating(ValidationMark.longestNanoseconds))
     }
 
     /// A file being written is locked; one whose writer died is not (SEC-C6).
@@ -211,9 +231,11 @@ package final class EntrySweeper: Sendable {
 
 extension EntryFile {
     /// The time after which a file is of no use, out of the fixed part of its head; `nil` if it is
-    /// no entry at all.
+    /// no entry at all, or one of another version.
     static func uselessAfter(fixed bytes: [UInt8]) -> Int64? {
         guard bytes.count == fixedCount, bytes.starts(with: "WhrC".utf8) else { return nil }
+        var version = BinaryReader(Array(bytes[4..<6]))
+        guard version.integer(UInt16.self) == Self.version else { return nil }
         var reader = BinaryReader(Array(bytes[32..<40]))
         return reader.integer(Int64.self)
     }

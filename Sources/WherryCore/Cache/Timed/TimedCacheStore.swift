@@ -30,6 +30,8 @@ package final class TimedCacheStore: Sendable {
 
     package let entries: EntryStore
     private let memory: MemoryLayer<TimedKey, Held>
+    /// Which values in queries are secret.
+    private let secretNames = Lock(Secrets())
 
     /// - Parameter memoryLimit: bytes of answers that are held in memory.
     package init(_ entries: EntryStore, memoryLimit: Int) {
@@ -39,6 +41,7 @@ package final class TimedCacheStore: Sendable {
 
     package var memoryCost: Int { memory.cost }
     package func setMemoryLimit(_ bytes: Int) { memory.setLimit(bytes) }
+    package func setSecrets(_ secrets: Secrets) { secretNames.withLock { $0 = secrets } }
 
     // MARK: Names
 
@@ -156,6 +159,17 @@ package final class TimedCacheStore: Sendable {
         return found
     }
 
+    /// The entries with a URL as a list has it, whatever their base (K8). A URL as the caller wrote it
+    /// is found faster by ``list(_:method:now:appVersion:)``.
+    package func list(
+        listed url: String, method: String? = nil, now: Int64, appVersion: String?
+    ) -> [Listed] {
+        let url = storedURL(url)
+        return list(nil, method: method, now: now, appVersion: appVersion).filter {
+            $0.entry.url == url
+        }
+    }
+
     /// A listed entry, with its body; `nil` if it is gone or no longer good.
     package func entry(at place: String, now: Int64, appVersion: String?) -> TimedEntry? {
         guard let file = entries.entry(at: place), let entry = TimedEntry(file),
@@ -178,8 +192,15 @@ package final class TimedCacheStore: Sendable {
         return entries.write(file(entry, place), to: place.name, in: place.folder)
     }
 
+    private func storedURL(_ url: String) -> String {
+        StoredURL(secrets: secretNames.withLock { $0 }, secret: entries.secret)
+            .text(url, isListed: true)
+    }
+
     private func file(_ entry: TimedEntry, _ place: Place) -> EntryFile {
-        EntryFile(
+        var entry = entry
+        entry.url = storedURL(entry.url)
+        return EntryFile(
             key: place.key, description: entry.description(), body: entry.body,
             storedAt: entry.storedAt,
             uselessAfter: entry.storedAt.addingSaturating(entry.duration))
@@ -221,6 +242,14 @@ package final class TimedCacheStore: Sendable {
         // What a sweep took from the disk may still be in somebody's memory.
         entries.invalidate(folder)
         return count
+    }
+
+    /// Deletes a listed response.
+    ///
+    /// - Returns: whether it was there.
+    package func remove(at place: String) -> Bool {
+        guard let (folder, name) = entries.parse(place) else { return false }
+        return entries.remove(name, in: folder)
     }
 
     /// Takes away what is stored for a method, whatever the URL.

@@ -8,6 +8,8 @@ import WherryTransport
 package struct TimedCaching: Sendable {
     package let key: TimedKey
     private let store: TimedCacheStore
+    /// The URL with its query, for lists.
+    private let url: @Sendable () -> HTTPURL?
     private let appVersion: String
     private let caching: RequestCaching
     /// The store's, when the request began.
@@ -15,9 +17,12 @@ package struct TimedCaching: Sendable {
 
     /// - Parameters:
     ///   - base: the base URL at the time of the call, as the caller wrote it.
+    ///   - url: the URL as it is sent, for lists; `nil` for one that is none.
+    ///   - cookies: those that the program gave to the cookie jar for this URL.
     ///   - fields: the client's, under the request's own.
     package init(
-        _ request: Request, _ caching: RequestCaching, method: String, base: String?,
+        _ request: Request, _ caching: RequestCaching, method: String,
+        url: @escaping @Sendable () -> HTTPURL? = { nil }, cookies: String? = nil, base: String?,
         fields: [Headers.Field], store: TimedCacheStore, appVersion: String
     ) throws(WherryError) {
         do {
@@ -25,22 +30,28 @@ package struct TimedCaching: Sendable {
                 base: request.ignoresBase ? nil : base, url: request.url, method: method,
                 parameters: request.countedParameters.map { .object($0) },
                 varying: Self.varying(request, caching, fields),
-                sensitive: Self.content(of: request, caching.ignored) ?? "", partition: caching.partition)
+                sensitive: Self.content(of: request, caching.ignored) ?? "", partition: Self.partition(caching, cookies))
         } catch {
             throw WherryError(.badParameters, error.message)
         }
         self.store = store
+        self.url = url
         beginning = store.entries.clearings
         self.appVersion = appVersion
         self.caching = caching
     }
 
-    /// Whether the answer to a request has a place in the cache at all (K7): not if it is handed
-    /// over in pieces, is a part of one, or belongs to a body that is not known beforehand.
+    private static func partition(_ caching: RequestCaching, _ cookies: String?) -> String {
+        guard let cookies else { return caching.partition }
+        return "\(caching.partition)\u{0}cookies:\(cookies)"
+    }
+
+    /// Whether the response to a request has a place in the cache at all (K7): not if it is a part,
+    /// or belongs to a body that is not known beforehand.
     ///
     /// - Parameter fields: the client's, under the request's own.
     package static func fits(_ request: Request, _ fields: [Headers.Field]) -> Bool {
-        if request.isStreamed || !values("Range", of: request, fields).isEmpty { return false }
+        if !values("Range", of: request, fields).isEmpty { return false }
         switch request.body {
         case .none, .form, .json, .bytes: return true
         case .file, .stream, .multipart: return false
@@ -142,11 +153,11 @@ package struct TimedCaching: Sendable {
     @discardableResult
     package func write(head: ResponseHead, body: Bytes, _ clock: any Clock) -> Bool {
         guard store.entries.clearings == beginning else { return false }
-        let isStored = store.write(
-            TimedEntry(
-                key, head: head, body: body, storedAt: clock.wallMilliseconds,
-                duration: caching.duration, appVersion: appVersion, cacheVersion: caching.version),
-            for: key)
+        var entry = TimedEntry(
+            key, head: head, body: body, storedAt: clock.wallMilliseconds,
+            duration: caching.duration, appVersion: appVersion, cacheVersion: caching.version)
+        if let url = url()?.text { entry.url = String(url.prefix { $0 != "#" }) }
+        let isStored = store.write(entry, for: key)
         guard isStored, store.entries.clearings != beginning else { return isStored }
         store.remove(key)
         return false

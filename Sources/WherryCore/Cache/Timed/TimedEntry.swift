@@ -28,7 +28,7 @@ package struct TimedEntry: Sendable, Equatable {
     /// SJNetwork's identifier of the request.
     package var identifier: String
     package var method: String
-    /// Absolute, without query.
+    /// Absolute. On disk and in lists the secrets in its query are digests.
     package var url: String
     package var status: Int
     package var httpVersion: Int

@@ -22,7 +22,7 @@ package struct TimedKey: Hashable, Sendable {
     var prefix: String { RequestIdentity.prefix(base: base, url: fullURL) }
     /// What follows ``prefix`` in the identifier.
     var own: String { RequestIdentity.own(method: method, printed: parameters) }
-    /// The absolute URL for lists: without its query, in which secrets may stand (SEC-C10).
+    /// The absolute URL for lists, with its query. ``TimedCacheStore`` replaces secrets in it.
     var url: String {
         let absolute =
             if let base {
@@ -30,7 +30,7 @@ package struct TimedKey: Hashable, Sendable {
             } else {
                 try? HTTPURL(fullURL)
             }
-        return String((absolute?.text ?? fullURL).prefix { $0 != "?" && $0 != "#" })
+        return String((absolute?.text ?? fullURL).prefix { $0 != "#" })
     }
     /// Whether nothing but the identifier tells it from others.
     var isPlain: Bool { apart.isEmpty }

@@ -48,7 +48,8 @@ class CacheEntry:
         #: What `Client.identifier` gives for its request; "" of the HTTP cache.
         self.identifier: str = identifier or ""
         self.method: str = method or ""
-        #: Of the request: absolute; without its query, but of the HTTP cache.
+        #: The absolute URL of the request. Secret values in its query are digests, such as
+        #: ``token=***3f0c...``; `Cache.entries` and `Cache.clear` accept this form.
         self.url: str = url or ""
         #: Seconds since 1970.
         self.stored_at: float = stored / 1000
@@ -132,6 +133,12 @@ class _Shelf:
         handle = made(lib.wherry_client_read_cache_entry, live, text(entry.id))
         return _response(handle, Response(url=entry.url))
 
+    def _delete(self, entry: CacheEntry) -> bool:
+        count = Cell()
+        live = self._client._live()
+        check(lib.wherry_client_remove_cache_entry(live, text(entry.id), count.address))
+        return count.take() > 0
+
     def _clear(
         self,
         url: Optional[str],
@@ -209,6 +216,10 @@ class Cache(_Shelf):
         """The answer of a listed entry; CacheMissError if it is gone."""
         return self._open(entry)
 
+    def delete(self, entry: CacheEntry) -> bool:
+        """Deletes a listed entry. Returns whether it was there."""
+        return self._delete(entry)
+
     def clear(
         self,
         url: Optional[str] = None,
@@ -273,6 +284,10 @@ class AsyncCache(_Shelf):
     async def open(self, entry: CacheEntry) -> Response:
         """See `Cache.open`."""
         return await _aside(lambda: self._open(entry))
+
+    async def delete(self, entry: CacheEntry) -> bool:
+        """See `Cache.delete`."""
+        return await _aside(lambda: self._delete(entry))
 
     async def clear(
         self,

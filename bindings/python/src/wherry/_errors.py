@@ -40,6 +40,13 @@ def shown(url: str) -> str:
     return head + "?..." if mark else url
 
 
+def shortened(message: str) -> str:
+    """A message whose values, such as a URL of many megabytes, are cut to 200 characters."""
+    words = (word if len(word) <= 200 else word[:200] + "..." for word in message.split(" "))
+    text = " ".join(words)
+    return text if len(text) <= 4000 else text[:4000] + "..."
+
+
 class ImageResult:
     """What became of one picture of an upload. Attributes:
 
@@ -150,6 +157,8 @@ class WherryError(Exception):
             CLASSES[status] = cls
 
     def __init__(self, message: str = "", reason: str = "", **details: Any) -> None:
+        if len(message) > 200:
+            message = shortened(message)
         super().__init__(message)
         self.message = message
         self.reason = reason

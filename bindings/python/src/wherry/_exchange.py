@@ -54,6 +54,8 @@ def head_of(response: Response, record: Record) -> None:
         response.url = found.decode("utf-8", "replace")
     if flags & codes.RECORD_REDIRECTED:
         response.history = redirects(lent)
+    if flags & codes.RECORD_INFORMATIONAL:
+        response.informational = informational(lent)
     if flags & codes.RECORD_FROM_CACHE:
         response.from_cache = True
         response.is_stale = flags & codes.RECORD_STALE != 0
@@ -85,7 +87,19 @@ def copied(response: Response, handle: int) -> Response:
         fields.append(b"%s: %s\n" % (raw_text_at(name.take()), raw_text_at(value.take())))
     response._head = b"".join(fields)
     response.history = redirects(handle)
+    response.informational = informational(handle)
     return response
+
+
+def informational(lent: int) -> Tuple[Response, ...]:
+    """The informational responses (1xx) before a native response."""
+    found: List[Response] = []
+    code, fields = Cell(), Cell()
+    read = lib.wherry_response_informational_at
+    while read(lent, len(found), code.address, fields.address):
+        head = text_at(fields.take()) or ""
+        found.append(Response(code.take() & 0xFFFFFFFF, head.encode()))
+    return tuple(found)
 
 
 def redirects(lent: int) -> Any:

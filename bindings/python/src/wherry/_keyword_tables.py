@@ -36,6 +36,7 @@ accept_status | none | further statuses that `raise_for_status` lets pass
 wait_for_network | 0, of downloads 60 | seconds to wait where there is no way to the host
 deny_metered | False | True: no connection over a mobile network; that is a NetworkError `metered`
 require_verified_length | False | True: a TLS body that may have been cut is a NetworkError `length_unverified`
+keep_alive | True | False: a separate connection for each request, closed afterwards
 max_retries | downloads 5, requests 0 | how often it goes again after a failure that may pass
 retry_unsafe_methods | False | True: POST and PATCH go again too; the server may do it twice
 max_retry_after | 60 | seconds a server may ask for before that; after more a download is `retry_later`
@@ -136,6 +137,7 @@ max_redirects | 10 | how many redirects are followed
 wait_for_network | 0, of downloads 60 | seconds to wait where there is no way to the host
 deny_metered | False | True: no connection over a mobile network; that is a NetworkError `metered`
 require_verified_length | False | True: a TLS body that may have been cut is a NetworkError `length_unverified`
+keep_alive | True | False: a separate connection for each request, closed afterwards
 max_retries | downloads 5, requests 0 | how often it goes again after a failure that may pass
 retry_unsafe_methods | False | True: POST and PATCH go again too; the server may do it twice
 keep_auth_across_hosts | False | True sends credentials on to other hosts after a redirect

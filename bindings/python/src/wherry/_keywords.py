@@ -88,6 +88,8 @@ class CommonOptions(TypedDict, total=False):
     deny_metered: bool
     #: True: a TLS body without a length whose connection ended without close_notify is an error.
     require_verified_length: bool
+    #: False: a separate connection for each request, with ``Connection: close``, closed afterwards.
+    keep_alive: bool
     #: How often what failed goes again by itself after a broken connection, a time limit, or 408,
     #: 429, 500, 502, 503, 504. Requests wait up to 0.5, 1, 2... 30 s before, or what Retry-After says.
     max_retries: int
@@ -339,6 +341,7 @@ class LiveSettings(TypedDict, total=False):
     deny_metered: bool
     #: True: a TLS body without a length whose connection ended without close_notify is an error.
     require_verified_length: bool
+    keep_alive: bool
     keep_auth_across_hosts: bool
     http_version: Union[str, int, None]
     compressed: int

@@ -27,6 +27,8 @@ bool wherry_response_is_stale(const wherry_response *response);
 bool wherry_response_is_revalidated(const wherry_response *response);
 bool wherry_response_redirect_at(const wherry_response *response, size_t index, int32_t
     *out_http_code, const char **out_url);
+bool wherry_response_informational_at(const wherry_response *response, size_t index,
+    int32_t *out_http_code, const char **out_fields);
 bool wherry_response_redirect_header_at(const wherry_response *response, size_t redirect, size_t
     index, const char **out_name, const char **out_value);
 const char *wherry_response_header(const wherry_response *response, const char *name);
@@ -110,6 +112,8 @@ wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, c
     const char *url, const char *method, wherry_list **out_list);
 wherry_status wherry_client_read_cache_entry(wherry_client *client, const char *entry_id,
     wherry_response **out_response);
+wherry_status wherry_client_remove_cache_entry(wherry_client *client, const char *entry_id,
+    size_t *out_count);
 wherry_status wherry_client_clear_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, size_t *out_count);
 wherry_status wherry_client_cache_usage(wherry_client *client, wherry_cache_usage *out_usage);

@@ -516,6 +516,7 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "wait_for_network": _number(codes.OPTION_WAIT_FOR_NETWORK_MS, milliseconds),
     "require_verified_length": _number(codes.OPTION_REQUIRE_VERIFIED_LENGTH),
     "deny_metered": _number(codes.OPTION_DENY_METERED),
+    "keep_alive": _number(codes.OPTION_KEEP_ALIVE),
     "max_retries": _number(codes.OPTION_MAX_RETRIES),
     "retry_unsafe_methods": _number(codes.OPTION_RETRY_UNSAFE_METHODS),
     "max_retry_after": _number(codes.OPTION_MAX_RETRY_AFTER_MS, milliseconds),

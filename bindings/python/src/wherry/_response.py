@@ -33,6 +33,7 @@ class Response(Habits):
     ``is_revalidated`` whether the server has just confirmed a stored answer, by 304
     ``is_length_unverified`` whether the body may have been cut on the network
     ``unchanged``     whether the body is that which ``on_cached=`` was given before
+    ``informational`` the informational responses (1xx) before this one, such as 103
     ``history``       the redirects that led here, oldest first
     ``failed_images`` the pictures of an upload that did not get through
     ``images``        all pictures of the upload, also those that were skipped, in order
@@ -58,6 +59,9 @@ class Response(Habits):
     is_length_unverified: bool = False
     #: Whether the body is that of the stored answer which ``on_cached=`` was given before.
     unchanged: bool = False
+    #: The informational responses (1xx) before this one, such as 103 Early Hints, in the order of
+    #: arrival. Those before a redirect or an earlier attempt are not included.
+    informational: Tuple[Response, ...] = ()
     #: The pictures of an upload that did not get through.
     failed_images: Tuple[ImageResult, ...] = ()
     #: All pictures of the upload, also those that were skipped, in order.

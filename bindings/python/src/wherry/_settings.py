@@ -25,6 +25,7 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "wait_for_network": (codes.OPTION_WAIT_FOR_NETWORK_MS, milliseconds),
     "require_verified_length": (codes.OPTION_REQUIRE_VERIFIED_LENGTH, whole),
     "deny_metered": (codes.OPTION_DENY_METERED, whole),
+    "keep_alive": (codes.OPTION_KEEP_ALIVE, whole),
     "keep_auth_across_hosts": (codes.OPTION_KEEP_AUTH_ACROSS_HOSTS, whole),
     "http_version": (codes.OPTION_HTTP_VERSION, http_version),
     "compressed": (codes.OPTION_COMPRESSED, whole),

@@ -29,6 +29,7 @@ class StreamedResponse(Response):
     def __init__(self, exchange: Exchange) -> None:
         head = exchange.response
         super().__init__(head.status_code, head._head, b"", head.url, head.tag)
+        self.informational = head.informational
         self._hops = head._hops
         self._asked = head._asked
         self._version = head._version
