@@ -20,8 +20,9 @@
  *            (events: until wherry_event_free), not longer: those are plain memory, unchecked.
  *            client, queue, transfer, stub and reachability lend nothing; they copy out.
  *  INPUTS    Everything you pass in is copied before the call returns, so it may be freed at once.
- *            Text, paths too, is NUL-terminated UTF-8 (else `bad_text`); bytes are a pointer and a
- *            count (NULL only with 0).
+ *            Text is NUL-terminated UTF-8 (else `bad_text`); bytes are a pointer and a count (NULL
+ *            only with 0). Paths and file names are NUL-terminated bytes as the kernel takes them,
+ *            UTF-8 or not, and come back as they went in. A message shows such a byte as \xE9.
  *  THREADS   Every function may be called from any thread. config, request, response, event, list,
  *            image, compression and json are meant for one thread at a time: sharing one is safe
  *            for the process but its answers may mix. Events of one transfer come in order.

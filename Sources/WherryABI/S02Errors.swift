@@ -78,7 +78,7 @@ public func wherry_error_retry_after_ms(_ error: OpaquePointer?) -> Int64 {
 @_cdecl("wherry_error_partial_path") @implementation
 public func wherry_error_partial_path(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
     guard let box = ErrorBox.get(error) else { return nil }
-    return box.texts.lend(box.error.partialPath)
+    return box.texts.lend(path: box.error.partialPath)
 }
 
 @_cdecl("wherry_error_underlying") @implementation

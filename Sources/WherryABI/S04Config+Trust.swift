@@ -10,7 +10,7 @@ public func wherry_config_add_pin(
 ) -> wherry_status {
     status { () throws(WherryError) in
         try change(config) { trust throws(WherryError) in
-            let pin = try text(pin, "pin")
+            let pin = try path(pin, "pin")
             trust.pins[try text(host, "host"), default: .init()].pins.append(pin)
         }
     }
@@ -65,9 +65,9 @@ public func wherry_config_set_client_certificate(
     status { () throws(WherryError) in
         try change(config) { trust throws(WherryError) in
             let origin = try optionalText(origin, "origin") ?? ""
-            let key = try optionalText(key, "key")
+            let key = optionalPath(key)
             let password = try optionalText(password, "password")
-            trust.clientCertificates[origin] = try optionalText(certificate, "certificate").map {
+            trust.clientCertificates[origin] = optionalPath(certificate).map {
                 .init($0, key: key, password: password)
             }
         }

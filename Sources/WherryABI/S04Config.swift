@@ -43,7 +43,8 @@ public func wherry_config_set_text(
     status { () throws(WherryError) in
         try change(config) { values throws(WherryError) in
             let option = try WherryABI.option(option)
-            let value = try optionalText(value, "value")
+            let value =
+                option.isPath ? optionalPath(value) : try optionalText(value, "value")
             try option.check(value, in: .build)
             values.texts[option] = value
         }
@@ -99,7 +100,7 @@ public func wherry_config_load(
     _ config: OpaquePointer?, _ path: UnsafePointer<CChar>?
 ) -> wherry_status {
     status { () throws(WherryError) in
-        let path = try optionalText(path, "path")
+        let path = optionalPath(path)
         try Handles.change(config, Client.Configuration.self) {
             (configuration) throws(WherryError) in
             if let path {

@@ -136,7 +136,7 @@ public func wherry_client_copy_storage(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let path = try Handles.get(client, Client.self).storageDirectory()
-        try CText.copy(path, to: buffer, capacity, out_count)
+        try CText.copy(path: path, to: buffer, capacity, out_count)
     }
 }
 

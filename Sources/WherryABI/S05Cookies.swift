@@ -39,7 +39,7 @@ public func wherry_client_save_cookies(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let cookies = try Handles.get(client, Client.self).cookies
-        try cookies.save(to: text(path, "path"), sessions: sessions)
+        try cookies.save(to: WherryABI.path(path, "path"), sessions: sessions)
     }
 }
 
@@ -48,6 +48,6 @@ public func wherry_client_load_cookies(
     _ client: OpaquePointer?, _ path: UnsafePointer<CChar>?
 ) -> wherry_status {
     status { () throws(WherryError) in
-        try Handles.get(client, Client.self).cookies.load(from: text(path, "path"))
+        try Handles.get(client, Client.self).cookies.load(from: WherryABI.path(path, "path"))
     }
 }

@@ -275,7 +275,7 @@ public func wherry_request_set_body_file(
     _ content_type: UnsafePointer<CChar>?
 ) -> wherry_status {
     edit(request) { request throws(WherryError) in
-        let path = try text(path, "path")
+        let path = try WherryABI.path(path, "path")
         request.body = .file(path: path, contentType: try contentType(content_type))
     }
 }
@@ -301,7 +301,7 @@ public func wherry_request_add_part(
     edit(request) { () throws(WherryError) in
         let bytes = try WherryABI.bytes(bytes, count)
         return Request.Part.bytes(
-            try text(name, "name"), bytes, fileName: try optionalText(file_name, "file name"),
+            try text(name, "name"), bytes, fileName: optionalPath(file_name),
             contentType: try contentType(content_type))
     } _: { request, part in
         request.addPart(part)
@@ -316,8 +316,8 @@ public func wherry_request_add_part_file(
     edit(request) { request throws(WherryError) in
         request.addPart(
             .file(
-                try text(name, "name"), path: try text(path, "path"),
-                fileName: try optionalText(file_name, "file name"),
+                try text(name, "name"), path: try WherryABI.path(path, "path"),
+                fileName: optionalPath(file_name),
                 contentType: try contentType(content_type)))
     }
 }
@@ -335,7 +335,7 @@ public func wherry_request_add_part_stream(
         request.addPart(
             .stream(
                 try text(name, "name"), length: count,
-                fileName: try optionalText(file_name, "file name"),
+                fileName: optionalPath(file_name),
                 contentType: try contentType(content_type)))
     }
 }

@@ -141,7 +141,7 @@ public func wherry_client_download(
     status { () throws(WherryError) in
         let client = try Handles.get(client, Client.self)
         let request = try snapshot(request)
-        let path = try text(path, "path")
+        let path = try WherryABI.path(path, "path")
         let queue = try Handles.get(queue, EventQueue.self)
         try start(out_transfer) { begun throws(WherryError) in
             _ = try client.download(
@@ -169,7 +169,7 @@ public func wherry_client_upload_images(
         }
         guard let paths else { throw WherryError(.badArgument, "The paths are NULL") }
         for index in 0..<count {
-            let source = try picture(text(paths[index], "path"))
+            let source = try picture(path(paths[index], "path"))
             request.addPart(Request.Part(name: name, content: .image(source, compression)))
         }
         try start(out_transfer) { begun throws(WherryError) in

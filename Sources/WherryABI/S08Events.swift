@@ -150,6 +150,7 @@ public func wherry_event_body(
 public func wherry_event_text(_ event: OpaquePointer?) -> UnsafePointer<CChar>? {
     value(nil) { () throws(WherryError) in
         let event = try getEvent(event)
+        if let path = event.event?.path { return event.lendings.texts.lend(path: path) }
         let told = event.news?.target ?? event.event?.text ?? event.log?.record.text
         guard let text = told else { return nil }
         return event.lendings.texts.lend(text)

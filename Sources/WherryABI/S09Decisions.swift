@@ -75,7 +75,7 @@ public func wherry_event_answer_save(
     status { () throws(WherryError) in
         let decision = try question(event, .head).decision
         guard case .head(_, let place) = decision.kind else { return }
-        try decision.answer(.save(place.target(text(path, "path"))))
+        try decision.answer(.save(place.target(WherryABI.path(path, "path"))))
     }
 }
 

@@ -15,7 +15,7 @@ func match(
     case WHERRY_MATCH_URL: return .url(try text(key, "key"))
     case WHERRY_MATCH_TAG: return .tag(try text(key, "key"))
     case WHERRY_MATCH_IDENTIFIER: return .identifier(try text(key, "key"))
-    case WHERRY_MATCH_PATH: return .path(try text(key, "key"))
+    case WHERRY_MATCH_PATH: return .path(try path(key, "key"))
     case WHERRY_MATCH_URLS:
         return .urls(try text(key, "key").split(separator: "\n").map { String($0) })
     default: throw WherryError(.badValue, "There is no match \(match.rawValue)")

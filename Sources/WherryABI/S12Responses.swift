@@ -237,7 +237,7 @@ public func wherry_response_suggested_name(
 ) -> UnsafePointer<CChar>? {
     value(nil) { () throws(WherryError) in
         let box = try get(response)
-        return box.texts.lend(box.response.suggestedFileName)
+        return box.texts.lend(path: box.response.suggestedFileName)
     }
 }
 

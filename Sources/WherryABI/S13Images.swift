@@ -55,7 +55,7 @@ public func wherry_image_new_file(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let out = try required(out_image)
-        try Handles.give(Box(ImageValue(source: picture(text(path, "path")))), to: out)
+        try Handles.give(Box(ImageValue(source: picture(WherryABI.path(path, "path")))), to: out)
     }
 }
 
@@ -260,7 +260,7 @@ public func wherry_image_set_file_name(
     _ image: OpaquePointer?, _ file_name: UnsafePointer<CChar>?
 ) -> wherry_status {
     status { () throws(WherryError) in
-        let name = try optionalText(file_name, "file name")
+        let name = optionalPath(file_name)
         try Handles.change(image, ImageValue.self) { $0.fileName = name }
     }
 }

@@ -10,7 +10,7 @@ public func wherry_partial_list(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let out = try required(out_list)
-        let directory = try text(directory, "directory")
+        let directory = try path(directory, "directory")
         let partials = try partials { () throws(DownloadError) in
             try PartialDownload.list(in: directory)
         }
@@ -21,7 +21,7 @@ public func wherry_partial_list(
 @_cdecl("wherry_partial_ratio") @implementation
 public func wherry_partial_ratio(_ path: UnsafePointer<CChar>?) -> Double {
     value(0) { () throws(WherryError) in
-        let path = try text(path, "path")
+        let path = try WherryABI.path(path, "path")
         let found = try partials { () throws(DownloadError) in try PartialDownload.of(path) }
         return max(0, found.first?.ratio ?? 0)
     }
@@ -30,7 +30,7 @@ public func wherry_partial_ratio(_ path: UnsafePointer<CChar>?) -> Double {
 @_cdecl("wherry_partial_discard") @implementation
 public func wherry_partial_discard(_ path: UnsafePointer<CChar>?) -> wherry_status {
     status { () throws(WherryError) in
-        let path = try text(path, "path")
+        let path = try WherryABI.path(path, "path")
         _ = try partials { () throws(DownloadError) in try PartialDownload.discard(path) }
     }
 }

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherrySystem
 
 extension BackgroundSession: HandleObject {
     static var kind: HandleKind { .session }
@@ -41,7 +42,7 @@ public func wherry_session_download(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let session = try get(session)
-        let path = try text(path, "path")
+        let path = try WherryABI.path(path, "path")
         guard path.utf8.first == 0x2F else {
             throw WherryError(.badPath, "The path \"\(path)\" of a background job is not absolute")
         }
@@ -196,7 +197,7 @@ public func wherry_agent_main(
     var texts: [String] = []
     for index in 1..<max(1, Int(count)) {
         guard let text = arguments[index] else { return 2 }
-        texts.append(String(cString: text))
+        texts.append(PathText.text(text))
     }
     return AgentProgram.run(texts)
 }

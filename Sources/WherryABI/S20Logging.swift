@@ -51,7 +51,7 @@ public func wherry_client_set_log_file(
     status { () throws(WherryError) in
         let client = try Handles.get(client, Client.self)
         try client.setLogFile(
-            optionalText(path, "path"), level: logLevel(level), asJSON: json,
+            optionalPath(path), level: logLevel(level), asJSON: json,
             maxBytes: max_bytes)
     }
 }
@@ -88,7 +88,7 @@ extension wherry_log_record {
         method = texts.lend(record.method.isEmpty ? nil : record.method)
         url = texts.lend(record.url.isEmpty ? nil : record.url)
         reason = texts.lend(record.reason)
-        path = texts.lend(record.path)
+        path = texts.lend(path: record.path)
         count = record.count
         level = record.level.rawValue
         event = record.event.rawValue

@@ -24,7 +24,7 @@ final class ImageInput {
     init(path: String) throws(ImagingError) {
         guard !path.utf8.contains(0) else { throw .badParameters("The path holds a zero byte.") }
         // Non-blocking, so that a named pipe does not hold the worker for ever.
-        let opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let opened = path.withPath { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard opened >= 0 else { throw Self.unreadable(errno) }
         var status = stat()
         guard fstat(opened, &status) == 0 else {

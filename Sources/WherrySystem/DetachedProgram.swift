@@ -27,8 +27,10 @@ package enum DetachedProgram {
         var process: Int32 = 0
         let failure = withPointers(all) { arguments in
             withPointers(environment) { environment in
-                clinux_spawn_detached(
-                    path, arguments, environment, ready?.descriptor ?? -1, &process)
+                path.withPath {
+                    clinux_spawn_detached(
+                        $0, arguments, environment, ready?.descriptor ?? -1, &process)
+                }
             }
         }
         guard failure == 0 else { throw SystemError(failure, "start", path: path) }
@@ -38,7 +40,7 @@ package enum DetachedProgram {
     private static func withPointers<Result>(
         _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) -> Result {
-        var pointers = texts.map { strdup($0) }
+        var pointers = texts.map { $0.withPath { strdup($0) } }
         pointers.append(nil)
         defer { for pointer in pointers { free(pointer) } }
         return pointers.withUnsafeBufferPointer { buffer in
@@ -107,15 +109,17 @@ package enum DetachedProgram {
         var buffer = [CChar](repeating: 0, count: 4097)
         let failure = clinux_own_file(&buffer, UInt64(buffer.count))
         guard failure == 0 else { throw SystemError(failure, "find the library's own file") }
-        return buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        return buffer.withUnsafeBufferPointer { PathText.text($0.baseAddress!) }
     }
 
     /// Whether a path is a file that may be executed.
     package static func isExecutable(_ path: String) -> Bool {
         guard File.isWhole(path) else { return false }
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-            && access(path, X_OK) == 0
+        return path.withPath { path in
+            stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+                && access(path, X_OK) == 0
+        }
     }
 
     /// Sets the process's umask.
@@ -149,7 +153,7 @@ extension Environment {
         // Nobody but a program's first thread calls this, before there is another.
         var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = environ
         while let text = entry.pointee {
-            texts.append(String(cString: text))
+            texts.append(PathText.text(text))
             entry += 1
         }
         return texts

@@ -15,9 +15,9 @@ extension Directory {
     {
         let base = parent?.file.descriptor ?? AT_FDCWD
         guard File.isWhole(path) else { throw SystemError(EINVAL, "make", path: path) }
-        if mkdirat(base, path, 0o700) == 0 {
+        if path.withPath({ mkdirat(base, $0, 0o700) }) == 0 {
             // The umask may have taken away more than others' rights.
-            guard fchmodat(base, path, 0o700, 0) == 0 else {
+            guard path.withPath({ fchmodat(base, $0, 0o700, 0) }) == 0 else {
                 throw .last("set the permissions of", path: path)
             }
         } else if errno != EEXIST {
@@ -43,7 +43,7 @@ extension Directory {
     /// - Returns: `nil` if there is no such file, if it is none, too large, or cannot be read, and
     ///   where there is no memory for it.
     package func contents(of path: String, limit: Int) -> Bytes? {
-        let descriptor = clinux_open_below(file.descriptor, path)
+        let descriptor = path.withPath { clinux_open_below(file.descriptor, $0) }
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var buffer = ByteBuffer()
@@ -86,7 +86,7 @@ extension Directory {
 
     /// Sets the time of the last change of a name to now.
     package func touch(_ path: String) {
-        _ = utimensat(file.descriptor, path, nil, AT_SYMLINK_NOFOLLOW)
+        _ = path.withPath { utimensat(file.descriptor, $0, nil, AT_SYMLINK_NOFOLLOW) }
     }
 }
 

@@ -7,14 +7,14 @@ extension Directory {
     /// Makes a folder that only we may enter, 0700 whatever the umask; fine if it is there, ours
     /// and open to nobody else. What stands in its place is never touched (SEC-C5).
     package static func makePrivate(_ path: String) throws(SystemError) {
-        var isNew = mkdir(path, 0o700) == 0
+        var isNew = path.withPath { mkdir($0, 0o700) } == 0
         if !isNew, errno == ENOENT {
             let parent = split(path).parent
             guard parent.utf8.count < path.utf8.count else {
                 throw SystemError(ENOENT, "make", path: path)
             }
             try create(parent, permissions: 0o700)
-            isNew = mkdir(path, 0o700) == 0
+            isNew = path.withPath { mkdir($0, 0o700) } == 0
         }
         guard isNew || errno == EEXIST else { throw .last("make", path: path) }
         let folder = try open(path, following: false)

@@ -15,7 +15,7 @@ package final class Directory: Sendable {
     package var presentPath: String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/fd/\(file.descriptor)", &buffer, buffer.count)
-        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+        return count > 0 ? PathText.text(buffer[..<count]) : nil
     }
 
     private init(_ file: File) { self.file = file }
@@ -42,7 +42,7 @@ package final class Directory: Sendable {
     /// - Parameter permissions: of each one made, before the umask. Default 0777.
     package static func create(_ path: String, permissions: UInt32 = 0o777) throws(SystemError) {
         guard File.isWhole(path) else { throw SystemError(EINVAL, "make", path: path) }
-        if mkdir(path, mode_t(permissions & 0o7777)) == 0 { return }
+        if path.withPath({ mkdir($0, mode_t(permissions & 0o7777)) }) == 0 { return }
         switch errno {
         case EEXIST:
             // Something has the name; a link to a directory will do.
@@ -53,7 +53,8 @@ package final class Directory: Sendable {
                 throw .last("make", path: path)
             }
             try create(parent, permissions: permissions)
-            if mkdir(path, mode_t(permissions & 0o7777)) != 0, errno != EEXIST {
+            let made = path.withPath { mkdir($0, mode_t(permissions & 0o7777)) }
+            if made != 0, errno != EEXIST {
                 throw .last("make", path: path)
             }
         default:
@@ -65,7 +66,8 @@ package final class Directory: Sendable {
     /// opening it.
     package func makeDirectory(_ name: String, permissions: UInt32 = 0o700) throws(SystemError) {
         guard File.isWhole(name) else { throw SystemError(EINVAL, "make", path: path(of: name)) }
-        if mkdirat(file.descriptor, name, mode_t(permissions & 0o7777)) != 0, errno != EEXIST {
+        let made = name.withPath { mkdirat(file.descriptor, $0, mode_t(permissions & 0o7777)) }
+        if made != 0, errno != EEXIST {
             throw .last("make", path: path(of: name))
         }
     }
@@ -91,7 +93,7 @@ package final class Directory: Sendable {
         if path.utf8.first == UInt8(ascii: "/") { return path }
         guard let current = getcwd(nil, 0) else { throw .last("find the working directory") }
         defer { free(current) }
-        let base = String(cString: current)
+        let base = PathText.text(current)
         return base == "/" ? "/" + path : base + "/" + path
     }
 
@@ -108,7 +110,8 @@ package final class Directory: Sendable {
     {
         guard File.isWhole(name) else { throw SystemError(EINVAL, "examine", path: path(of: name)) }
         var status = stat()
-        if fstatat(file.descriptor, name, &status, following ? 0 : AT_SYMLINK_NOFOLLOW) == 0 {
+        let flags = following ? 0 : AT_SYMLINK_NOFOLLOW
+        if name.withPath({ fstatat(file.descriptor, $0, &status, flags) }) == 0 {
             return FileStatus(status)
         }
         if errno == ENOENT { return nil }
@@ -121,7 +124,7 @@ package final class Directory: Sendable {
     @discardableResult
     package func remove(_ name: String) throws(SystemError) -> Bool {
         guard File.isWhole(name) else { throw SystemError(EINVAL, "remove", path: path(of: name)) }
-        if unlinkat(file.descriptor, name, 0) == 0 { return true }
+        if name.withPath({ unlinkat(file.descriptor, $0, 0) }) == 0 { return true }
         if errno == ENOENT { return false }
         throw .last("remove", path: path(of: name))
     }
@@ -132,7 +135,7 @@ package final class Directory: Sendable {
     @discardableResult
     package func removeDirectory(_ name: String) throws(SystemError) -> Bool {
         guard File.isWhole(name) else { throw SystemError(EINVAL, "remove", path: path(of: name)) }
-        if unlinkat(file.descriptor, name, AT_REMOVEDIR) == 0 { return true }
+        if name.withPath({ unlinkat(file.descriptor, $0, AT_REMOVEDIR) }) == 0 { return true }
         if errno == ENOENT { return false }
         throw .last("remove", path: path(of: name))
     }
@@ -151,17 +154,19 @@ package final class Directory: Sendable {
         let from = file.descriptor
         let into = target.file.descriptor
         if replacing {
-            guard renameat(from, name, into, newName) == 0 else {
-                throw .last("rename to", path: shown)
+            let failure = name.withPath { name in
+                newName.withPath { renameat(from, name, into, $0) }
             }
+            guard failure == 0 else { throw .last("rename to", path: shown) }
         } else {
-            let failure = clinux_rename_exclusive(from, name, into, newName)
+            let failure = name.withPath { name in
+                newName.withPath { clinux_rename_exclusive(from, name, into, $0) }
+            }
             if failure != 0 { throw SystemError(failure, "rename to", path: shown) }
         }
     }
 
-    /// The names in the directory, without "." and "..", in no order. Names that are not UTF-8 are
-    /// left out.
+    /// The names in the directory, without "." and "..", in no order.
     package func names() throws(SystemError) -> [String] {
         // fdopendir takes its descriptor over, and shares the position with duplicates of it.
         let own = try File.open(".", [.read, .directory], in: self)
@@ -184,10 +189,8 @@ package final class Directory: Sendable {
             let offset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 19
             let bytes = UnsafeRawPointer(entry).advanced(by: offset)
                 .assumingMemoryBound(to: CChar.self)
-            guard let name = String(validatingCString: bytes), name != ".", name != ".." else {
-                continue
-            }
-            names.append(name)
+            let name = PathText.text(bytes)
+            if name != ".", name != ".." { names.append(name) }
         }
     }
 

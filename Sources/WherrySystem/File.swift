@@ -78,7 +78,9 @@ package final class File: Sendable {
         let base = directory?.file.descriptor ?? AT_FDCWD
         guard isWhole(path) else { throw SystemError(EINVAL, "open", path: shown) }
         while true {
-            let descriptor = openat(base, path, options.flags, mode_t(permissions & 0o7777))
+            let descriptor = path.withPath {
+                openat(base, $0, options.flags, mode_t(permissions & 0o7777))
+            }
             if descriptor >= 0 { return File(adopting: descriptor, path: shown) }
             guard errno == EINTR else { throw .last("open", path: shown) }
         }

@@ -9,14 +9,14 @@ package enum Environment {
     /// The value of a variable; `nil` if it is not set or empty.
     package static subscript(name: String) -> String? {
         guard let value = getenv(name), value[0] != 0 else { return nil }
-        return String(cString: value)
+        return PathText.text(value)
     }
 
     /// The value of a variable that says what is executed, or written where; `nil` in a program that
     /// has rights its caller does not have (AT_SECURE), if it is not set, or empty (SEC-S4).
     package static func trusted(_ name: String) -> String? {
         guard let value = clinux_secure_variable(name), value[0] != 0 else { return nil }
-        return String(cString: value)
+        return PathText.text(value)
     }
 }
 
@@ -28,6 +28,6 @@ package enum ProgramName {
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         guard count > 0 else { return "wherry" }
         let name = buffer[..<count].split(separator: 0x2F).last ?? []
-        return name.isEmpty ? "wherry" : String(decoding: name, as: UTF8.self)
+        return name.isEmpty ? "wherry" : PathText.text(name)
     }()
 }

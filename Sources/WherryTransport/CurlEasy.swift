@@ -153,10 +153,17 @@ final class CurlEasy {
         if let hosts = loop.resolvedHosts { ccurl_set_resolve(handle, hosts) }
         if let name = configuration.interface { ccurl_set_text(handle, CURLOPT_INTERFACE, name) }
         if let path = configuration.unixSocket {
-            ccurl_set_text(handle, CURLOPT_UNIX_SOCKET_PATH, path)
+            setPath(CURLOPT_UNIX_SOCKET_PATH, path)
             // What came in between is found by ports, which these have not; and they are cheap.
             ccurl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
         }
+    }
+
+    /// Sets an option that is a path, byte by byte.
+    @discardableResult
+    func setPath(_ option: CURLoption, _ path: String?) -> CURLcode {
+        guard let path else { return ccurl_set_text(handle, option, nil) }
+        return path.withPath { ccurl_set_text(handle, option, $0) }
     }
 
     /// The handle that a callback is about, without a reference counted.

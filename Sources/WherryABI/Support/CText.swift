@@ -17,6 +17,11 @@ enum CText {
         }
     }
 
+    /// A copy of a path's bytes from malloc with a NUL at its end; `nil` if there is no memory.
+    static func copy(path: String) -> UnsafeMutablePointer<CChar>? {
+        path.withPath { strdup($0) }
+    }
+
     /// Copies text into the caller's buffer, cut to its capacity, and tells the full length.
     static func copy(
         _ text: String, to buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int,
@@ -26,7 +31,25 @@ enum CText {
             throw WherryError(.badArgument, "The buffer is NULL and its capacity is not 0")
         }
         var text = text
-        text.withUTF8 { bytes in
+        text.withUTF8 { copy($0, to: buffer, capacity, outCount) }
+    }
+
+    /// Copies a path's bytes into the caller's buffer, cut to its capacity, and tells how many there
+    /// are.
+    static func copy(
+        path: String, to buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int,
+        _ outCount: UnsafeMutablePointer<Int>?
+    ) throws(WherryError) {
+        guard capacity >= 0, buffer != nil || capacity == 0 else {
+            throw WherryError(.badArgument, "The buffer is NULL and its capacity is not 0")
+        }
+        PathText.bytes(path).withUnsafeBufferPointer { copy($0, to: buffer, capacity, outCount) }
+    }
+
+    private static func copy(
+        _ bytes: UnsafeBufferPointer<UInt8>, to buffer: UnsafeMutablePointer<CChar>?,
+        _ capacity: Int, _ outCount: UnsafeMutablePointer<Int>?
+    ) {
             if let buffer, capacity > 0 {
                 var count = min(bytes.count, capacity - 1)
                 // Not inside of a character.
@@ -35,7 +58,6 @@ enum CText {
                 buffer[count] = 0
             }
             outCount?.pointee = bytes.count
-        }
     }
 }
 
@@ -60,6 +82,19 @@ func optionalText(
         throw WherryError(.badText, "The \(name) is not UTF-8")
     }
     return text
+}
+
+/// A path, or the name of a file, that must be there. Its bytes need not be UTF-8.
+func path(
+    _ pointer: UnsafePointer<CChar>?, _ name: StaticString
+) throws(WherryError) -> String {
+    guard let pointer else { throw WherryError(.badArgument, "The \(name) is NULL") }
+    return PathText.text(pointer)
+}
+
+/// A path, or the name of a file; `nil` for NULL. Its bytes need not be UTF-8.
+func optionalPath(_ pointer: UnsafePointer<CChar>?) -> String? {
+    pointer.map { PathText.text($0) }
 }
 
 /// The caller's bytes in place.

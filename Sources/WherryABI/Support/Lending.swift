@@ -10,7 +10,10 @@ final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
     /// A text by its bytes: to Swift the two forms of an accented letter are equal.
     private struct Key: Hashable {
         let text: String
-        static func == (a: Key, b: Key) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+        var isPath = false
+        static func == (a: Key, b: Key) -> Bool {
+            a.isPath == b.isPath && a.text.utf8.elementsEqual(b.text.utf8)
+        }
         func hash(into hasher: inout Hasher) {
             for byte in text.utf8 { hasher.combine(byte) }
         }
@@ -27,12 +30,24 @@ final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
     /// A pointer to the text; `nil` for `nil`, and if there is no memory.
     func lend(_ text: String?) -> UnsafePointer<CChar>? {
         guard let text else { return nil }
+        return lend(Key(text: text))
+    }
+
+    /// A pointer to the bytes of a path; `nil` for `nil`, and if there is no memory.
+    func lend(path: String?) -> UnsafePointer<CChar>? {
+        guard let path else { return nil }
+        return lend(Key(text: path, isPath: PathText.hasRawBytes(path)))
+    }
+
+    private func lend(_ key: Key) -> UnsafePointer<CChar>? {
         let lock = Stripes.shared.lock(of: self)
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
-        if let known = texts[Key(text: text)] { return UnsafePointer(known) }
-        guard let copy = CText.copy(text) else { return nil }
-        texts[Key(text: text)] = copy
+        if let known = texts[key] { return UnsafePointer(known) }
+        guard let copy = key.isPath ? CText.copy(path: key.text) : CText.copy(key.text) else {
+            return nil
+        }
+        texts[key] = copy
         return UnsafePointer(copy)
     }
 

@@ -109,7 +109,7 @@ extension wherry_change_row {
 extension wherry_image_row {
     init(_ image: ImageOutcome, _ texts: TextStore) {
         self.init()
-        file_name = texts.lend(image.fileName)
+        file_name = texts.lend(path: image.fileName)
         original_bytes = image.originalBytes
         encoded_bytes = image.encodedBytes
         index = Int32(clamping: image.index)
@@ -129,8 +129,8 @@ extension wherry_image_row {
 extension wherry_partial_row {
     init(_ partial: PartialDownload, _ texts: TextStore) {
         self.init()
-        path = texts.lend(partial.path)
-        partial_path = texts.lend(partial.partialPath)
+        path = texts.lend(path: partial.path)
+        partial_path = texts.lend(path: partial.partialPath)
         url = texts.lend(partial.url)
         done_bytes = partial.bytes
         expected_bytes = partial.total ?? -1
@@ -158,7 +158,7 @@ extension wherry_job_row {
         self.init()
         job_id = texts.lend(job.id)
         url = texts.lend(job.url)
-        path = texts.lend(job.path)
+        path = texts.lend(path: job.path)
         tag = texts.lend(job.tag)
         done_bytes = job.progress.completed
         expected_bytes = job.progress.total ?? -1
@@ -197,7 +197,7 @@ extension wherry_transfer_row {
         method = texts.lend(transfer.method)
         url = texts.lend(transfer.address)
         tag = texts.lend(transfer.tag)
-        path = texts.lend(transfer.path)
+        path = texts.lend(path: transfer.path)
         user_data = UnsafeMutableRawPointer(bitPattern: transfer.userData)
         done_bytes = progress.completed
         expected_bytes = progress.total ?? -1

@@ -279,10 +279,17 @@ extension TransferEvent {
         }
     }
 
-    var text: String? {
+    /// The path of a file, or its name.
+    var path: String? {
         switch self {
         case .image(let image): image.fileName
         case .done(let outcome): outcome.path
+        default: nil
+        }
+    }
+
+    var text: String? {
+        switch self {
         case .decision(let decision):
             switch decision.kind {
             case .redirect(_, let next): next.url

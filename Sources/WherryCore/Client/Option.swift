@@ -303,6 +303,16 @@ package enum TextOption: Int32, CaseIterable, Sendable {
         }
     }
 
+    /// Whether the value is a path, whose bytes need not be UTF-8.
+    package var isPath: Bool {
+        switch self {
+        case .storageDirectory, .caFile, .caDirectory, .crlFile, .agentPath, .stateDirectory,
+            .unixSocket:
+            true
+        default: false
+        }
+    }
+
     package func check(_ value: String?, in place: Option.Scope) throws(WherryError) {
         guard scope.contains(place) else {
             throw WherryError(.badOption, "The option \(self) cannot be set here")
@@ -330,10 +340,11 @@ package enum TextOption: Int32, CaseIterable, Sendable {
                 throw WherryError(.badPath, "\(self) is an absolute path, not \"\(value)\"")
             }
             // The room of sockaddr_un.sun_path.
-            guard self != .unixSocket || value.utf8.count < 108 else {
+            let count = PathText.bytes(value).count
+            guard self != .unixSocket || count < 108 else {
                 throw WherryError(
                     .badPath,
-                    "The path of a socket has at most 107 bytes, and \"\(value)\" has \(value.utf8.count)")
+                    "The path of a socket has at most 107 bytes, and \"\(value)\" has \(count)")
             }
         case .proxy:
             guard value.isEmpty || ProxyURL(value) != nil else {

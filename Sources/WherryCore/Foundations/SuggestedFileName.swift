@@ -60,7 +60,8 @@ package enum SuggestedFileName {
         if ownSuffixes.contains(where: safe.lowercased().hasSuffix) {
             safe = shortened(safe, to: maximum - 1) + "_"
         }
-        return safe
+        // The server's text names those bytes, and stands for no others.
+        return PathText.text(safe.utf8)
     }
 
     /// The last segment of a URL's path that is not empty, with its percent-escapes resolved where

@@ -67,10 +67,14 @@ public struct WherryError: Error, Sendable {
 
     private let storage: Storage
 
-    package init(_ fields: Fields) { storage = Storage(fields) }
+    package init(_ fields: Fields) {
+        var fields = fields
+        fields.message = PathText.shown(fields.message)
+        storage = Storage(fields)
+    }
 
     package init(_ reason: ErrorReason, _ message: String) {
-        storage = Storage(Fields(reason: reason, message: message))
+        storage = Storage(Fields(reason: reason, message: PathText.shown(message)))
     }
 
     package var fields: Fields { storage.fields }

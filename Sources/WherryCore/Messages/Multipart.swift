@@ -163,13 +163,16 @@ package struct Multipart: Sendable {
     ) {
         count += 1
         pending += "--\(boundary)\r\nContent-Disposition: form-data; name=\"".utf8
-        Self.escape(name, to: &pending)
+        Self.escape(name.utf8, to: &pending)
         pending.append(0x22)
         if let fileName {
             pending += "; filename=\"".utf8
-            Self.escape(fileName, to: &pending)
+            // The file's own bytes, whether they are UTF-8 or not.
+            Self.escape(PathText.bytes(fileName), to: &pending)
             pending.append(0x22)
-            if usesExtendedNames && !fileName.utf8.allSatisfy({ $0 < 0x80 }) {
+            // An extended name declares UTF-8: a name that has other bytes has no such form.
+            let isText = !PathText.hasRawBytes(fileName)
+            if usesExtendedNames && isText && !fileName.utf8.allSatisfy({ $0 < 0x80 }) {
                 pending += "; filename*=UTF-8''".utf8
                 Self.escapeExtended(fileName, to: &pending)
             }
@@ -196,9 +199,9 @@ package struct Multipart: Sendable {
     }
 
     /// Quotes and line ends escaped as browsers do it (WHATWG HTML, multipart form data), NUL too;
-    /// everything else as UTF-8.
-    private static func escape(_ text: String, to bytes: inout [UInt8]) {
-        for byte in text.utf8 {
+    /// everything else as it is.
+    private static func escape(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+        for byte in text {
             switch byte {
             case 0x00, 0x0A, 0x0D, 0x22: PercentCoding.append(byte, to: &bytes)
             default: bytes.append(byte)

@@ -19,15 +19,15 @@ extension CurlEasy {
         if let bytes = loop.caCertificates {
             ccurl_set_lent_blob(handle, CURLOPT_CAINFO_BLOB, bytes.baseAddress, bytes.count)
             ccurl_set_text(handle, CURLOPT_CAINFO, nil)
-            ccurl_set_text(handle, CURLOPT_CAPATH, trust.caDirectory)
+            setPath(CURLOPT_CAPATH, trust.caDirectory)
         } else if configuration.caFile != nil || trust.caDirectory != nil {
-            ccurl_set_text(handle, CURLOPT_CAINFO, configuration.caFile)
-            ccurl_set_text(handle, CURLOPT_CAPATH, trust.caDirectory)
+            setPath(CURLOPT_CAINFO, configuration.caFile)
+            setPath(CURLOPT_CAPATH, trust.caDirectory)
         } else if loop.systemRoots {
             ccurl_set_text(handle, CURLOPT_CAINFO, nil)
             ccurl_set_text(handle, CURLOPT_CAPATH, "/etc/ssl/certs")
         }
-        if let file = trust.crlFile { ccurl_set_text(handle, CURLOPT_CRLFILE, file) }
+        if let file = trust.crlFile { setPath(CURLOPT_CRLFILE, file) }
         if trust.requiresStaple { ccurl_set_long(handle, CURLOPT_SSL_VERIFYSTATUS, 1) }
         let context = Unmanaged.passUnretained(self).toOpaque()
         // Once for each connection over TLS.
@@ -75,10 +75,10 @@ extension CurlEasy {
             ccurl_set_text(
                 handle, CURLOPT_PINNEDPUBLICKEY,
                 keys.isEmpty ? nil : keys.map { "sha256//\($0)" }.joined(separator: ";")),
-            ccurl_set_text(handle, CURLOPT_SSLCERT, host.identity?.certificate),
+            setPath(CURLOPT_SSLCERT, host.identity?.certificate),
             ccurl_set_text(
                 handle, CURLOPT_SSLCERTTYPE, host.identity?.isPKCS12 == true ? "P12" : "PEM"),
-            ccurl_set_text(handle, CURLOPT_SSLKEY, host.identity?.key),
+            setPath(CURLOPT_SSLKEY, host.identity?.key),
             // Without one, OpenSSL would ask for it on the terminal.
             ccurl_set_text(handle, CURLOPT_KEYPASSWD, host.identity.map { $0.password ?? "" }),
         ]

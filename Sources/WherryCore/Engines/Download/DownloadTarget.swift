@@ -74,7 +74,7 @@ package struct DownloadTarget: Sendable {
         } catch {
             var refusal = DownloadError(error)
             if refusal.reason == .noFile, !makesDirectories {
-                refusal.message = "There is no directory \(parent), and make_directories was not asked for"
+                refusal.message = "There is no directory \(parent). Create it, or set make_directories."
             }
             throw refusal
         }

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
 
 from . import _codes as codes
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWER", "CACHE_USAGE", "COUNTERS", "IMAGE_INFO", "JOB_ROW", "LOG_RECORD", "METRICS", "RECORD", "Cell",
     "Records", "Scratch",
-    "address", "bytes_at", "check", "copy_text", "entry_rows", "error_at", "failed_images", "filled",
-    "freed", "image_results", "last_error", "lib", "made", "memory_at", "progress_of", "raw_text_at",
+    "address", "bytes_at", "check", "copy_text", "entry_rows", "error_at", "failed_images",
+    "file_name_text", "filled",
+    "freed", "image_results", "last_error", "lib", "made", "memory_at", "path_at", "progress_of",
+    "raw_text_at",
     "rows", "scratch", "text", "text_at", "transfer_rows", "partial_rows",
 ]  # fmt: skip
 
@@ -151,6 +154,16 @@ def text(value: Text, reason: str = "bad_argument") -> bytes:
     return value
 
 
+def file_name_text(name: Text, reason: str = "bad_header") -> bytes:
+    """The name of a file as the library takes it: its bytes, UTF-8 or not."""
+    if isinstance(name, str):
+        try:
+            name = name.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            pass  # Surrogates that stand for no bytes: `text` refuses them.
+    return text(name, reason)
+
+
 def _told(value: Text, reason: str) -> str:
     """A refused text as a message shows it; what may be secret stays out of messages."""
     if reason in ("bad_header", "bad_parameters"):
@@ -163,6 +176,11 @@ def _told(value: Text, reason: str) -> str:
 def text_at(pointer: int) -> Optional[str]:
     """The NUL-terminated text at that address, None for 0."""
     return ctypes.string_at(pointer).decode("utf-8", "replace") if pointer else None
+
+
+def path_at(pointer: int) -> Optional[str]:
+    """The path at that address as `os.fsdecode` reads it, None for 0."""
+    return os.fsdecode(ctypes.string_at(pointer)) if pointer else None
 
 
 def raw_text_at(pointer: int) -> bytes:
@@ -258,7 +276,7 @@ def error_at(handle: int, depth: int = 0) -> WherryError:
         os_code=os_code,
         retryable=lib.wherry_error_is_retryable(handle),
         retry_after=None if retry < 0 else retry / 1000,
-        partial_path=None if partial is None else partial.decode(),
+        partial_path=None if partial is None else os.fsdecode(partial),
         underlying=error_at(below, depth + 1) if below else None,
     )
     if os_code and isinstance(error, OSError):
@@ -282,7 +300,7 @@ def transfer_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
     """Rows of running transfers: id, method, url, tag, path, done, expected, kind, state."""
     for row in rows(listing, lib.wherry_list_transfer, TRANSFER_ROW):
         number, method, url, tag, path, _, done, expected, kind, state = row
-        words = (text_at(method), text_at(url), text_at(tag), text_at(path))
+        words = (text_at(method), text_at(url), text_at(tag), path_at(path))
         yield (number, *words, done, expected, kind, state)
 
 
@@ -291,7 +309,7 @@ def partial_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
     for path, partial, url, done, expected, ratio in rows(
         listing, lib.wherry_list_partial, PARTIAL_ROW
     ):
-        yield text_at(path), text_at(partial), text_at(url), done, expected, ratio
+        yield path_at(path), path_at(partial), text_at(url), done, expected, ratio
 
 
 def entry_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
@@ -318,7 +336,7 @@ def image_results(
         lent = lib.wherry_list_response(listing, len(found)) if answer else None
         found.append(
             ImageResult(
-                index, text_at(name) or "", status, text_at(reason) or "", text_at(message) or "",
+                index, path_at(name) or "", status, text_at(reason) or "", text_at(message) or "",
                 None if original < 0 else original, None if encoded < 0 else encoded,
                 width, height, quality or None, None if row[11] < 0 else row[11],
                 answer(lent) if answer and lent else None,
@@ -351,5 +369,5 @@ def copy_text(function: Any, *arguments: Any) -> str:
         check(function(*arguments, ctypes.addressof(memory), capacity, count.address))
         needed = count.take()
         if needed < capacity:
-            return memory.raw[:needed].decode()
+            return os.fsdecode(memory.raw[:needed])
         capacity = needed + 1

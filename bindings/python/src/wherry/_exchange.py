@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import os
 from _thread import RLock
 from time import perf_counter
 
 from . import _codes as codes
 from ._bridge import (
     METRICS, Cell, Records, bytes_at, error_at, failed_images, filled, freed, image_results,
-    last_error, lib, made, progress_of, raw_text_at, text_at,
+    last_error, lib, made, path_at, progress_of, raw_text_at, text_at,
 )  # fmt: skip
 from ._errors import TimeoutError, WherryError
 from ._metrics import Metrics
@@ -149,7 +150,7 @@ def settle(response: Response, record: Record, draft: Optional[Draft]) -> None:
             if draft.pictures:
                 response.images = images_of(record[1])
             if codes.DECISION_HEAD in draft.functions:
-                response.saved_path = text_at(lib.wherry_event_text(record[1]))
+                response.saved_path = path_at(lib.wherry_event_text(record[1]))
         return
     raise failure(record, response, draft)
 
@@ -301,7 +302,7 @@ class Exchange:
                 self.error = failure(record, self.response, self._draft)
                 return
             found = lib.wherry_event_text(record[1])
-            self.path = None if found is None else found.decode()
+            self.path = None if found is None else os.fsdecode(found)
             self.digests = digests(record[1])
         try:
             settle(self.response, record, self._draft)

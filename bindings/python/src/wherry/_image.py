@@ -7,7 +7,9 @@ from __future__ import annotations
 import os
 
 from . import _codes as codes
-from ._bridge import IMAGE_INFO, Cell, bytes_at, check, filled, freed, lib, made, memory_at, text
+from ._bridge import (
+    IMAGE_INFO, Cell, bytes_at, check, file_name_text, filled, freed, lib, made, memory_at, text,
+)  # fmt: skip
 from ._errors import ArgumentError
 from ._options import Compression
 from ._request import path_text
@@ -171,7 +173,7 @@ class NativeImage:
 
     def name_for_uploads(self, name: Optional[str]) -> None:
         """Sets the file name; None makes one of time and index."""
-        label = None if name is None else text(name, "bad_header")
+        label = None if name is None else file_name_text(name)
         check(lib.wherry_image_set_file_name(self.handle, label))
         self.name = name
 

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import os
+
 from . import _codes as codes
-from ._bridge import Records, check, error_at, last_error, lib, text, text_at
+from ._bridge import Records, check, error_at, last_error, lib, path_at, text, text_at
 from ._errors import CLASSES, WherryError
 from ._queue import Queue
 
@@ -46,7 +48,7 @@ class Job:
         #: Of a query only "?..." is told.
         self.url: str = text_at(url) or ""
         #: Of a download: where its file will be, or is.
-        self.path: Optional[str] = text_at(path)
+        self.path: Optional[str] = path_at(path)
         self.tag: Optional[str] = text_at(tag)
         #: Why it failed, began again or waits: a word of docs/errors.md, or "".
         self.reason: str = text_at(reason) or ""
@@ -118,7 +120,7 @@ class Job:
                 job.error = error_at(handle) if handle else last_error(status)
             elif job.kind == "download":
                 place = lib.wherry_event_text(record[1])
-                job.path = job.path if place is None else place.decode("utf-8", "replace")
+                job.path = job.path if place is None else os.fsdecode(place)
                 if job.total_bytes is not None:
                     job.done_bytes = job.total_bytes
         return job

@@ -9,7 +9,7 @@ import threading
 import weakref
 
 from . import _codes as codes
-from ._bridge import LOG_RECORD, check, filled, lib, text_at
+from ._bridge import LOG_RECORD, check, filled, lib, path_at, text_at
 from ._errors import ArgumentError
 from ._reader import ClientReader
 
@@ -62,7 +62,7 @@ class LogRecord:
         #: A word of docs/errors.md, where there is one.
         self.reason: Optional[str] = text_at(reason)
         #: Where the file of a download lies.
-        self.path: Optional[str] = text_at(path)
+        self.path: Optional[str] = path_at(path)
         #: Attempts, bytes of a body, or missing records, as the event has it.
         self.count = count
         #: Of an end: seconds by the names of `Metrics`, ``sent_bytes`` and ``received_bytes``.

@@ -97,7 +97,7 @@ def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
         )
     match = matches[name]
     if match == codes.MATCH_PATH:
-        return match, path_text(str(key))
+        return match, path_text(key if isinstance(key, bytes) else str(key))
     if isinstance(key, (str, bytes)):
         return match, text(key)
     if match != codes.MATCH_URL:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from . import _codes as codes
 from ._body import Path, Source, joined, of_object, parts
-from ._bridge import Cell, check, lib, made, raw_text_at, text
+from ._bridge import Cell, check, file_name_text, lib, made, raw_text_at, text
 from ._errors import ArgumentError
 from ._numbers import NotWhole, whole
 from ._options import (
@@ -230,7 +230,7 @@ class Draft:
 
     def part(self, field: str, name: Optional[str], content: Any, kind: Optional[str]) -> None:
         about = (
-            None if name is None else text(name, "bad_header"),
+            None if name is None else file_name_text(name),
             None if kind is None else text(kind, "bad_header"),
         )
         label = text(field, "bad_header")
@@ -345,7 +345,7 @@ class Draft:
         self.wants_metrics = bool(value)
 
 
-def path_text(path: str) -> bytes:
+def path_text(path: Union[str, bytes]) -> bytes:
     """A path as the library takes it: its bytes."""
     import os
 
