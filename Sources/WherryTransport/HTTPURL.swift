@@ -180,12 +180,12 @@ package struct HTTPURL: Hashable, Sendable {
     /// A host's name in ASCII, as it is looked up; `nil` where it has no such form.
     static func asciiHost(_ host: String) -> String? {
         if host.utf8.allSatisfy({ $0 < 0x80 }) && !host.hasPrefix("[") { return host }
+        guard host.hasPrefix("[") else { return try? InternationalName.ascii(host) }
         guard let handle = curl_url() else { return nil }
         defer { curl_url_cleanup(handle) }
         var value: UnsafeMutablePointer<CChar>?
         guard curl_url_set(handle, CURLUPART_URL, "https://\(host)/", 0) == CURLUE_OK,
-            curl_url_get(handle, CURLUPART_HOST, &value, UInt32(CURLU_PUNYCODE)) == CURLUE_OK,
-            let value
+            curl_url_get(handle, CURLUPART_HOST, &value, 0) == CURLUE_OK, let value
         else { return nil }
         defer { curl_free(value) }
         return String(cString: value)
@@ -243,8 +243,20 @@ package struct HTTPURL: Hashable, Sendable {
             throw Invalid(
                 message: "The \(name) of \(part(CURLUPART_HOST) ?? "?") contains a user name or password; give them as credentials")
         }
-        guard let host = part(CURLUPART_HOST)?.asciiLowercased, !host.isEmpty else {
+        guard var host = part(CURLUPART_HOST)?.asciiLowercased, !host.isEmpty else {
             throw Invalid(message: "The \(name) \"\(redacted(text))\" has no host")
+        }
+        if !host.utf8.allSatisfy({ $0 < 0x80 }) {
+            do throws(InternationalName.Failure) {
+                host = try InternationalName.ascii(host)
+            } catch {
+                throw Invalid(
+                    message:
+                        "The host of the \(name) \"\(redacted(text))\" has no ASCII form: \(error.cause). Check its spelling, or write it as xn--...")
+            }
+            guard curl_url_set(handle, CURLUPART_HOST, host, 0) == CURLUE_OK else {
+                throw Invalid(message: "The host of the \(name) \"\(redacted(text))\" is not valid")
+            }
         }
         // libcurl undoes the escapes of a host, and lets this one through.
         guard !host.utf8.contains(0x7F) else {

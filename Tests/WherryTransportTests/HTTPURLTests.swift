@@ -139,4 +139,26 @@ import Testing
     func others(text: String) throws {
         #expect(try HTTPURL("http://127.0.0.1:8080/v1/").sibling(text) == nil)
     }
+
+    @Test(
+        "An international name becomes ASCII, whatever the locale",
+        arguments: [
+            ("http://bücher.example/ü", "http://xn--bcher-kva.example/%c3%bc"),
+            ("http://BU\u{308}CHER.example/", "http://xn--bcher-kva.example/"),
+            ("http://b%C3%BCcher.example/", "http://xn--bcher-kva.example/"),
+            ("https://例え。テスト:8443/a", "https://xn--r8jz45g.xn--zckzah:8443/a"),
+            ("http://straße.example/", "http://xn--strae-oqa.example/"),
+        ])
+    func internationalNames(text: String, whole: String) throws {
+        #expect(try HTTPURL(text).text.lowercased() == whole)
+        #expect(try HTTPURL("http://h/").resolving(text).text.lowercased() == whole)
+        #expect(HTTPURL.hostName("bücher.example") == "xn--bcher-kva.example")
+    }
+
+    @Test(
+        "A name whose characters stand for a slash or a number is refused",
+        arguments: ["http://a\u{2100}b.example/", "http://\u{FF11}27.1/", "http://xn--\u{FC}.example/"])
+    func treacherousNames(text: String) throws {
+        #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }
+    }
 }
