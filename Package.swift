@@ -28,6 +28,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CWherry", path: "include"),
         .target(name: "CLinux"),
+        .target(name: "CArguments"),
         .target(
             name: "CImageCodecs",
             linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png")]),
@@ -49,12 +50,12 @@ let package = Package(
         // Its module is not wherry_agent: in tests the entry of that would be wherry_agent_main,
         // which is a function of the C interface.
         .executableTarget(
-            name: "WherryAgent", dependencies: ["WherryCore"], path: "Sources/wherry-agent"),
+            name: "WherryAgent", dependencies: ["WherryCore", "WherrySystem", "CArguments"], path: "Sources/wherry-agent"),
 
         .executableTarget(
             name: "wherry-cli",
             dependencies: [
-                "Wherry", "WherryImaging", "WherrySystem",
+                "Wherry", "WherryImaging", "WherrySystem", "CArguments",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 

@@ -1,7 +1,12 @@
 // Wherry: the program that carries background jobs out.
 // SPDX-License-Identifier: Apache-2.0
 
+import CArguments
 import Glibc
 import WherryCore
+import WherrySystem
 
-exit(AgentProgram.run(Array(CommandLine.arguments.dropFirst())))
+let arguments = (1..<max(1, carguments_count())).compactMap { index in
+    carguments_at(index).map { PathText.text($0) }
+}
+exit(AgentProgram.run(arguments))

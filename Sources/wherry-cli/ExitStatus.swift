@@ -17,6 +17,7 @@ enum ExitStatus: Int32, CaseIterable {
     case image = 8
     case cacheMiss = 9
     case interrupted = 130
+    case brokenPipe = 141
     case terminated = 143
 
     var meaning: String {
@@ -32,6 +33,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .image: "a picture that cannot be read or encoded"
         case .cacheMiss: "nothing usable is stored, and the network was not to be asked"
         case .interrupted: "Ctrl-C"
+        case .brokenPipe: "the reader of standard output has gone away"
         case .terminated: "SIGTERM"
         }
     }

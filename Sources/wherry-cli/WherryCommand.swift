@@ -28,7 +28,9 @@ struct WherryCommand: ParsableCommand {
             GetCommand.self, HeadCommand.self, PostCommand.self, PutCommand.self,
             PatchCommand.self, DeleteCommand.self, UploadCommand.self, ImageCommand.self,
             DownloadCommand.self, JobsCommand.self, CacheCommand.self, ReachCommand.self,
-        ])
+        ],
+        // Not -h: the parser would see it in "-dash.jpg" too, and print help instead of an error.
+        helpNames: .long)
 }
 
 /// A subcommand that does its work on the network and can be interrupted.
@@ -41,15 +43,29 @@ protocol NetworkCommand: ParsableCommand, Sendable {
 
 extension WherryCommand {
     /// Parses the arguments, runs the command, and leaves with its exit status.
-    static func launch() -> Never {
+    static func launch(_ arguments: [String]) -> Never {
         do {
-            let command = try parseAsRoot()
+            let command = try parse(withCurlOptions: arguments)
             if let command = command as? any NetworkCommand { run(command) }
             var plain = command
             try plain.run()
             Glibc.exit(ExitStatus.success.rawValue)
         } catch {
             leave(error)
+        }
+    }
+
+    /// Parses the arguments; those that the parser refuses once more as curl would read them.
+    private static func parse(withCurlOptions arguments: [String]) throws -> ParsableCommand {
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        let arguments = arguments[..<end].map { $0 == "-h" ? "--help" : $0 } + arguments[end...]
+        do {
+            return try parseAsRoot(arguments)
+        } catch {
+            if exitCode(for: error) == .success { throw error }
+            let translated = try ArgumentTranslation.translate(arguments)
+            if translated == arguments { throw error }
+            return try parseAsRoot(translated)
         }
     }
 
@@ -76,7 +92,11 @@ extension WherryCommand {
     private static func leave(_ error: any Error) -> Never {
         let text = fullMessage(for: error)
         let isAnswer = exitCode(for: error) == .success
-        if !text.isEmpty { FileBytes.writeLine(text, to: isAnswer ? STDOUT_FILENO : STDERR_FILENO) }
+        if !isAnswer, GivenArguments.wantsJSON {
+            let status = ExitStatus.usage.rawValue
+            let report = Report.failure(message(for: error), reason: "usage", status)
+            FileBytes.writeLine(JSON.object(report).description, to: STDOUT_FILENO)
+        } else if !text.isEmpty { FileBytes.writeLine(text, to: isAnswer ? STDOUT_FILENO : STDERR_FILENO) }
         Glibc.exit(isAnswer ? ExitStatus.success.rawValue : ExitStatus.usage.rawValue)
     }
 }

@@ -209,7 +209,7 @@ def test_failures_have_their_statuses(server: Scope, tmp_path: pathlib.Path) -> 
         (2, [server.url("/bytes/10"), "--segments", "some"]),
         (2, [server.url("/bytes/10"), "--limit-rate", "1x"]),
         (2, [server.url("/bytes/10"), "--limit-rate", "0"]),
-        (2, ["nonsense", "-o", tmp_path / "a"]),
+        (2, ["ftp://nonsense", "-o", tmp_path / "a"]),
     ):
         result = wherry("download", *arguments)
         assert result.status == status, (arguments, result)

@@ -26,7 +26,7 @@ from conftest import GUARD, Scope, wherry
         ["get", "http://127.0.0.1/", "--timeout", "1e300"],
         ["get", "http://127.0.0.1/", "--max-redirects", "101"],
         ["get", "http://127.0.0.1/", "--progress", "loud"],
-        ["get", "127.0.0.1/"], ["get", ""], ["get", "ftp://127.0.0.1/"], ["get", "http://"],
+        ["get", "/127.0.0.1/"], ["get", ""], ["get", "ftp://127.0.0.1/"], ["get", "http://"],
         ["post", "http://127.0.0.1/", "--json", "{bad"],
         ["post", "http://127.0.0.1/", "--json", ""],
         ["post", "http://127.0.0.1/", "--json", "1", "--data", "2"],
@@ -142,7 +142,7 @@ def test_secrets_are_in_no_message(server: Scope) -> None:
 
 
 def test_errors_as_json_are_one_line(server: Scope) -> None:
-    result = wherry("get", "nonsense", "--json-output")
+    result = wherry("get", "ftp://nonsense", "--json-output")
 
     assert result.status == 2
     assert json.loads(result.text)["error"]["reason"] == "bad_url"

@@ -65,7 +65,7 @@ def test_metadata_is_kept_as_asked(picture: pathlib.Path) -> None:
     out = picture.parent / "out.jpg"
 
     for kind, has_exif, has_gps in (("none", 0, 0), ("icc", 0, 0), ("no-gps", 1, 0), ("all", 1, 1)):
-        assert wherry("image", picture, out, "--metadata", kind).status == 0
+        assert wherry("image", picture, out, "--metadata", kind, "--overwrite").status == 0
         with Image.open(io.BytesIO(out.read_bytes())) as made:
             assert (bool(made.getexif()), bool(made.getexif().get_ifd(0x8825))) == (has_exif, has_gps)
 
@@ -74,11 +74,13 @@ def test_what_cannot_be_used_leaves_what_was_there(tmp_path: pathlib.Path) -> No
     (tmp_path / "text.jpg").write_text("no picture")
     (tmp_path / "out.jpg").write_text("precious")
 
-    broken = wherry("image", "text.jpg", "out.jpg", cwd=tmp_path)
-    missing = wherry("image", "gone.jpg", "out.jpg", cwd=tmp_path)
+    broken = wherry("image", "text.jpg", "out.jpg", "--overwrite", cwd=tmp_path)
+    missing = wherry("image", "gone.jpg", "out.jpg", "--overwrite", cwd=tmp_path)
+    refused = wherry("image", "gone.jpg", "out.jpg", cwd=tmp_path)
 
     assert broken.status == 8 and "bad_image: text.jpg cannot be used" in broken.err
     assert missing.status == 7 and "gone.jpg" in missing.err
+    assert refused.status == 7 and "exists" in refused.err and "--overwrite" in refused.err
     assert (tmp_path / "out.jpg").read_text() == "precious"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.jpg", "text.jpg"]
 
@@ -89,7 +91,7 @@ def test_subsampling_and_limits_are_as_asked(picture: pathlib.Path) -> None:
         source, out = picture.parent / "fine.jpg", picture.parent / "out.jpg"
         with Image.open(picture) as plain:
             plain.save(source, "JPEG", quality=95, subsampling=0)
-        assert wherry("image", source, out, "--quality", "0.5", "--subsampling", kind).status == 0
+        assert wherry("image", source, out, "--quality", "0.5", "--subsampling", kind, "--overwrite").status == 0
         with Image.open(out) as made:
             assert made.layer[0][1:3] == sampling  # type: ignore[attr-defined]
 
@@ -109,3 +111,23 @@ def test_subsampling_and_limits_are_as_asked(picture: pathlib.Path) -> None:
     ["a.jpg", "b.jpg", "--metadata", "some"]])
 def test_bad_options_exit_with_2(arguments: list[str]) -> None:
     assert wherry("image", *arguments).status == 2
+
+
+def test_the_extension_of_the_result_chooses_its_format(picture: pathlib.Path) -> None:
+    # A JPEG was written into z.png.
+    folder = picture.parent
+    for name, kind in (("a.png", "PNG"), ("b.JPG", "JPEG"), ("c.jpeg", "JPEG"), ("d", "JPEG"), ("e.bin", "JPEG")):
+        assert wherry("image", picture, folder / name).status == 0
+        with Image.open(folder / name) as made:
+            assert made.format == kind, name
+    assert wherry("image", folder / "a.png", folder / "f.jpg").status == 0
+    with Image.open(folder / "f.jpg") as made:
+        assert made.format == "JPEG"
+    assert wherry("image", picture, folder / "g", "--format", "png").status == 0
+    with Image.open(folder / "g") as made:
+        assert made.format == "PNG"
+    for arguments in (["h.webp"], ["h.gif"], ["h.png", "--format", "jpeg"]):
+        refused = wherry("image", picture, *arguments, cwd=folder)
+        assert refused.status == 2 and refused.err
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "a.png", "b.JPG", "beach.jpg", "c.jpeg", "d", "e.bin", "f.jpg", "g"]

@@ -116,6 +116,24 @@ def test_DC_E01_a_job_outlives_the_command_and_its_group(server: Scope, session:
     assert session.jobs()[0]["state"] == "done"
 
 
+def test_following_counts_only_what_arrives_meanwhile_as_speed(
+    server: Scope, session: Session, tmp_path: pathlib.Path
+) -> None:
+    # All bytes of the job were divided by the seconds since the follower came.
+    job = session.start(server.url(f"/bytes/{SIZE}?hold=2000000&gate=go&times=1"), tmp_path / "a", "--segments", 1)
+    session.follow(job, 2_000_000)
+    command = start("jobs", "follow", job, "--state-dir", session.state, "--progress", "lines",
+                    stderr=subprocess.PIPE)
+    assert command.stderr
+    first = command.stderr.readline()  # it has seen the two million by now
+    server.steer("/_signal?gate=go")
+    rest = command.stderr.read().decode()
+
+    assert command.wait(GUARD) == 0 and first.startswith(b"a: 1.9 of 2.9 MiB")
+    assert "a: 2.9 MiB in " in rest and rest.rstrip().endswith(", 1.9 MiB were there"), rest
+    command.stderr.close()
+
+
 def test_DC_E03_E04_another_process_lists_a_job_and_cancels_it(
     server: Scope, session: Session, tmp_path: pathlib.Path
 ) -> None:

@@ -149,6 +149,33 @@ def test_U11_an_unreadable_file_is_sent_untouched_where_asked(
     assert len(server.requests()) == 2
 
 
+def test_rows_of_pictures_that_were_sent_are_told_where_another_fails(
+    server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path
+) -> None:
+    # The rows were dropped with the first failure, so nobody knew which pictures had arrived.
+    (tmp_path / "text.jpg").write_text("no picture")
+
+    result = wherry("upload", server.url("/upload-photo"), pictures[0], tmp_path / "text.jpg", pictures[1],
+                    "--separate", "1", "--json-output")
+
+    assert result.status == 8 and result.json["ok"] is False and result.json["error"]["reason"] == "bad_image"
+    rows = {row["name"]: row for row in result.json["pictures"]}
+    assert sorted(rows) == sorted([pictures[0].name, "text.jpg", pictures[1].name])
+    assert rows["text.jpg"]["error"] == "bad_image" and rows[pictures[0].name]["status"] == 200
+
+
+def test_skipped_pictures_are_not_counted_as_sent(
+    server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "text.jpg").write_text("no picture")
+
+    result = wherry("upload", server.url("/upload-photo"), tmp_path / "text.jpg", *pictures[:2], "--skip-broken")
+
+    assert result.status == 0
+    last = result.err.splitlines()[-1]
+    assert last.startswith("2 pictures: ") and last.endswith(", 1 skipped"), result.err
+
+
 def test_U12_U24_part_headers_names_and_digests_are_sent_as_asked(
     server: Scope, pictures: list[pathlib.Path]
 ) -> None:

@@ -25,7 +25,8 @@ struct DownloadCommand: NetworkCommand {
             not come.
             """)
 
-    @Argument(help: "Where from, with http:// or https://.")
+    @Argument(
+        help: "URLs; without a scheme they are http://.", transform: { Address.complete($0) })
     var url: [String]
 
     @Option(
@@ -40,8 +41,13 @@ struct DownloadCommand: NetworkCommand {
         completion: .directory)
     var directory: String?
 
-    @Flag(help: "Take the name that the server gives: so it is without --output.")
+    @Flag(
+        name: [.customShort("O"), .customLong("remote-name")],
+        help: "Name the file as the server suggests (the default without --output).")
     var remoteName = false
+
+    @Flag(help: "Create missing directories of the path.")
+    var createDirs = false
 
     @Flag(inversion: .prefixedNo, help: "Go on where an earlier attempt stopped.")
     var resume = true
@@ -55,13 +61,29 @@ struct DownloadCommand: NetworkCommand {
     var sha256: String?
 
     @Option(
+        name: .customLong("md5"),
         help: ArgumentHelp(
-            "Another URL of the same bytes, tried when the one before fails; may be given again. Needs --sha256.",
+            "The MD5 that the file must have. It detects accidents, not attacks.",
+            valueName: "digits"))
+    var md5: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The checksum that the file must have: md5, sha1, sha256, or sha512, and its digits.",
+            valueName: "algorithm=digits"))
+    var checksum: ChecksumArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "Another URL of the same bytes, tried when the one before fails; may be given again. Needs --sha256, or --checksum with sha256 or sha512.",
             valueName: "url"))
     var mirror: [String] = []
 
     @Option(
-        help: ArgumentHelp("Attempts after a broken connection. (default: 5)", valueName: "count"))
+        name: [.long, .customLong("retry")],
+        help: ArgumentHelp(
+            "Maximum number of retries after a dropped connection. (default: 5)",
+            valueName: "count"))
     var retries: Int?
 
     @Option(
@@ -109,8 +131,17 @@ struct DownloadCommand: NetworkCommand {
             throw ValidationError(
                 "--output names the file, so --directory and --remote-name cannot.")
         }
-        if url.count > 1 && (file != nil || sha256 != nil) {
-            throw ValidationError("--output and --sha256 are of one file, so there is one URL.")
+        if file == "-" {
+            throw ValidationError(
+                "A download goes to a file. Use 'wherry get URL' for standard output.")
+        }
+        let digests = [sha256 != nil, md5 != nil, checksum != nil].count { $0 }
+        if url.count > 1 && (file != nil || digests > 0) {
+            throw ValidationError(
+                "--output, --sha256, --md5, and --checksum are of one file, so there is one URL.")
+        }
+        if digests > 1 {
+            throw ValidationError("Give one of --sha256, --md5, and --checksum.")
         }
         if !background && session.isGiven {
             throw ValidationError(
@@ -125,12 +156,17 @@ struct DownloadCommand: NetworkCommand {
         if let retries, !(0...1000).contains(retries) {
             throw ValidationError("--retries takes 0 to 1000, not \(retries).")
         }
-        if !mirror.isEmpty && sha256 == nil {
-            throw ValidationError(
-                "--mirror needs --sha256, which proves that it has the same bytes.")
-        }
         if let sha256, Hex.decode(sha256)?.count != 32 {
             throw ValidationError("--sha256 takes 64 hexadecimal digits.")
+        }
+        if let md5, Hex.decode(md5)?.count != 16 {
+            throw ValidationError("--md5 takes 32 hexadecimal digits.")
+        }
+        let isStrong = expectedDigest.map { [.sha256, .sha512].contains($0.algorithm) } ?? false
+        if !mirror.isEmpty && !isStrong {
+            throw ValidationError(
+                "--mirror needs --sha256, or --checksum with sha256 or sha512, which proves that it has the same bytes."
+            )
         }
     }
 
@@ -207,9 +243,18 @@ struct DownloadCommand: NetworkCommand {
         if status != 0 { throw ToldFailure(status: status) }
     }
 
+    /// The checksum that the file must have, if one was given.
+    private var expectedDigest: ExpectedDigest? {
+        if let checksum { return checksum.digest }
+        if let value = sha256.flatMap({ Hex.decode($0) }) {
+            return ExpectedDigest(algorithm: .sha256, value: value)
+        }
+        return md5.flatMap { Hex.decode($0) }.map { ExpectedDigest(algorithm: .md5, value: $0) }
+    }
+
     /// The file to be, or the directory that it is to be in.
     private var path: String {
-        file ?? directory ?? FileManager.default.currentDirectoryPath
+        file ?? directory ?? (try? Directory.absolute("")) ?? "."
     }
 
     /// Begins with one file.
@@ -231,7 +276,9 @@ struct DownloadCommand: NetworkCommand {
             listener.stop()
             throw error
         }
-        listener.finish(outcome.path, hasGivenName: file != nil, isVerified: sha256 != nil)
+        listener.finish(
+            outcome.path, hasGivenName: file != nil,
+            verified: expectedDigest?.algorithm.title)
         var result = outcome.response.map(Report.success) ?? ["ok": true]
         result["file"] = outcome.path.map { .string($0) }
         result["bytes"] = JSON(listener.progress.completed)
@@ -251,9 +298,8 @@ struct DownloadCommand: NetworkCommand {
         if let stallTimeout { request.stallTimeout = stallTimeout.duration }
         if let segments { request.segments = segments.count }
         if let limitRate { request.maxReceiveBytesPerSecond = limitRate.bytesPerSecond }
-        if let digest = sha256.flatMap({ Hex.decode($0) }) {
-            request.expectedDigest = ExpectedDigest(algorithm: .sha256, value: digest)
-        }
+        if createDirs { request.makesDirectories = true }
+        request.expectedDigest = expectedDigest
         request.mirrors = mirror
         return request
     }
@@ -308,9 +354,10 @@ private final class DownloadListener: @unchecked Sendable {  // one event after 
         reason.map { ": \($0.rawValue)" } ?? ""
     }
 
-    func finish(_ path: String?, hasGivenName: Bool, isVerified: Bool) {
+    /// - Parameter verified: the checksum that was compared.
+    func finish(_ path: String?, hasGivenName: Bool, verified: String?) {
         let place = path.map { Self.shortened($0) }.flatMap { $0 == name ? nil : "saved as \($0)" }
-        let verified = isVerified ? "SHA-256 is right" : nil
+        let verified = verified.map { "\($0) is right" }
         let notes = [verified, hasGivenName ? nil : place].compactMap { $0 }
         display?.finish(progress, note: notes.isEmpty ? nil : notes.joined(separator: ", "))
     }
@@ -318,8 +365,8 @@ private final class DownloadListener: @unchecked Sendable {  // one event after 
     func stop() { display?.stop() }
 
     private static func shortened(_ path: String) -> String {
-        let here = FileManager.default.currentDirectoryPath + "/"
-        let plain = URL(fileURLWithPath: path).standardized.path
-        return plain.hasPrefix(here) ? String(plain.dropFirst(here.count)) : plain
+        guard let here = try? Directory.absolute("") else { return path }
+        let plain = "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+        return (plain.hasPrefix(here) ? String(plain.dropFirst(here.count)) : plain).printable
     }
 }

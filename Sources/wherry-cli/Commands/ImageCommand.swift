@@ -13,21 +13,27 @@ struct ImageCommand: NetworkCommand {
             EXAMPLES
               wherry image beach.jpg small.jpg --quality 0.5 --max-width 1600
               wherry image beach.jpg small.jpg --max-bytes 200000
+              wherry image beach.png beach.jpg --overwrite
               wherry image beach.jpg --info
 
             The same work as that of an upload: places and other metadata are left out, and the \
-            picture is turned upright. What it becomes is what it was, unless --format says more. \
-            An output that broke leaves what was there.
+            picture is turned upright. The extension of the result chooses its format: .jpg or \
+            .png. With another name, the format stays what it was, unless --format is given. \
+            An existing file is replaced only with --overwrite. - is standard input or output.
             """)
 
-    @Argument(help: "A JPEG or PNG file.", completion: .file(extensions: ["jpg", "jpeg", "png"]))
+    @Argument(help: "A JPEG or PNG file; - is standard input.", completion: .file(extensions: ["jpg", "jpeg", "png"]))
     var input: String
 
-    @Argument(help: "Where the new picture goes.", completion: .file())
+    @Argument(
+        help: "The file of the new picture; - is standard output.", completion: .file())
     var result: String?
 
     @Flag(help: "Tell size, kind and metadata; decode and write nothing.")
     var info = false
+
+    @Flag(help: "Replace an existing file.")
+    var overwrite = false
 
     @OptionGroup var compression: CompressionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
@@ -38,6 +44,16 @@ struct ImageCommand: NetworkCommand {
         }
         if !info, result == nil {
             throw ValidationError("There is no place for the new picture; --info needs none.")
+        }
+        if result == "-", output.jsonOutput {
+            throw ValidationError(
+                "--json-output prints to standard output, where - would write the picture.")
+        }
+        if let result, let named = try PictureFormat(fileName: result),
+            let given = compression.givenFormat, given != .keep, given != named
+        {
+            throw ValidationError(
+                "--format \(given) does not fit the name \(result): leave one of them out.")
         }
     }
 
@@ -50,13 +66,17 @@ struct ImageCommand: NetworkCommand {
     }
 
     private func write(_ path: String, _ console: Console) throws {
+        if !overwrite, path != "-", OutputFile.isRegularFile(path) {
+            throw WherryError(.exists, "\(path) exists. Use --overwrite to replace it.")
+        }
         let image: EncodedImage
         do {
-            image = try ImageEncoder.encode(.file(path: input), compression.settings())
+            image = try ImageEncoder.encode(
+                try source(), compression.settings(PictureFormat(fileName: path)))
         } catch let error as ImagingError {
             throw named(error)
         }
-        let file = try OutputFile(path)
+        let file = try OutputFile(named: path)
         try file.write(image.bytes)
         try file.finish()
         let original = Int64(image.originalByteCount ?? 0)
@@ -78,8 +98,8 @@ struct ImageCommand: NetworkCommand {
     private func tell(_ console: Console) throws {
         let info: ImageInfo
         do {
-            info = try ImageInfo(inspecting: .file(path: input))
-        } catch {
+            info = try ImageInfo(inspecting: try source())
+        } catch let error as ImagingError {
             throw named(error)
         }
         let size = info.uprightSize
@@ -108,8 +128,12 @@ struct ImageCommand: NetworkCommand {
         try console.print(line)
     }
 
+    private func source() throws -> ImageSource {
+        input == "-" ? .bytes(try FileBytes.contents("-")) : .file(path: input)
+    }
+
     /// The failure with the picture's name.
     private func named(_ error: ImagingError) -> WherryError {
-        WherryError(error).with { $0.message = "\(input) cannot be used: \(error.message)" }
+        WherryError(error).with { $0.message = "\(input == "-" ? "Standard input" : input) cannot be used: \(error.message)" }
     }
 }

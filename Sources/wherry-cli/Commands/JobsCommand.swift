@@ -332,6 +332,7 @@ private final class JobDisplay: @unchecked Sendable {  // one change after the o
         {
             display?.remark("\(job.state)" + (job.reason.map { ": \($0)" } ?? ""))
         }
+        if state == nil { display?.begin(at: job.progress.completed) }
         state = job.state
         guard job.isFinal else {
             display?.update(job.progress)

@@ -9,15 +9,18 @@ protocol MethodCommand: NetworkCommand {
     static var method: String { get }
     var options: RequestOptions { get }
     var body: BodyOptions? { get }
+    /// Whether standard input is the body if no option gives one.
+    static var takesPipedBody: Bool { get }
 }
 
 extension MethodCommand {
     var output: OutputOptions { options.printing }
     var body: BodyOptions? { nil }
+    static var takesPipedBody: Bool { ["POST", "PUT", "PATCH"].contains(method) }
 
     mutating func perform(_ console: Console) async throws {
         var request = try options.request(Self.method)
-        if let body { try body.apply(to: &request) }
+        if let body { try body.apply(to: &request, Self.takesPipedBody ? console : nil) }
         try await Exchange(request, options, console).run()
     }
 
@@ -33,7 +36,8 @@ struct GetCommand: MethodCommand {
     static let configuration = configure(
         "Ask for a resource and print it.",
         "get https://example.org/api --param page=2 --header 'Accept: application/json'",
-        "get https://example.org/report.pdf -o report.pdf")
+        "get https://example.org/report.pdf -o report.pdf",
+        "get example.org -X OPTIONS")
     @OptionGroup(title: "REQUEST") var options: RequestOptions
 }
 
@@ -48,10 +52,11 @@ struct HeadCommand: MethodCommand {
 struct PostCommand: MethodCommand {
     static let method = "POST"
     static let configuration = configure(
-        "Send a body and print the answer.",
+        "Send a body and print the response. Without a body option, piped standard input is the body.",
         "post https://example.org/notes --json '{\"text\": \"hello\"}'",
         "post https://example.org/login --field user=skye --field pass@password.txt",
-        "post https://example.org/import --data @table.csv --header 'Content-Type: text/csv'")
+        "post https://example.org/import --data @table.csv --header 'Content-Type: text/csv'",
+        "post https://example.org/import < table.csv")
     @OptionGroup(title: "BODY") var bodyOptions: BodyOptions
     @OptionGroup(title: "REQUEST") var options: RequestOptions
     var body: BodyOptions? { bodyOptions }

@@ -20,10 +20,12 @@ struct UploadCommand: NetworkCommand {
             picture fails the upload before a byte is sent.
             """)
 
-    @Argument(help: "Where to, with http:// or https://.")
+    @Argument(
+        help: "The URL; without a scheme it is http://.", transform: { Address.complete($0) })
     var url: String
 
-    @Argument(help: "JPEG and PNG files.", completion: .file(extensions: ["jpg", "jpeg", "png"]))
+    @Argument(
+        help: "JPEG and PNG files; - is standard input.", completion: .file(extensions: ["jpg", "jpeg", "png"]))
     var picture: [String]
 
     @OptionGroup var compression: CompressionOptions
@@ -140,7 +142,10 @@ struct UploadCommand: NetworkCommand {
                 }
                 if let response = error.response { try show(response) }
             }
-            throw error
+            guard console.isJSON else { throw error }
+            // The rows of the pictures that were sent, and of those that were not.
+            throw ToldFailure(
+                status: console.complain(error, pictures: listener.results))
         }
         listener.finish()
         guard let response = outcome.response else { return }
@@ -175,8 +180,13 @@ struct UploadCommand: NetworkCommand {
         for path in picture {
             parts.append(
                 Request.Part(
-                    name: name, content: .image(.file(path: path), settings),
-                    fileName: compression.format.named(Self.lastComponent(path)), headers: headers))
+                    name: name,
+                    content: .image(
+                        path == "-"
+                            ? .bytes(try FileBytes.contents("-")) : .file(path: path), settings),
+                    fileName: path == "-"
+                        ? nil : compression.format.named(Self.lastComponent(path)),
+                    headers: headers))
         }
         var request = Request(url, method: "POST")
         request.body = .multipart(parts)
@@ -274,6 +284,14 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
         results.append(.object(result))
     }
 
-    func finish() { display?.finish(progress, note: nil) }
+    func finish() {
+        let skipped = results.count { $0.object()?["error"] != nil }
+        if skipped > 0 {
+            let sent = pictures.count - skipped
+            display?.rename(sent == 1 ? "1 picture" : "\(sent) pictures")
+        }
+        display?.finish(progress, note: skipped > 0 ? "\(skipped) skipped" : nil)
+    }
+
     func stop() { display?.stop() }
 }

@@ -40,8 +40,16 @@ struct BodyOptions: ParsableArguments, Sendable {
     }
 
     /// Gives the request the body that the options describe.
-    func apply(to request: inout Request) throws {
+    ///
+    /// - Parameter console: given where piped standard input is the body if no option gives one.
+    func apply(to request: inout Request, _ console: Console?) throws {
         request.body = try body(named: request.headers)
+        if let console, json == nil, data == nil, field.isEmpty,
+            let bytes = try FileBytes.pipedInput(console)
+        {
+            let type = request.headers.contains("Content-Type") ? nil : "application/octet-stream"
+            request.body = .bytes(bytes, contentType: type)
+        }
         request.bodyDigest = digest.bodyDigest?.digest
         request.bodyCoding = bodyCoding?.coding
     }
@@ -60,7 +68,7 @@ struct BodyOptions: ParsableArguments, Sendable {
         if let data {
             let type = headers.contains("Content-Type") ? nil : "text/plain; charset=utf-8"
             let fileType = type == nil ? nil : "application/octet-stream"
-            if data.first != "@" { return .bytes(Bytes(data), contentType: type) }
+            if data.first != "@" { return .bytes(try FileBytes.argument(data), contentType: type) }
             if data == "@-" { return .bytes(try FileBytes.argument(data), contentType: fileType) }
             return .file(path: String(data.dropFirst()), contentType: fileType)
         }

@@ -19,8 +19,13 @@ struct CompressionOptions: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("The largest picture.", valueName: "bytes"))
     var maxBytes: Int?
 
-    @Option(help: ArgumentHelp("What pictures become.", valueName: "format"))
-    var format = PictureFormat.keep
+    @Option(
+        name: .customLong("format"),
+        help: ArgumentHelp("The format of the result. (default: keep)", valueName: "format"))
+    var givenFormat: PictureFormat?
+
+    /// The format that was asked for.
+    var format: PictureFormat { givenFormat ?? .keep }
 
     @Option(
         help: ArgumentHelp(
@@ -90,12 +95,13 @@ struct CompressionOptions: ParsableArguments, Sendable {
         _ = try color()
     }
 
-    func settings() throws -> WherryImaging.Compression {
+    /// - Parameter format: in place of the one that the options name.
+    func settings(_ format: PictureFormat? = nil) throws -> WherryImaging.Compression {
         var settings = WherryImaging.Compression(quality: quality ?? 1)
         settings.maxWidth = maxWidth
         settings.maxHeight = maxHeight
         settings.maxBytes = maxBytes
-        settings.format = format.imageFormat
+        settings.format = (format ?? self.format).imageFormat
         if let color = try color() { settings.background = color }
         settings.metadata = metadata.kept
         settings.orientation = keepOrientation ? .keep : .apply
@@ -171,6 +177,25 @@ enum PictureFormat: String, ExpressibleByArgument, CaseIterable {
         case .keep: .keep
         case .jpeg: .jpeg
         case .png: .png
+        }
+    }
+
+    /// The format that the extension of a file's name stands for; `nil` for none and for other files.
+    ///
+    /// - Throws: `ValidationError` for the extension of a picture that cannot be written.
+    init?(fileName: String) throws {
+        let name = fileName.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return nil }
+        switch name[name.index(after: dot)...].lowercased() {
+        case "jpg", "jpeg", "jpe", "jfif": self = .jpeg
+        case "png": self = .png
+        case let other
+        where [
+            "webp", "gif", "heic", "heif", "avif", "tif", "tiff", "bmp", "jxl", "svg", "pdf",
+        ].contains(other):
+            throw ValidationError(
+                "wherry image writes JPEG and PNG, not .\(other). Name the result .jpg or .png.")
+        default: return nil
         }
     }
 

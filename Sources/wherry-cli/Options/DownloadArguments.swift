@@ -2,6 +2,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Wherry
+import WherrySystem
+
+/// `sha256=DIGITS`, with md5, sha1, or sha512 too.
+struct ChecksumArgument: ExpressibleByArgument, Sendable {
+    let digest: ExpectedDigest
+
+    init?(argument: String) {
+        let parts = argument.split(separator: "=", maxSplits: 1)
+        guard parts.count == 2, let algorithm = DigestAlgorithm(name: parts[0]),
+            let value = Hex.decode(String(parts[1])), value.count == algorithm.byteCount
+        else { return nil }
+        digest = ExpectedDigest(algorithm: algorithm, value: value)
+    }
+}
+
+extension DigestAlgorithm {
+    /// The name as people write it.
+    var title: String {
+        switch self {
+        case .md5: "MD5"
+        case .sha1: "SHA-1"
+        case .sha256: "SHA-256"
+        case .sha512: "SHA-512"
+        }
+    }
+}
 
 /// `auto`, or 1 to 16.
 struct SegmentCount: ExpressibleByArgument, Sendable {

@@ -5,8 +5,14 @@ import ArgumentParser
 import Wherry
 
 struct RequestOptions: ParsableArguments, Sendable {
-    @Argument(help: "Where to, with http:// or https://.")
+    @Argument(
+        help: "The URL; without a scheme it is http://.", transform: { Address.complete($0) })
     var url: String
+
+    @Option(
+        name: [.customShort("X"), .customLong("request")],
+        help: ArgumentHelp("Send another method, such as OPTIONS or PURGE.", valueName: "method"))
+    var otherMethod: String?
 
     @Option(
         help: ArgumentHelp(
@@ -20,9 +26,23 @@ struct RequestOptions: ParsableArguments, Sendable {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The file that takes the body, once all of it is there.", valueName: "file"),
+            "Write the body to a file, once it is complete; - is standard output.",
+            valueName: "file"),
         completion: .file())
-    var output: String?
+    var outputPath: String?
+
+    @Flag(
+        name: [.customShort("O"), .customLong("remote-name")],
+        help: "Write the body to a file named after the URL, in the current directory.")
+    var remoteName = false
+
+    @Option(
+        name: [.long, .customLong("retry")],
+        help: ArgumentHelp(
+            "Maximum number of retries after a transient failure. (default: 0)",
+            discussion: "POST and PATCH are retried only if the server cannot have received them.",
+            valueName: "count"))
+    var retries: Int?
 
     @Flag(
         inversion: .prefixedNo,
@@ -33,9 +53,31 @@ struct RequestOptions: ParsableArguments, Sendable {
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
     @OptionGroup(title: "OUTPUT") var printing: OutputOptions
 
+    mutating func validate() throws {
+        if let retries, !(0...1000).contains(retries) {
+            throw ValidationError("--retries takes 0 to 1000, not \(retries).")
+        }
+        if remoteName, outputPath != nil {
+            throw ValidationError("--output names the file, so --remote-name cannot.")
+        }
+        if printing.jsonOutput, outputPath == "-" {
+            throw ValidationError(
+                "--json-output prints to standard output, where --output - would write the body.")
+        }
+    }
+
+    /// The file that takes the body; `nil` for standard output.
+    var output: String? {
+        if remoteName {
+            return SuggestedFileName.choose(contentDisposition: String?.none, url: url)
+        }
+        return outputPath == "-" ? nil : outputPath
+    }
+
     /// The request but for its body.
     func request(_ method: String) throws -> Request {
-        var request = Request(url, method: method)
+        var request = Request(url, method: otherMethod ?? method)
+        if let retries { request.maxRetries = retries }
         request.query = try param.map { try $0.pair() }
         try connection.addHeaders(to: &request)
         caching.apply(to: &request)

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Foundation
 import Wherry
+import WherrySystem
 
 /// The options of commands that start jobs in the background, and look at them.
 struct SessionOptions: ParsableArguments, Sendable {
@@ -37,7 +37,6 @@ struct SessionOptions: ParsableArguments, Sendable {
     }
 
     private static func absolute(_ path: String) -> String {
-        guard !path.hasPrefix("/") else { return path }
-        return FileManager.default.currentDirectoryPath + "/" + path
+        (try? Directory.absolute(path)) ?? path
     }
 }

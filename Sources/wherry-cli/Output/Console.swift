@@ -48,6 +48,16 @@ struct Console: Sendable {
         }
     }
 
+    /// Says as JSON what went wrong with an upload, with a row for each picture. Returns the status.
+    func complain(_ error: WherryError, pictures: [JSON]) -> Int32 {
+        let isInterrupted = error.code == .cancelled && Interrupts.status != nil
+        let status = isInterrupted ? Interrupts.status ?? 0 : ExitStatus(error.code).rawValue
+        var report = Report.failure(error, status)
+        report["pictures"] = .array(pictures)
+        FileBytes.writeLine(JSON.object(report).description, to: STDOUT_FILENO)
+        return status
+    }
+
     /// Says what went wrong with one of several, and answers the status for it.
     func complain(_ error: WherryError, about name: String, url: String) -> Int32 {
         let complaint = complaint(error, about: name, url: url)
@@ -112,7 +122,7 @@ struct Console: Sendable {
     }
 
     private static func sentence(of error: WherryError) -> String {
-        var text = "\(error.reason): \(error.message)"
+        var text = "\(error.reason): \(Report.message(of: error))"
         if let wait = error.retryAfter { text += "; try again in \(Units.time(wait))" }
         if let path = error.partialPath { text += "; \(path) is kept, the same command goes on" }
         return text

@@ -5,6 +5,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Wherry
+import WherrySystem
 
 enum FileBytes {
     /// Writes all of it, in as many pieces as the descriptor takes.
@@ -21,9 +22,9 @@ enum FileBytes {
                 var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 Glibc.poll(&poll, 1, -1)
             } else if errno != EINTR {
+                let cause = errno == EBADF ? "it is closed" : reason(errno)
                 throw OutputError(
-                    message: "\(name) cannot be written: \(reason(errno))",
-                    isBrokenPipe: errno == EPIPE)
+                    message: "\(name) cannot be written: \(cause)", isBrokenPipe: errno == EPIPE)
             }
         }
     }
@@ -41,7 +42,7 @@ enum FileBytes {
 
     /// The text of an argument: itself, or the bytes of the file after `@`, `-` being standard input.
     static func argument(_ text: String) throws -> Bytes {
-        guard text.first == "@" else { return Bytes(text) }
+        guard text.first == "@" else { return Bytes(PathText.bytes(text)) }
         return try contents(String(text.dropFirst()))
     }
 
@@ -51,12 +52,12 @@ enum FileBytes {
     static func contents(_ path: String) throws -> Bytes {
         if path == "-" {
             guard inputIsFree.take() != nil else {
-                throw ValidationError("Standard input (@-) can be read for one option only.")
+                throw ValidationError("Standard input (-) can be read for one option only.")
             }
             return try read(STDIN_FILENO, named: "standard input")
         }
         // Without O_NONBLOCK the opening of a pipe could not be interrupted.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        let descriptor = path.withPath { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
         guard descriptor >= 0 else {
             throw OutputError(message: "\(path) cannot be opened: \(reason(errno))")
         }
@@ -98,6 +99,21 @@ enum FileBytes {
                 throw OutputError(message: "\(name) cannot be read: \(reason(errno))")
             }
         }
+    }
+
+    /// The bytes of standard input that another program or a file is led into; `nil` where it is a
+    /// terminal, was read already, or has no bytes. Says what it waits for if nothing comes for a second.
+    static func pipedInput(_ console: Console) throws -> Bytes? {
+        guard StandardStreams.inputIsPiped, inputIsFree.peek() != nil else { return nil }
+        var watched = [
+            pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: Interrupts.descriptor, events: Int16(POLLIN), revents: 0),
+        ]
+        if poll(&watched, 2, 1000) == 0 {
+            console.note("The body is read from standard input; with --data '' there is none.")
+        }
+        let bytes = try contents("-")
+        return bytes.isEmpty ? nil : bytes
     }
 
     static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }

@@ -1,9 +1,9 @@
 // Wherry: where a body goes: standard output, or a file that appears when it is whole.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Glibc
 import Wherry
+import WherrySystem
 
 /// Takes a body piece by piece. A regular file is written under another name beside its place and
 /// gets its name at the end, so that an answer that broke leaves what was there.
@@ -24,31 +24,32 @@ final class OutputFile {
         descriptor = STDOUT_FILENO
     }
 
+    /// A file; "-" is standard output.
+    convenience init(named path: String) throws(OutputError) {
+        if path == "-" { self.init() } else { try self.init(path) }
+    }
+
     init(_ path: String) throws(OutputError) {
         self.path = path
         target = Self.resolved(path)
         var status = stat()
-        let isThere = stat(path, &status) == 0
+        let isThere = path.withPath { stat($0, &status) } == 0
         guard isThere || errno == ENOENT else { throw Self.failure(path) }
         mode = isThere ? status.st_mode & 0o777 : nil
         if isThere, status.st_mode & S_IFMT != S_IFREG {
             // A device or a pipe is written as it is.
-            descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+            descriptor = path.withPath { open($0, O_WRONLY | O_CLOEXEC | O_NOCTTY) }
             guard descriptor >= 0 else { throw Self.failure(path) }
             return
         }
         // Taken anew until the name is free; a name is never that of anybody else's file.
-        let url = URL(fileURLWithPath: target)
-        let folder = url.deletingLastPathComponent()
+        let (folder, last) = Directory.split(target)
         var name = ""
         var opened: Int32 = -1
         for _ in 0..<100 {
             let mark = String(UInt32.random(in: 0...UInt32.max), radix: 36)
-            name =
-                folder.appendingPathComponent(
-                    ".\(url.lastPathComponent.prefix(60)).\(mark)"
-                ).path
-            opened = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            name = "\(folder)/.\(last.prefix(60)).\(mark)"
+            opened = name.withPath { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) }
             if opened >= 0 || errno != EEXIST { break }
         }
         descriptor = opened
@@ -58,7 +59,7 @@ final class OutputFile {
 
     deinit {
         if path != nil { close(descriptor) }
-        if let temporary { unlink(temporary) }
+        if let temporary { _ = temporary.withPath { unlink($0) } }
     }
 
     func write(_ bytes: Bytes) throws(OutputError) {
@@ -80,10 +81,18 @@ final class OutputFile {
         let mask = umask(0)
         umask(mask)
         let permissions = mode ?? 0o666 & ~mask
-        guard fchmod(descriptor, permissions) == 0, rename(temporary, target) == 0 else {
+        guard fchmod(descriptor, permissions) == 0 else { throw Self.failure(path) }
+        let moved = temporary.withPath { from in target.withPath { rename(from, $0) } }
+        guard moved == 0 else {
             throw Self.failure(path)
         }
         self.temporary = nil
+    }
+
+    /// Whether a path leads to a regular file.
+    static func isRegularFile(_ path: String) -> Bool {
+        var status = stat()
+        return path.withPath { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// The path with the links at its end followed, also one that leads to what is not there yet:
@@ -93,9 +102,9 @@ final class OutputFile {
         // As many as the system follows; `stat` answers for more.
         for _ in 0..<40 {
             var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-            let count = readlink(path, &buffer, buffer.count)
+            let count = path.withPath { readlink($0, &buffer, buffer.count) }
             guard count > 0 else { break }
-            let link = String(decoding: buffer[..<count], as: UTF8.self)
+            let link = PathText.text(buffer[..<count])
             let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
             path = link.hasPrefix("/") ? link : folder + link
         }
@@ -103,6 +112,6 @@ final class OutputFile {
     }
 
     private static func failure(_ path: String) -> OutputError {
-        OutputError(message: "\(path) cannot be written: \(FileBytes.reason(errno))")
+        OutputError(message: "\(PathText.shown(path)) cannot be written: \(FileBytes.reason(errno))")
     }
 }

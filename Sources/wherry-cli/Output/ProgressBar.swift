@@ -10,7 +10,8 @@ final class ProgressBar: ProgressDisplay {
     private static let narrowest = 8
     private static let widest = 40
 
-    private let name: String
+    private var name: String
+    private var base: Int64 = 0
     private let rows: BarRows
     private let row: Int
     private var terminal: Terminal { rows.terminal }
@@ -20,10 +21,16 @@ final class ProgressBar: ProgressDisplay {
     init(named name: String, in rows: BarRows = BarRows()) {
         self.rows = rows
         row = rows.add()
-        let plain = name.printable
-        self.name =
-            plain.count <= Self.longestName ? plain : "…" + plain.suffix(Self.longestName - 1)
+        self.name = Self.shown(name)
     }
+
+    private static func shown(_ name: String) -> String {
+        let plain = name.printable
+        return plain.count <= longestName ? plain : "…" + plain.suffix(longestName - 1)
+    }
+
+    func begin(at completed: Int64) { base = completed }
+    func rename(_ name: String) { self.name = Self.shown(name) }
 
     func update(_ progress: TransferProgress) {
         rows.draw(line(progress), in: row)
@@ -34,7 +41,7 @@ final class ProgressBar: ProgressDisplay {
     }
 
     func finish(_ progress: TransferProgress, note: String?) {
-        var text = terminal.paint("✓ ", .green) + ProgressText.end(name, progress, begun)
+        var text = terminal.paint("✓ ", .green) + ProgressText.end(name, progress, begun, base: base)
         if let note { text += ", \(note)" }
         rows.say(text, in: row)
     }

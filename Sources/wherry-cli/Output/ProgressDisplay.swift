@@ -7,6 +7,10 @@ import Wherry
 /// Tells how far a transfer has come.
 protocol ProgressDisplay: AnyObject {
     func update(_ progress: TransferProgress)
+    /// The display follows a transfer that has come so far before: that is not part of its speed.
+    func begin(at completed: Int64)
+    /// Gives what is shown another name.
+    func rename(_ name: String)
     /// Something happened in between, such as a new attempt.
     func remark(_ text: String)
     /// All is there.
@@ -27,28 +31,36 @@ enum ProgressText {
         progress.fraction.map { Int($0 * 100) }
     }
 
-    static func end(_ name: String, _ progress: TransferProgress, _ since: ContinuousClock.Instant)
-        -> String
-    {
+    /// - Parameter base: what was there before the display began; less than `resumedAt` does not count.
+    static func end(
+        _ name: String, _ progress: TransferProgress, _ since: ContinuousClock.Instant,
+        base: Int64 = 0
+    ) -> String {
         let time = ContinuousClock.now - since
-        let moved = max(0, progress.completed - progress.resumedAt)
+        // A base beyond the end is of an earlier attempt.
+        let there = max(progress.resumedAt, base <= progress.completed ? base : 0)
+        let moved = max(0, progress.completed - there)
         var text = "\(name): \(Units.bytes(progress.completed)) in \(Units.seconds(time))"
         if time.inSeconds >= 0.05, moved > 0 {
             text += ", \(Units.speed(Int64(Double(moved) / time.inSeconds)))"
         }
-        if progress.resumedAt > 0 { text += ", \(Units.bytes(progress.resumedAt)) were there" }
+        if there > 0 { text += ", \(Units.bytes(there)) were there" }
         return text
     }
 }
 
 /// A line for every tenth of the way, or every ten seconds where the end is unknown.
 final class ProgressLines: ProgressDisplay {
-    private let name: String
+    private var name: String
+    private var base: Int64 = 0
     private let begun = ContinuousClock.now
     private var tenths = 0
     private var last = ContinuousClock.now
 
     init(named name: String) { self.name = name.printable }
+
+    func begin(at completed: Int64) { base = completed }
+    func rename(_ name: String) { self.name = name.printable }
 
     func update(_ progress: TransferProgress) {
         if let percent = ProgressText.percent(progress) {
@@ -69,7 +81,7 @@ final class ProgressLines: ProgressDisplay {
     func remark(_ text: String) { write("\(name): \(text)") }
 
     func finish(_ progress: TransferProgress, note: String?) {
-        write(ProgressText.end(name, progress, begun) + (note.map { ", \($0)" } ?? ""))
+        write(ProgressText.end(name, progress, begun, base: base) + (note.map { ", \($0)" } ?? ""))
     }
 
     func stop() {}
@@ -80,9 +92,12 @@ final class ProgressLines: ProgressDisplay {
 /// One JSON object per line, for each that the library tells: ten a second at most. To leave one out
 /// might leave out the last for a long time.
 final class ProgressRecords: ProgressDisplay {
-    private let name: String
+    private var name: String
 
     init(named name: String) { self.name = name }
+
+    func begin(at completed: Int64) {}
+    func rename(_ name: String) { self.name = name }
 
     func update(_ progress: TransferProgress) {
         write(Report.progress(progress, named: name))

@@ -22,7 +22,7 @@ enum Report {
 
     static func failure(_ error: WherryError, _ status: Int32) -> JSONObject {
         var object: JSONObject = ["ok": false, "exit": JSON(status)]
-        var told: JSONObject = ["reason": .string(error.reason), "message": .string(error.message)]
+        var told: JSONObject = ["reason": .string(error.reason), "message": .string(message(of: error))]
         told["retryable"] = .bool(error.isRetryable)
         if let wait = error.retryAfter { told["retry_after"] = seconds(wait) }
         if let path = error.partialPath { told["partial"] = .string(path) }
@@ -41,6 +41,12 @@ enum Report {
             "ok": false, "exit": JSON(status),
             "error": ["reason": .string(reason), "message": .string(message), "retryable": false],
         ]
+    }
+
+    /// The library's words, with the options of the command in place of those of the library.
+    static func message(of error: WherryError) -> String {
+        error.message
+            .replacingOccurrences(of: "set make_directories", with: "use --create-dirs")
     }
 
     /// The body as what it is: `json`, `text`, or `base64` for other bytes.

@@ -59,7 +59,13 @@ extension String {
         var text = ""
         for scalar in unicodeScalars {
             if Self.isControl(scalar) {
-                text += "\\x" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+                // Also a byte of a path that is not UTF-8, which PathText holds as U+EF00 and the byte.
+                let code = scalar.value < 0x100 ? scalar.value : scalar.value & 0xFF
+                let isByte = scalar.value < 0x100 || (0xEF80...0xEFFF).contains(scalar.value)
+                text +=
+                    isByte
+                    ? "\\x" + (code < 16 ? "0" : "") + String(code, radix: 16)
+                    : "\\x" + String(scalar.value, radix: 16)
             } else {
                 text.unicodeScalars.append(scalar)
             }
@@ -69,6 +75,7 @@ extension String {
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+            || (0xEF80...0xEFFF).contains(scalar.value)
             || (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
     }
 }
