@@ -281,7 +281,7 @@ import WherrySystem
             ("two stars", "*.*.example", [good]), ("star inside", "a*.example", [good]),
             ("dots", "a..example", [good]),
             ("space", "a b", [good]), ("path", "a/b", [good]), ("userinfo", "a@b", [good]),
-            ("another script", "b\u{FC}cher.example", [good]),
+            ("no such name", "b\u{FC}..example", [good]),
         ]
         for (name, host, pins) in wrong {
             let error = await failure { () throws(WherryError) in

@@ -105,7 +105,7 @@ import WherrySystem
         let client = try makeClient(scope) {
             $0.maxPerHost = 100
             $0.maxConnections = 100
-            $0.storageDirectory = folder.path
+            $0.storageDirectory = folder.file("storage")
         }
         let url = "faulty-echo?gate=g"
         let handles = try (changes + changes).map { try client.start(request(url, $0)) }

