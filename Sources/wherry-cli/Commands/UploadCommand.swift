@@ -143,9 +143,9 @@ struct UploadCommand: NetworkCommand {
                 if let response = error.response { try show(response) }
             }
             guard console.isJSON else { throw error }
-            // The rows of the pictures that were sent, and of those that were not.
-            throw ToldFailure(
-                status: console.complain(error, pictures: listener.results))
+            // A picture that was encoded for one form was not sent if the form failed.
+            let rows = separate == nil ? listener.failures : listener.results
+            throw ToldFailure(status: console.complain(error, pictures: rows))
         }
         listener.finish()
         guard let response = outcome.response else { return }
@@ -236,6 +236,8 @@ enum NameStyle: String, ExpressibleByArgument, CaseIterable {
 /// Tells of an upload while it goes on.
 private final class UploadListener: @unchecked Sendable {  // one event after the other
     private(set) var results: [JSON] = []
+    /// The rows of the pictures that failed.
+    var failures: [JSON] { results.filter { $0.object()?["error"] != nil } }
     private var progress = TransferProgress()
     private let console: Console
     private let display: (any ProgressDisplay)?
@@ -285,7 +287,7 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
     }
 
     func finish() {
-        let skipped = results.count { $0.object()?["error"] != nil }
+        let skipped = failures.count
         if skipped > 0 {
             let sent = pictures.count - skipped
             display?.rename(sent == 1 ? "1 picture" : "\(sent) pictures")

@@ -48,12 +48,12 @@ struct Console: Sendable {
         }
     }
 
-    /// Says as JSON what went wrong with an upload, with a row for each picture. Returns the status.
+    /// Says as JSON what went wrong with an upload, with the rows of its pictures. Returns the status.
     func complain(_ error: WherryError, pictures: [JSON]) -> Int32 {
         let isInterrupted = error.code == .cancelled && Interrupts.status != nil
         let status = isInterrupted ? Interrupts.status ?? 0 : ExitStatus(error.code).rawValue
         var report = Report.failure(error, status)
-        report["pictures"] = .array(pictures)
+        if !pictures.isEmpty { report["pictures"] = .array(pictures) }
         FileBytes.writeLine(JSON.object(report).description, to: STDOUT_FILENO)
         return status
     }

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, cast
 
 import pytest
 from conftest import PATIENCE, Server
@@ -187,7 +187,7 @@ def test_D14_verbs_reach_all_jobs_or_those_of_a_url_a_tag_or_a_path(
     with pytest.raises(wherry.ArgumentError):
         session.cancel_all(identifier="x")
     with pytest.raises(wherry.ArgumentError):
-        session.cancel_all(url=None)
+        session.cancel_all(url=cast(str, None))
 
     async def work() -> None:
         async with wherry.AsyncBackgroundSession(

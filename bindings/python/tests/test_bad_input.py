@@ -153,8 +153,7 @@ def test_C12_a_storage_folder_that_cannot_be_made_is_an_error(open_folder: str) 
     storage = os.path.join(open_folder, "closed", "storage")
 
     told = as_nobody(f"""
-with wherry.Client(storage_directory={storage!r}) as other:
-    told["storage"] = failure(lambda: other.storage)
+told["storage"] = failure(wherry.Client, storage_directory={storage!r})
 """)
 
     kind, _, os_code, says = told["storage"]
