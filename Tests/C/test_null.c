@@ -170,6 +170,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_response_copy(bad, NULL));
   CHECK_INT(wherry_response_http_code(bad), 0);
   CHECK(wherry_response_url(bad) == NULL);
+  CHECK_INT(wherry_response_is_length_unverified(bad), 0);
   CHECK_INT(wherry_response_is_from_cache(bad), 0);
   CHECK_INT(wherry_response_is_unchanged(bad), 0);
   CHECK_INT(wherry_response_is_stale(bad), 0);
@@ -293,6 +294,11 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_session_resume(bad, NULL));
   REFUSED(wherry_session_cancel(bad, NULL));
   REFUSED(wherry_session_acknowledge(bad, NULL));
+  REFUSED(wherry_session_pause_all(bad, WHERRY_MATCH_ALL, NULL, NULL));
+  REFUSED(wherry_session_resume_all(bad, WHERRY_MATCH_ALL, NULL, NULL));
+  REFUSED(wherry_session_cancel_all(bad, WHERRY_MATCH_ALL, NULL, NULL));
+  REFUSED(wherry_session_acknowledge_all(bad, WHERRY_MATCH_ALL, NULL, NULL));
+  REFUSED(wherry_session_copy_description(bad, NULL, false, NULL, 0, NULL));
   CHECK_INT(wherry_agent_main(0, bad), 2);
   FREES(wherry_session_free(bad), bad);
   REFUSED(wherry_client_set_log(bad, WHERRY_LOG_DEBUG, NULL, NULL));
