@@ -27,6 +27,13 @@ static atomic_uintptr_t leaver;
 /* How many threads are between enter and leave. */
 static atomic_int inside;
 static __thread int own_depth;
+/* How many threads are between attach and detach. */
+static atomic_int attached;
+static __thread int own_attached;
+/* Set on threads that never end while the process exits. */
+static __thread int is_library_thread;
+/* OPENSSL_thread_stop of libcurl's OpenSSL, and of another copy that computes digests. */
+static _Atomic(uintptr_t) stops[2];
 /* Made on first use; a forked child makes another one. */
 static atomic_int descriptor = -1;
 
@@ -49,9 +56,45 @@ int clinux_exit_enter(void) {
   return 1;
 }
 
+/* Frees what OpenSSL keeps for the calling thread. The destructor that would do so at the thread's
+ * end crashes if OpenSSL's exit handler runs at the same time. */
+static void stop_thread(void) {
+  if (atomic_load(&is_over)) clinux_exit_block(0);
+  for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+    void (*stop)(void) = (void (*)(void))atomic_load(&stops[i]);
+    if (stop != NULL) stop();
+  }
+}
+
 void clinux_exit_leave(void) {
   own_depth--;
+  if (own_depth == 0 && own_attached == 0 && !is_library_thread) stop_thread();
   atomic_fetch_sub(&inside, 1);
+}
+
+int clinux_exit_attach(void) {
+  atomic_fetch_add(&attached, 1);
+  if (own_attached == 0 && atomic_load(&has_begun)) {
+    atomic_fetch_sub(&attached, 1);
+    return 0;
+  }
+  own_attached++;
+  return 1;
+}
+
+void clinux_exit_detach(void) {
+  own_attached--;
+  if (own_attached == 0 && own_depth == 0) stop_thread();
+  atomic_fetch_sub(&attached, 1);
+}
+
+void clinux_exit_begin_thread(void) { is_library_thread = 1; }
+
+void clinux_exit_end_thread(void) {
+  if (clinux_exit_attach())
+    clinux_exit_detach();
+  else
+    clinux_exit_block(0);
 }
 
 int clinux_exit_descriptor(void) {
@@ -78,7 +121,7 @@ static void begin(void) {
     }
   struct timespec step = {.tv_nsec = STEP_NS}, start, now;
   clock_gettime(CLOCK_MONOTONIC, &start);
-  while (atomic_load(&inside) > own_depth) {
+  while (atomic_load(&inside) > own_depth || atomic_load(&attached) > own_attached) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     if ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 >= PATIENCE_MS)
       break;
@@ -91,6 +134,7 @@ static void begin(void) {
 /* The other threads are not in the child, and its descriptor is the parent's. */
 static void forget(void) {
   atomic_store(&inside, own_depth);
+  atomic_store(&attached, own_attached);
   int old = atomic_exchange(&descriptor, -1);
   if (old >= 0) close(old);
 }
@@ -109,4 +153,9 @@ void clinux_exit_keep_libcrypto(void *library) {
   int (*init)(uint64_t, const void *) = NULL;
   *(void **)(&init) = dlsym(library, "OPENSSL_init_crypto");
   if (init != NULL) init(NO_ATEXIT, NULL);
+  uintptr_t stop = (uintptr_t)dlsym(library, "OPENSSL_thread_stop");
+  for (size_t i = 0; stop != 0 && i < sizeof stops / sizeof *stops; i++) {
+    uintptr_t known = 0;
+    if (atomic_compare_exchange_strong(&stops[i], &known, stop) || known == stop) break;
+  }
 }

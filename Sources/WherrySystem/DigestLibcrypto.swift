@@ -53,7 +53,7 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
             let whole = find("EVP_Digest", as: Whole.self)
         else { return nil }
         var algorithms: [DigestAlgorithm: OpaquePointer] = [:]
-        ProcessExit.guarding(library) {
+        _ = ProcessExit.guarding(library) { () -> Void in
             for algorithm in DigestAlgorithm.allCases {
                 // A library in FIPS mode has no MD5: that one is ours then.
                 algorithms[algorithm] = fetch(nil, algorithm.rawValue, nil)

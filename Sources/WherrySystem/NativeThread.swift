@@ -35,7 +35,9 @@ package final class NativeThread: @unchecked Sendable {  // `handle` is written 
             guard let argument else { return nil }
             let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
             clinux_name_thread(start.name)
+            clinux_exit_begin_thread()
             start.body()
+            clinux_exit_end_thread()
             return nil
         }, start.toOpaque())
         pthread_sigmask(SIG_SETMASK, &old, nil)
@@ -47,7 +49,10 @@ package final class NativeThread: @unchecked Sendable {  // `handle` is written 
 
     package var isCurrent: Bool { pthread_equal(handle, pthread_self()) != 0 }
 
-    package func join() { pthread_join(handle, nil) }
+    /// Waits for the thread's end. While the process exits it may never end, and is left behind.
+    package func join() {
+        if ProcessExit.hasBegun { detach() } else { pthread_join(handle, nil) }
+    }
     package func detach() { pthread_detach(handle) }
 }
 

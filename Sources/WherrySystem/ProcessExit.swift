@@ -13,19 +13,25 @@ import Glibc
 package enum ProcessExit {
     /// Prevents OpenSSL from registering an exit handler. `initialize` runs afterwards, and then
     /// our own handler is registered, for a program that had initialized OpenSSL before.
-    package static func guarding<Result>(_ initialize: () -> Result) -> Result {
+    /// `nil` without running it if the process is exiting.
+    package static func guarding<Result>(_ initialize: () -> Result) -> Result? {
         clinux_exit_keep_tls()
-        defer { clinux_exit_watch() }
-        return initialize()
+        return watched(initialize)
     }
 
     /// The same for a library that was loaded by `dlopen`.
     package static func guarding<Result>(
         _ library: UnsafeMutableRawPointer, _ initialize: () -> Result
-    ) -> Result {
+    ) -> Result? {
         clinux_exit_keep_libcrypto(library)
+        return watched(initialize)
+    }
+
+    /// The exit may begin during the initialization: the handler is registered before it too.
+    private static func watched<Result>(_ initialize: () -> Result) -> Result? {
+        clinux_exit_watch()
         defer { clinux_exit_watch() }
-        return initialize()
+        return pass(initialize)
     }
 
     /// Whether an exit handler has run: libcurl and OpenSSL must not be called any more.
@@ -40,6 +46,14 @@ package enum ProcessExit {
     package static func pass<Result>(_ body: () -> Result) -> Result? {
         guard clinux_exit_enter() != 0 else { return nil }
         defer { clinux_exit_leave() }
+        return body()
+    }
+
+    /// Runs `body`, which calls `pass` many times on a thread of the program. What OpenSSL keeps for
+    /// the thread is freed once at the end. `nil` without running it if the process is exiting.
+    package static func attached<Result>(_ body: () -> Result) -> Result? {
+        guard clinux_exit_attach() != 0 else { return nil }
+        defer { clinux_exit_detach() }
         return body()
     }
 

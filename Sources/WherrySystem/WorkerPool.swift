@@ -55,7 +55,7 @@ package final class WorkerPool: Sendable {
         }
         for thread in threads {
             // While the process exits, a job may have blocked for good; see `ProcessExit`.
-            if thread.isCurrent || ProcessExit.hasBegun { thread.detach() } else { thread.join() }
+            if thread.isCurrent { thread.detach() } else { thread.join() }
         }
     }
 

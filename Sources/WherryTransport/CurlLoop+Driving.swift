@@ -16,9 +16,15 @@ extension CurlLoop {
     /// - Parameter returns: the caller will come again: the thread makes way for it, and gives it
     ///   a moment before it takes over what is left.
     func drive(until isDone: () -> Bool, timeout: Int64?, returns: Bool) -> Bool {
-        guard !isDrivenHere, ForkGuard.current == forkGeneration, take(returns) else {
-            return false
-        }
+        guard !isDrivenHere, ForkGuard.current == forkGeneration else { return false }
+        return ProcessExit.attached {
+            guard take(returns) else { return false }
+            turnAsCaller(until: isDone, timeout: timeout, returns: returns)
+            return true
+        } ?? false
+    }
+
+    private func turnAsCaller(until isDone: () -> Bool, timeout: Int64?, returns: Bool) {
         let limit = timeout.map { SystemClock.shared.now().advanced(by: max(0, $0)) } ?? .never
         drivingThread.store(Self.currentThread, ordering: .relaxed)
         while !isDone() && !sawClosing && SystemClock.shared.now() < limit {
@@ -26,7 +32,6 @@ extension CurlLoop {
         }
         if mailbox.withLock({ $0.isClosing }) { shutDown() }
         while !letGo(returns) { giveUp() }
-        return true
     }
 
     /// A caller's last step: somebody goes on with what is left. `false` if there is no thread, and

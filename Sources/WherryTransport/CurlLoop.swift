@@ -125,7 +125,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         // with more rights than his own does not get them so (SEC-T11).
         let isSet = getenv("SSLKEYLOGFILE") != nil
         if isSet && clinux_secure_variable("SSLKEYLOGFILE") == nil { unsetenv("SSLKEYLOGFILE") }
-        return ProcessExit.guarding { ccurl_global_init() == CURLE_OK }
+        return ProcessExit.guarding { ccurl_global_init() == CURLE_OK } ?? false
     }()
 
     init(

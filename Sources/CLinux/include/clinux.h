@@ -175,6 +175,15 @@ void clinux_exit_keep_tls(void);
 /* 1, and leave must follow; 0 once the process is exiting. Calls nest. */
 int clinux_exit_enter(void);
 void clinux_exit_leave(void);
+/* Around work that enters many times: what OpenSSL keeps for the thread is freed by detach, and
+ * otherwise by each outermost leave. The exit handler waits for detach as for leave. attach returns
+ * 0 once the process is exiting; otherwise detach must follow. Calls nest. */
+int clinux_exit_attach(void);
+void clinux_exit_detach(void);
+/* The first and the last call of a thread of the library. It keeps OpenSSL's data until its end, and
+ * does not end while the process exits: do not join it then. */
+void clinux_exit_begin_thread(void);
+void clinux_exit_end_thread(void);
 int clinux_exit_has_begun(void);
 /* Blocks the calling thread for good; returns on the thread that runs the exit handlers. With
  * `only_if_over`, returns also while the exit handler still waits. */
