@@ -50,10 +50,11 @@ package enum ProcessExit {
     }
 
     /// Runs `body`, which calls `pass` many times on a thread of the program. What OpenSSL keeps for
-    /// the thread is freed once at the end. `nil` without running it if the process is exiting.
-    package static func attached<Result>(_ body: () -> Result) -> Result? {
-        guard clinux_exit_attach() != 0 else { return nil }
-        defer { clinux_exit_detach() }
+    /// the thread is freed once at the end. If the process is exiting, `pass` runs nothing, and there
+    /// is nothing to free.
+    package static func attached<Result>(_ body: () -> Result) -> Result {
+        let isAttached = clinux_exit_attach() != 0
+        defer { if isAttached { clinux_exit_detach() } }
         return body()
     }
 

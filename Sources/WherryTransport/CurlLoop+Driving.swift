@@ -21,7 +21,7 @@ extension CurlLoop {
             guard take(returns) else { return false }
             turnAsCaller(until: isDone, timeout: timeout, returns: returns)
             return true
-        } ?? false
+        }
     }
 
     private func turnAsCaller(until isDone: () -> Bool, timeout: Int64?, returns: Bool) {
