@@ -44,8 +44,8 @@ public struct ResponseCache: Sendable {
         /// Of the request.
         public var method: String
         /// The absolute URL of the request. Secret values in its query are digests such as
-        /// `token=***3f0c...`; this form finds the entry again in ``ResponseCache/entries(_:base:method:stores:)``
-        /// and ``ResponseCache/clear(_:base:method:stores:)``.
+        /// `token=***3f0c...`; this form finds the entry again in ``ResponseCache/entries(_:base:method:stores:)-44r0x``
+        /// and ``ResponseCache/clear(_:base:method:stores:)-3rkoa``.
         public var url: String
         /// The HTTP status.
         public var status: Int

@@ -144,6 +144,9 @@ class Wire(asyncio.Protocol):
         if self.lost:
             raise Gone("the peer left")
         self.transport.write(data)
+        if self.transport.is_closing():
+            # A write has failed. Without a pause here, a long body would keep the loop from saying so.
+            await asyncio.sleep(0)
         while not self._writable and not self.lost:
             self._writer = self.loop.create_future()
             await self._writer
