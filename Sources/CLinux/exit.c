@@ -16,7 +16,8 @@
 enum {
   NO_ATEXIT = 0x80000, /* OPENSSL_INIT_NO_ATEXIT */
   PATIENCE_MS = 80,    /* a library call that takes longer is left behind */
-  STEP_NS = 50000
+  STEP_NS = 50000,
+  JOIN_STEP_NS = 20000000 /* how often a join looks whether the process is exiting */
 };
 
 static atomic_int has_begun;
@@ -30,9 +31,9 @@ static __thread int own_depth;
 /* How many threads are between attach and detach. */
 static atomic_int attached;
 static __thread int own_attached;
-/* Set on threads that never end while the process exits. */
+/* Library threads keep OpenSSL's data until they end, and do not end while the process exits. */
 static __thread int is_library_thread;
-/* OPENSSL_thread_stop of libcurl's OpenSSL, and of another copy that computes digests. */
+/* OPENSSL_thread_stop of libcurl's OpenSSL, and of a second copy if digests use one. */
 static _Atomic(uintptr_t) stops[2];
 /* Made on first use; a forked child makes another one. */
 static atomic_int descriptor = -1;
@@ -45,19 +46,22 @@ void clinux_exit_block(int only_if_over) {
 
 int clinux_exit_has_begun(void) { return atomic_load(&has_begun); }
 
-int clinux_exit_enter(void) {
-  atomic_fetch_add(&inside, 1);
-  /* A nested call is part of what the exit waits for already. */
-  if (own_depth == 0 && atomic_load(&has_begun)) {
-    atomic_fetch_sub(&inside, 1);
+/* Counts the calling thread in, unless the process is exiting. A nested call always succeeds: the
+ * exit handler already waits for its thread. */
+static int count_in(atomic_int *threads, int *own) {
+  atomic_fetch_add(threads, 1);
+  if (*own == 0 && atomic_load(&has_begun)) {
+    atomic_fetch_sub(threads, 1);
     return 0;
   }
-  own_depth++;
+  ++*own;
   return 1;
 }
 
-/* Frees what OpenSSL keeps for the calling thread. The destructor that would do so at the thread's
- * end crashes if OpenSSL's exit handler runs at the same time. */
+int clinux_exit_enter(void) { return count_in(&inside, &own_depth); }
+
+/* Frees OpenSSL's data of the calling thread. OpenSSL's own destructor would free it when the thread
+ * ends, and crashes if OpenSSL's exit handler runs at the same time. */
 static void stop_thread(void) {
   if (atomic_load(&is_over)) clinux_exit_block(0);
   for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
@@ -72,15 +76,7 @@ void clinux_exit_leave(void) {
   atomic_fetch_sub(&inside, 1);
 }
 
-int clinux_exit_attach(void) {
-  atomic_fetch_add(&attached, 1);
-  if (own_attached == 0 && atomic_load(&has_begun)) {
-    atomic_fetch_sub(&attached, 1);
-    return 0;
-  }
-  own_attached++;
-  return 1;
-}
+int clinux_exit_attach(void) { return count_in(&attached, &own_attached); }
 
 void clinux_exit_detach(void) {
   own_attached--;
@@ -95,6 +91,18 @@ void clinux_exit_end_thread(void) {
     clinux_exit_detach();
   else
     clinux_exit_block(0);
+}
+
+void clinux_exit_join(uintptr_t thread) {
+  while (!atomic_load(&has_begun)) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += JOIN_STEP_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (pthread_timedjoin_np((pthread_t)thread, NULL, &until) != ETIMEDOUT) return;
+  }
+  pthread_detach((pthread_t)thread);
 }
 
 int clinux_exit_descriptor(void) {

@@ -35,7 +35,7 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
     /// Fetched once: looking an algorithm up for each digest costs more than hashing a short text.
     let algorithms: [DigestAlgorithm: OpaquePointer]
 
-    /// `nil` where the library is missing or too old.
+    /// `nil` if the library is missing or too old.
     static let shared: Libcrypto? = load()
 
     private static func load() -> Libcrypto? {
@@ -53,7 +53,7 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
             let whole = find("EVP_Digest", as: Whole.self)
         else { return nil }
         var algorithms: [DigestAlgorithm: OpaquePointer] = [:]
-        _ = ProcessExit.guarding(library) { () -> Void in
+        ProcessExit.guarding(library) {
             for algorithm in DigestAlgorithm.allCases {
                 // A library in FIPS mode has no MD5: that one is ours then.
                 algorithms[algorithm] = fetch(nil, algorithm.rawValue, nil)

@@ -1,4 +1,4 @@
-// Wherry: threads of our own, and the mark that a fork leaves.
+// Wherry: library threads, and fork detection.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
@@ -49,14 +49,13 @@ package final class NativeThread: @unchecked Sendable {  // `handle` is written 
 
     package var isCurrent: Bool { pthread_equal(handle, pthread_self()) != 0 }
 
-    /// Waits for the thread's end. While the process exits it may never end, and is left behind.
-    package func join() {
-        if ProcessExit.hasBegun { detach() } else { pthread_join(handle, nil) }
-    }
+    /// Waits until the thread has ended. Returns early if the process exits, since the thread may
+    /// block for good then.
+    package func join() { clinux_exit_join(UInt(handle)) }
     package func detach() { pthread_detach(handle) }
 }
 
-/// Tells a forked child from its parent: in the child no thread of ours exists.
+/// Distinguishes a forked child from its parent. No library thread exists in the child.
 package enum ForkGuard {
     private static let generation = Atomic<Int>(0)
     private static let installed: Bool = {

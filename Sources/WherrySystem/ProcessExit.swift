@@ -7,19 +7,23 @@ import Glibc
 /// Keeps library threads out of OpenSSL while the process exits.
 ///
 /// OpenSSL's exit handler frees locks, algorithms, and providers while other threads run. A thread
-/// that was in a handshake at that moment crashed the program. Code that may reach OpenSSL runs in
-/// `pass`; our exit handler runs before OpenSSL's, waits until every thread has left, and lets none
+/// that was in a handshake at that moment, or that freed its own OpenSSL data as it ended, crashed
+/// the program. Code that may reach OpenSSL therefore runs in `pass`, and every thread frees its data
+/// itself. Our exit handler runs before OpenSSL's, waits until every thread has left, and lets none
 /// in again.
 package enum ProcessExit {
-    /// Prevents OpenSSL from registering an exit handler. `initialize` runs afterwards, and then
-    /// our own handler is registered, for a program that had initialized OpenSSL before.
-    /// `nil` without running it if the process is exiting.
+    /// Prevents OpenSSL from registering an exit handler, and runs `initialize`.
+    ///
+    /// Registers our own exit handler before and after, for a program that had initialized OpenSSL
+    /// earlier. Returns `nil` without running `initialize` if the process is exiting.
+    @discardableResult
     package static func guarding<Result>(_ initialize: () -> Result) -> Result? {
         clinux_exit_keep_tls()
         return watched(initialize)
     }
 
     /// The same for a library that was loaded by `dlopen`.
+    @discardableResult
     package static func guarding<Result>(
         _ library: UnsafeMutableRawPointer, _ initialize: () -> Result
     ) -> Result? {
@@ -27,7 +31,6 @@ package enum ProcessExit {
         return watched(initialize)
     }
 
-    /// The exit may begin during the initialization: the handler is registered before it too.
     private static func watched<Result>(_ initialize: () -> Result) -> Result? {
         clinux_exit_watch()
         defer { clinux_exit_watch() }
@@ -49,9 +52,9 @@ package enum ProcessExit {
         return body()
     }
 
-    /// Runs `body`, which calls `pass` many times on a thread of the program. What OpenSSL keeps for
-    /// the thread is freed once at the end. If the process is exiting, `pass` runs nothing, and there
-    /// is nothing to free.
+    /// Runs `body`, which calls `pass` many times on a thread of the program, and frees OpenSSL's data
+    /// of the thread once at the end. Runs `body` also if the process is exiting: `pass` skips its
+    /// work then.
     package static func attached<Result>(_ body: () -> Result) -> Result {
         let isAttached = clinux_exit_attach() != 0
         defer { if isAttached { clinux_exit_detach() } }

@@ -22,8 +22,8 @@ package final class WorkerPool: Sendable {
         self.limit = max(1, limit)
     }
 
-    /// Queues a job. Runs it on the caller's thread if no thread can be had at all, and in a forked
-    /// child, which has none of them.
+    /// Queues a job. Runs it on the caller's thread if no thread can be started, and in a forked child,
+    /// which has no threads of the pool.
     package func submit(_ job: @escaping @Sendable () -> Void) {
         guard ForkGuard.current == forkGeneration else { return job() }
         let runHere = state.update { state -> Bool in
@@ -43,8 +43,8 @@ package final class WorkerPool: Sendable {
         if runHere { job() }
     }
 
-    /// Finishes every queued job and ends the threads. From inside a job it does not wait for that
-    /// job's thread, which ends by itself.
+    /// Finishes every queued job and ends the threads. A call from inside a job does not wait for the
+    /// thread of that job.
     package func close() {
         guard ForkGuard.current == forkGeneration else { return }
         let threads = state.update { state in
@@ -54,7 +54,6 @@ package final class WorkerPool: Sendable {
             return threads
         }
         for thread in threads {
-            // While the process exits, a job may have blocked for good; see `ProcessExit`.
             if thread.isCurrent { thread.detach() } else { thread.join() }
         }
     }

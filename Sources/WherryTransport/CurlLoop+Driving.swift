@@ -1,20 +1,20 @@
-// Wherry: who turns the loop: its own thread, or a caller that waits.
+// Wherry: running the loop, on its own thread or on that of a blocked caller.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension CurlLoop {
-    /// How long the loop may be left alone, in nanoseconds, where a caller is expected: little at
-    /// first, and more where one has come again and again, since each look costs a change of
-    /// thread.
+    /// How long the loop's thread waits for the next caller before it takes the loop over, in
+    /// nanoseconds. Grows while callers keep coming, since each takeover costs a thread switch.
     private static let patience: ClosedRange<Int64> = 2_000_000...16_000_000
 
     // MARK: A caller
 
-    /// Turns the loop on the caller's thread until `isDone`, if nobody else turns it.
+    /// Runs the loop on the caller's thread until `isDone`, unless another thread runs it.
     ///
-    /// - Parameter returns: the caller will come again: the thread makes way for it, and gives it
-    ///   a moment before it takes over what is left.
+    /// - Parameter returns: Whether the caller will call again soon. If so, the loop's thread yields
+    ///   to it, and waits a moment before it takes over the remaining work.
+    /// - Returns: Whether this call has run the loop.
     func drive(until isDone: () -> Bool, timeout: Int64?, returns: Bool) -> Bool {
         guard !isDrivenHere, ForkGuard.current == forkGeneration else { return false }
         return ProcessExit.attached {
@@ -34,8 +34,8 @@ extension CurlLoop {
         while !letGo(returns) { giveUp() }
     }
 
-    /// A caller's last step: somebody goes on with what is left. `false` if there is no thread, and
-    /// none can be had.
+    /// Hands the remaining work to the loop's thread. Returns `false` if there is no thread and none
+    /// can be started.
     private func letGo(_ returns: Bool) -> Bool {
         let (isOver, mustTell) = mailbox.withLock { mailbox -> (Bool, Bool) in
             let isLeft = !mailbox.isClosed && (hasWork || !mailbox.messages.isEmpty)
@@ -43,17 +43,17 @@ extension CurlLoop {
             drivingThread.store(0, ordering: .relaxed)
             mailbox.driver = .nobody
             if isLeft {
-                // Those who stand by must not wait for this one to come back.
+                // Other waiting callers must not depend on this one to return.
                 _ = returns && mailbox.bystanders == 0 ? watch(&mailbox) : handToThread(&mailbox)
             }
             return (true, mailbox.isClosing || mailbox.isClosed)
         }
-        // Only who closes the loop waits for its driver to go.
+        // Only `close` waits for the driver to leave.
         if mustTell { mailbox.notify() }
         return isOver
     }
 
-    /// Ends everything: there is nobody who could go on with it.
+    /// Fails every exchange, because no thread can continue the loop.
     private func giveUp() {
         refusal = Self.noThreadError
         defer { refusal = nil }
@@ -65,7 +65,7 @@ extension CurlLoop {
         read(messages)
         for exchange in queue.removeAll() { finishUnstarted(exchange, Self.noThreadError) }
         while let exchange = active.last { finish(exchange, error: Self.noThreadError) }
-        // What was to happen later happens now, and finds the same.
+        // Timers fire at once, and see the same refusal.
         let due = timers
         timers = []
         for timer in due { timer.body() }
@@ -73,7 +73,7 @@ extension CurlLoop {
         while !listeners.isEmpty { tellListeners() }
     }
 
-    /// Makes the caller the driver, if it may be.
+    /// Makes the caller the driver. Returns `false` if another thread stays the driver.
     private func take(_ returns: Bool) -> Bool {
         mailbox.wait { mailbox -> Bool? in
             if mailbox.isClosed || mailbox.isClosing { return false }
@@ -94,7 +94,7 @@ extension CurlLoop {
         } ?? false
     }
 
-    /// Runs a wait for answers that somebody else's turning of the loop brings.
+    /// Runs a wait for responses while another thread runs the loop.
     func standBy<Result>(_ body: () -> Result) -> Result {
         guard !isDrivenHere, ForkGuard.current == forkGeneration else { return body() }
         mailbox.withLock { mailbox in
@@ -126,7 +126,7 @@ extension CurlLoop {
         }
     }
 
-    /// Turns the loop while there is work and no caller wants it. `false` once it is closed.
+    /// Runs the loop while there is work and no caller wants it. Returns `false` once it is closed.
     private func turnUntilRest() -> Bool {
         enum Next { case turn, rest, close }
         drivingThread.store(Self.currentThread, ordering: .relaxed)
@@ -139,7 +139,7 @@ extension CurlLoop {
                 drivingThread.store(0, ordering: .relaxed)
                 mailbox.driver = .nobody
                 if mailbox.isWanted {
-                    // Should the caller that wanted it have gone meanwhile, this thread sees it.
+                    // If the caller that wanted the loop has left, this thread takes it back.
                     mailbox.isWatched = true
                     mailbox.isWanted = false
                     self.mailbox.notify()
@@ -157,8 +157,8 @@ extension CurlLoop {
         }
     }
 
-    /// Sees to it that the thread looks after a loop that nobody turns. `false` if there can be no
-    /// thread.
+    /// Lets the loop's thread take over if no caller drives the loop soon. Returns `false` if no
+    /// thread can be started.
     func watch(_ mailbox: inout Mailbox) -> Bool {
         guard !mailbox.isWatched else { return true }
         guard hasThread(&mailbox) else { return false }
@@ -167,16 +167,16 @@ extension CurlLoop {
         return true
     }
 
-    /// Gives callers a moment, and takes the loop over if none has come in it.
+    /// Waits a moment for a caller, and takes the loop over if none drives it.
     ///
-    /// - Returns: whether one has come.
+    /// - Returns: Whether a caller has driven the loop meanwhile.
     private func keepWatch(_ patience: Int64) -> Bool {
         let visits = mailbox.withLock { $0.visits }
         _ = mailbox.wait(timeout: patience) { mailbox in
             mailbox.isClosed || mailbox.driver == .thread ? true : nil
         }
         return mailbox.withLock { mailbox in
-            // Somebody comes and goes: go on like this.
+            // Callers keep coming: wait longer next time.
             guard mailbox.visits == visits, !mailbox.isClosed else { return true }
             mailbox.isWatched = false
             if mailbox.driver == .nobody && (hasWork || !mailbox.messages.isEmpty) {
@@ -188,10 +188,10 @@ extension CurlLoop {
 
     // MARK: The end
 
-    /// Cancels everything, gives back every descriptor and ends the thread.
+    /// Cancels every exchange, closes every descriptor, and ends the thread.
     ///
-    /// Whoever turns the loop does the work; the caller does, if no thread turns it. While the process
-    /// exits, a driver that does not finish soon is left behind.
+    /// The thread that runs the loop does the work, or the caller if none does. While the process
+    /// exits, `close` does not wait for a driver longer than `exitPatience`.
     @discardableResult
     func close() -> Bool {
         guard ForkGuard.current == forkGeneration else { return false }
@@ -236,7 +236,8 @@ extension CurlLoop {
         }
     }
 
-    /// The driver's last deed. All receivers have heard and all is given back when others see it.
+    /// Closes the loop on the driver. Publishes the closed state after every receiver was notified and
+    /// every resource freed.
     private func shutDown() {
         if ProcessExit.pass({ endEverything(Self.closedError) }) == nil {
             endEverything(Self.exitError)

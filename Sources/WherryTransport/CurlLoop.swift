@@ -1,4 +1,4 @@
-// Wherry: the one loop that owns a multi handle, and the thread that turns it.
+// Wherry: the loop that owns a multi handle, and its thread.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -26,7 +26,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         case tell(any TurnListener)
         case limits(perHost: Int, total: Int)
         case rate(RequestRate)
-        /// Somebody else has changed what the driver goes by.
+        /// Another thread has changed state that the driver depends on.
         case lookAgain
     }
 
@@ -42,16 +42,16 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         var visits = 0
         /// A caller waits for the thread to make way.
         var isWanted = false
-        /// Callers that wait for answers while somebody else turns the loop.
+        /// The number of callers that wait for responses while another thread runs the loop.
         var bystanders = 0
         /// The driver is in epoll, or about to be, and has seen every message before.
         var isAsleep = false
         var isClosing = false
-        /// Messages are answered no more.
+        /// The loop refuses new messages.
         var isRefusing = false
         /// Nothing is left but perhaps the thread, which is about to end.
         var isClosed = false
-        /// Somebody waits for that.
+        /// A caller waits for the thread to end.
         var isJoining = false
     }
 
@@ -68,7 +68,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     let wakerDescriptor: Int32
     let exitDescriptor = ProcessExit.descriptor
     let forkGeneration = ForkGuard.current
-    /// The thread that turns the loop now, so that calls from inside it are told apart.
+    /// The thread that runs the loop now. Calls from inside the loop are recognized by it.
     let drivingThread = Atomic<UInt>(0)
     var observation: ClockObservation?
 
@@ -89,7 +89,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) var taken: [Message] = []
     /// Who waits for the end of this turn.
     @exclusivity(unchecked) var listeners: [any TurnListener] = []
-    /// Those being told; its memory and that of `listeners` change places.
+    /// The listeners being notified; swaps its memory with `listeners`.
     @exclusivity(unchecked) var told: [any TurnListener] = []
     /// Messages that arose inside the loop itself.
     @exclusivity(unchecked) var inner: [Message] = []
@@ -121,8 +121,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     let resolvedHosts: UnsafeMutablePointer<curl_slist>?
 
     static let isReady: Bool = {
-        // libcurl writes the secrets of sessions into the file that this names. Who runs a program
-        // with more rights than his own does not get them so (SEC-T11).
+        // libcurl writes TLS session secrets to the file named by this variable. The user who runs a
+        // setuid program must not get them (SEC-T11).
         let isSet = getenv("SSLKEYLOGFILE") != nil
         if isSet && clinux_secure_variable("SSLKEYLOGFILE") == nil { unsetenv("SSLKEYLOGFILE") }
         return ProcessExit.guarding { ccurl_global_init() == CURLE_OK } ?? false
@@ -201,13 +201,13 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         // and the thread is not there.
         guard ForkGuard.current == forkGeneration else { return }
         tearDown()
-        // Closed from inside, the thread has been waited for by nobody.
+        // After a close from inside the loop, no caller has joined the thread yet.
         if let thread = mailbox.withLock({ $0.thread }) {
             if thread.isCurrent { thread.detach() } else { thread.join() }
         }
     }
 
-    /// Gives back all that libcurl holds, idle connections too.
+    /// Frees everything that libcurl holds, including idle connections.
     func tearDown() {
         guard !isTornDown else { return }
         isTornDown = true
@@ -226,10 +226,10 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
 
     // MARK: From any thread
 
-    /// Leaves a message and sees to it that somebody reads it.
+    /// Posts a message, and makes sure that a thread reads it.
     ///
-    /// - Parameter wake: who reads it, if nobody turns the loop.
-    /// - Returns: `false` if nobody ever will. The receiver of an exchange has heard of it then.
+    /// - Parameter wake: How soon the loop's thread has to read it if no thread runs the loop.
+    /// - Returns: `false` if no thread will ever read it. The receiver of an exchange was notified.
     @discardableResult
     func post(_ message: Message, wake: Wake = .now) -> Bool {
         if isDrivenHere {
@@ -259,7 +259,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         return refusal == nil
     }
 
-    /// A clock was moved by hand: whoever sleeps by it looks again.
+    /// Wakes the driver after a test has moved the clock.
     private func clockMoved() {
         if isDrivenHere { inner.append(.lookAgain) } else { lookAgain() }
     }
@@ -274,7 +274,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         }
     }
 
-    /// `false` if nobody reads the mailbox and no thread can be had.
+    /// Returns `false` if no thread reads the mailbox and none can be started.
     func wake(_ mailbox: inout Mailbox) -> Bool {
         if mailbox.driver == .nobody { return handToThread(&mailbox) }
         if mailbox.isAsleep {

@@ -21,8 +21,8 @@ import WherrySystem
         .badImage, .unsupportedImage, .truncatedImage, .imageTooLarge, .unsupportedOption,
         .tooLarge, .headerTooLarge, .noMemory, .busy, .alreadyRunning,
     ]
-    /// Those that are told as states of a download, or that only another language or another
-    /// user of the system can meet; each with the test file that has it.
+    /// Reasons that occur as states of a download, or that only another language or another user of
+    /// the system can meet, each with the file of its test.
     static let elsewhere: [ErrorReason: String] = [
         .bodySpent: "AcceptanceTests/AuthTests.swift",
         .badPin: "AcceptanceTests/PinTests.swift", .pin: "AcceptanceTests/PinTests.swift",
@@ -285,7 +285,8 @@ import WherrySystem
         case .badProtocol: return await sent("bytes/100?two_lengths=50")
         case .badEncoding: return await sent("bytes/1000?header=Content-Encoding:gzip")
         case .lengthUnverified:
-            return try await secure(.good, path: "/bytes/1000?no_length=1&cut=400&unclean=1", downloads: true)
+            return try await secure(
+                .good, path: "/bytes/1000?no_length=1&cut=400&unclean=1", downloads: true)
         case .proxy:
             let client = try makeClient { $0.proxy = "http://no-such-proxy.invalid:1" }
             return await sent("http://127.0.0.1:1/", on: client) { $0.connectTimeout = .zero }

@@ -118,7 +118,7 @@ import WherrySystem
         client.close()
     }
 
-    // MARK: What is no longer true
+    // MARK: Invalidation
 
     @Test(
         "K12 a method that changes the target makes what is stored invalid, also where its body is cut",
@@ -197,8 +197,11 @@ import WherrySystem
         #expect(first.text == "target" && second.text == "target" && second.isFromCache)
         #expect(second.url == first.url && second.redirects.map(\.url) == first.redirects.map(\.url))
         #expect(second.redirects.map(\.status) == [301])
+        // A stored redirect carries an Age, and otherwise the same header fields.
+        let fields = second.redirects.flatMap(\.headers.fields).filter { $0.name != "Age" }
+        #expect(fields == first.redirects.flatMap(\.headers.fields))
         #expect(try hits() == 2)
-        // Where it is not followed it is the answer, page and all.
+        // A redirect that is not followed is the response, with its body.
         var request = cached(url: "s/r")
         request.maxRedirects = 0
         request.acceptedStatus = [301]

@@ -32,7 +32,7 @@ import WherrySystem
         }
     }
 
-    /// How a GET ends: "" where it succeeds, else the reason.
+    /// The result of a GET: "" if it succeeds, otherwise the reason.
     private func ending(_ client: Client, _ url: String) async -> String {
         await failure { () throws(WherryError) in try await client.get(url) }?.reason ?? ""
     }

@@ -29,7 +29,7 @@ static wherry_config *pinned(wherry_config *config, const char *host, const char
   return config;
 }
 
-/* How a GET of a client of its own ends: "" where it succeeds, else the reason. */
+/* The result of a GET with a new client: "" if it succeeds, otherwise the reason. */
 static const char *ending(const wherry_config *config, const char *url) {
   wherry_client *client = NULL;
   if (wherry_client_new(config, &client) != WHERRY_OK)
@@ -153,7 +153,7 @@ TEST("S7 SEC-T10 a client certificate goes to its origin, and to no other") {
     CHECK_OK(wherry_config_set_client_certificate(config, origin, NULL, NULL, NULL));
     if (i == 0) CHECK_TEXT(ending(config, url), "client_certificate");
   }
-  /* The base URL's origin where none is named; and an error where that has none. */
+  /* Without a name, the origin of the base URL; an error if there is no base URL. */
   wherry_config *config = trusting();
   CHECK_OK(wherry_config_set_client_certificate(config, NULL, authority_path("client.both.pem"), NULL,
                                                 NULL));
@@ -266,7 +266,7 @@ TEST("S5 SEC-T6 a pin that is none, and one of a base without TLS, are errors be
   CHECK_STATUS(wherry_config_add_pin_certificate(config, "a", NULL, 3), WHERRY_E_ARGUMENT);
   CHECK_STATUS(wherry_config_set_pin_expiry(config, NULL, 3), WHERRY_E_ARGUMENT);
   CHECK_STATUS(wherry_config_set_ca_certificates(config, NULL, 3), WHERRY_E_ARGUMENT);
-  /* A path may be any bytes, and this one is no file. */
+  /* A path may contain any bytes; no file has this name. */
   CHECK_TEXT(ending(pinned(new_config(), "a", "\xff"), at("good")), "bad_pin");
   /* Whatever it was given, nothing of it stuck. */
   CHECK_TEXT(ending(config, at("good")), "untrusted");

@@ -8,7 +8,7 @@ import WherrySystem
 @testable import WherryImaging
 
 struct DamageTests {
-    /// The reason for which coding anew refuses the bytes.
+    /// The reason why encoding the bytes again fails, or nil.
     private func reason(
         _ bytes: [UInt8], _ change: (inout Compression) -> Void = { _ in }
     ) -> String? {

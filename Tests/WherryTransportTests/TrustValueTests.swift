@@ -21,7 +21,8 @@ import WherrySystem
         for (name, key) in [
             ("example.org", "a"), ("*.example.org", "b"), ("*.x.example.org", "c"),
             ("Y.x.example.org.", "d"),
-            ("[::1]", "e"), ("127.0.0.1", "f"),
+            ("[::1]", "e"), ("127.0.0.1", "f"), ("b\u{FC}cher.example", "g"),
+            ("*.xn--mller-kva.example", "h"),
         ] {
             let isTaken = table.set(name, pins(key))
             #expect(isTaken)
@@ -33,7 +34,8 @@ import WherrySystem
             ("x.example.org", "b"), ("z.x.example.org", "c"), ("y.x.example.org", "d"),
             ("y.x.example.org.", "d"),
             ("[::1]", "e"), ("127.0.0.1", "f"), ("notexample.org", nil), ("org", nil),
-            ("example.com", nil),
+            ("example.com", nil), ("xn--bcher-kva.example", "g"), ("B\u{DC}CHER.example.", "g"),
+            ("www.m\u{FC}ller.example", "h"),
         ] {
             #expect(key(host) == expected, "\(host)")
         }

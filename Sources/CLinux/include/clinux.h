@@ -1,4 +1,4 @@
-/* Wherry: what Linux has and Swift's Glibc module does not show. */
+/* Wherry: Linux functions that Swift's Glibc module does not export. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CLINUX_H
 #define CLINUX_H
@@ -8,21 +8,21 @@
 /* An eventfd, close-on-exec and non-blocking; -1 and errno. */
 int clinux_eventfd(void);
 
-/* Whether bytes are under way in a pair of Unix sockets, seen from either of its ends: 1 or 0; -1 for
- * a descriptor that is close-on-exec or no such socket. */
+/* Whether a connected pair of Unix sockets, given by either end, holds unread bytes: 1 or 0. -1 for a
+ * descriptor that is close-on-exec or not such a socket. */
 int clinux_inherited_pair(int descriptor);
 /* Makes the descriptor close-on-exec. 0, or -1 and errno. */
 int clinux_close_on_exec(int descriptor);
 
-/* The system's words for an errno; static text, "Unknown error" for what is none. */
+/* The system's message for an errno; "Unknown error" for any other number. Static text. */
 const char *clinux_error_text(int code);
 
-/* Reads what the page cache holds without waiting for the disk: the count, or -1 and errno, EAGAIN
- * or EOPNOTSUPP where that cannot be. */
+/* Reads what the page cache holds without waiting for the disk. Returns the count, or -1 and errno:
+ * EAGAIN or EOPNOTSUPP if the disk would have to be read, or the file system cannot tell. */
 int64_t clinux_read_now(int descriptor, void *bytes, uint64_t count, int64_t offset);
 
-/* Goes on with a CRC-32C whose state is inverted before the first and after the last byte by the
- * caller. 0, and nothing has happened, where the processor has no instruction for it; else 1. */
+/* Updates a CRC-32C. The caller inverts the state before the first and after the last byte. Returns 0
+ * and changes nothing if the processor lacks the instruction; otherwise 1. */
 int clinux_crc32c(uint32_t *state, const void *bytes, uint64_t count);
 
 /* Names the calling thread; at most 15 bytes. */
@@ -40,15 +40,15 @@ typedef struct clinux_ready {
   uint32_t events; /* CLINUX_* */
 } clinux_ready;
 
-/* Sets the interest in a descriptor, level triggered: 0 takes it out. `known` says whether it was
- * in before. 0, or -1 and errno. */
+/* Sets the events to wait for on a descriptor, level triggered; 0 removes the descriptor. `known` is
+ * whether it was added before. 0, or -1 and errno. */
 int clinux_epoll_set(int epoll, int32_t descriptor, uint32_t events, int known);
 
-/* Fills `ready` with at most `capacity` (CLINUX_READY_LIMIT) descriptors. timeout_ms -1 waits for ever. The count,
- * or -1 and errno. */
+/* Fills `ready` with at most `capacity` (CLINUX_READY_LIMIT) descriptors. timeout_ms -1 waits forever.
+ * Returns the count, or -1 and errno. */
 int clinux_epoll_wait(int epoll, clinux_ready *ready, int capacity, int timeout_ms);
 
-/* Files. Each answers 0 or the errno of its failure. */
+/* Files. Each function returns 0, or the errno of its failure. */
 
 /* An exclusive open-file-description lock on the whole file, without waiting. EAGAIN: another open
  * file holds it, here or in another process. */
@@ -57,8 +57,8 @@ int clinux_unlock(int descriptor);
 /* Whether another open file holds such a lock. */
 int clinux_is_locked(int descriptor, int *out_locked);
 
-/* renameat2 with RENAME_NOREPLACE. EEXIST: the new name is taken. Where the file system does not
- * know the flag the name is made by linkat, which never replaces either. */
+/* renameat2 with RENAME_NOREPLACE. EEXIST: the new name is taken. If the file system does not support
+ * the flag, linkat creates the name, which never replaces a file either. */
 int clinux_rename_exclusive(int from_directory, const char *from, int to_directory,
     const char *to);
 
@@ -68,10 +68,10 @@ int clinux_reserve(int descriptor, int64_t offset, int64_t length);
 /* Releases the blocks of a range, which then reads as zeros. The length of the file stays. */
 int clinux_release(int descriptor, int64_t offset, int64_t length);
 
-/* Has the disk begin with what was written and is only in memory, and does not wait for it. */
+/* Starts writing dirty pages to the disk, and does not wait. */
 int clinux_begin_write_back(int descriptor);
 
-/* Sets the time of the last change in seconds since 1970 and leaves that of the last reading. */
+/* Sets the modification time, in seconds since 1970, and keeps the access time. */
 int clinux_set_modified(int descriptor, int64_t seconds);
 
 /* The magic number of statfs(2). */
@@ -83,13 +83,14 @@ int clinux_open_below(int directory, const char *path);
 
 /* Processes and local sockets. */
 
-/* Starts a program in a session of its own and in "/", with every signal at its default and none
- * blocked. Standard input, output and error are /dev/null; `ready`, unless it is -1, becomes
- * descriptor 3; no other descriptor is handed on. 0 or the errno. */
+/* Starts a program in a new session and in "/", with every signal at its default and none blocked.
+ * Standard input, output, and error are /dev/null. `ready` becomes descriptor 3 unless it is -1. The
+ * program inherits no other descriptor. 0 or the errno. */
 int clinux_spawn_detached(const char *path, char *const *arguments, char *const *environment,
     int ready, int32_t *out_process);
 
-/* Waits until a child of ours is gone, unless somebody else did. */
+/* Waits until a child of this process has ended. Returns at once if the program has already waited
+ * for the child. */
 void clinux_wait_child(int32_t process);
 
 /* A pipe, close-on-exec. 0 or the errno. */
@@ -109,55 +110,54 @@ int64_t clinux_send(int descriptor, const void *bytes, uint64_t count);
 int64_t clinux_receive(int descriptor, void *bytes, uint64_t count);
 
 /* Blocks SIGTERM, SIGINT and SIGHUP in the calling thread, and ignores SIGPIPE and SIGXFSZ in the
- * process; the descriptor is readable when one of the former came. -1 and errno. */
+ * process. The descriptor becomes readable when one of the first three arrives. -1 and errno. */
 int clinux_end_signals(void);
 
-/* Makes standard error the open file. 0 or the errno. */
+/* Redirects standard error to the open file. 0 or the errno. */
 int clinux_redirect_error(int descriptor);
 
-/* The file that this code was loaded from. 0 or the errno. */
+/* The path of the file that this code was loaded from. 0 or the errno. */
 int clinux_own_file(char *buffer, uint64_t capacity);
 
-/* A variable of the environment, NULL in a program that runs with rights of its own. */
+/* An environment variable; NULL in a setuid or setgid program. */
 const char *clinux_secure_variable(const char *name);
 
-/* TLS. libcurl tells little of a certificate that it refuses, and knows no anchors beside its own:
- * these look over OpenSSL's shoulder. */
+/* TLS. libcurl reports little about a certificate that it refuses, and accepts no trust anchors besides
+ * its own. These functions observe and extend OpenSSL's verification. */
 
 enum { CLINUX_PEER_NAME = 512, CLINUX_PEER_LEAF = 16384 };
 
-/* What was found of a peer's chain. Lives for the call that tells it. */
+/* The result of verifying a peer's chain. Valid during the call that receives it. */
 typedef struct clinux_peer {
-  int error;        /* X509_V_ERR_*; 0 where the chain is good */
+  int error;        /* X509_V_ERR_*; 0 if the chain is good */
   int is_unpinned;  /* the chain ends at none of the watch's anchors */
   int is_unnamed;   /* no host name or address in subjectAltName: refused if names are checked */
-  const char *text; /* OpenSSL's words for the error */
-  /* Of the certificate to blame, the peer's own where none is: "/CN=localhost", escaped. */
+  const char *text; /* OpenSSL's message for the error */
+  /* Names in the certificate at fault, or else in the peer's: "/CN=localhost", escaped. */
   char subject[CLINUX_PEER_NAME], issuer[CLINUX_PEER_NAME];
   char leaf_subject[CLINUX_PEER_NAME];
-  const uint8_t *leaf; /* DER of the peer's own certificate; NULL where it is larger than LEAF */
+  const uint8_t *leaf; /* DER of the peer's certificate; NULL if larger than LEAF */
   uint64_t leaf_bytes;
 } clinux_peer;
 
 typedef struct clinux_peer_watch {
   void (*told)(void *context, const clinux_peer *peer);
-  /* The peer has closed that SSL connection by close_notify (1), or the address is that of a new
-   * connection (0). */
+  /* The peer has sent close_notify on that SSL connection (1), or the connection is new (0). */
   void (*notified)(void *context, const void *connection, int is_closed);
   void *context;
   const uint8_t *anchors; /* DER certificates, one of which the chain must lead to; or NULL */
   uint64_t anchor_bytes;
-  int only_anchors; /* nothing but that counts: neither the system's roots nor a CA file */
+  int only_anchors; /* ignore the system's roots and CA files */
   int checks_name;  /* refuse a certificate without a host name or address in subjectAltName */
-  int only_reports; /* a chain that does not is told of, and goes on */
+  int only_reports; /* report a chain that reaches no anchor, and accept it */
 } clinux_peer_watch;
 
-/* Whether libcurl speaks TLS by an OpenSSL whose functions can be found. */
+/* Whether libcurl uses OpenSSL, and its functions can be found. */
 int clinux_peer_is_available(void);
 
-/* Has OpenSSL tell of the chain, given libcurl's SSL_CTX; weak keys and digests are refused from
- * then on, whatever the system's settings. The watch must outlive every connection of the context.
- * 0, and nothing has changed, where it is not available. */
+/* Reports the chain of each connection of libcurl's SSL_CTX to the watch, and refuses weak keys and
+ * digests whatever the system's settings. The watch must outlive every connection of the context.
+ * Returns 0 and changes nothing if OpenSSL is not available. */
 int clinux_peer_watch_start(void *context, const clinux_peer_watch *watch);
 
 /* The end of the process. OpenSSL's exit handler frees what its calls on other threads still use.
@@ -175,15 +175,17 @@ void clinux_exit_keep_tls(void);
 /* 1, and leave must follow; 0 once the process is exiting. Calls nest. */
 int clinux_exit_enter(void);
 void clinux_exit_leave(void);
-/* Around work that enters many times: what OpenSSL keeps for the thread is freed by detach, and
- * otherwise by each outermost leave. The exit handler waits for detach as for leave. attach returns
- * 0 once the process is exiting; otherwise detach must follow. Calls nest. */
+/* Encloses work that calls enter many times. The outermost leave frees OpenSSL's data of the thread,
+ * which includes its error queue; between attach and detach, only detach does. The exit handler also
+ * waits for detach. attach returns 0 once the process is exiting; otherwise call detach. Calls nest. */
 int clinux_exit_attach(void);
 void clinux_exit_detach(void);
-/* The first and the last call of a thread of the library. It keeps OpenSSL's data until its end, and
- * does not end while the process exits: do not join it then. */
+/* The first and the last call of a library thread. The thread keeps OpenSSL's data until the last
+ * call, which does not return if the process is exiting. */
 void clinux_exit_begin_thread(void);
 void clinux_exit_end_thread(void);
+/* Joins a library thread, a pthread_t. Detaches the thread instead if the process exits. */
+void clinux_exit_join(uintptr_t thread);
 int clinux_exit_has_begun(void);
 /* Blocks the calling thread for good; returns on the thread that runs the exit handlers. With
  * `only_if_over`, returns also while the exit handler still waits. */
@@ -192,12 +194,12 @@ void clinux_exit_block(int only_if_over);
  * Never close it or read from it. -1 where none can be made. */
 int clinux_exit_descriptor(void);
 
-/* Networks, as the kernel tells of them over netlink sockets. */
+/* Networks, as the kernel reports them over netlink sockets. */
 
-/* A socket that is readable when links, addresses, routes or rules of routing have changed, IPv4 and
- * IPv6; close-on-exec, non-blocking; -1 and errno. */
+/* A socket that becomes readable when links, addresses, routes, or routing rules change, for IPv4 and
+ * IPv6; close-on-exec and non-blocking. -1 and errno. */
 int clinux_network_watch(void);
-/* Reads away what waits there. 1: something has changed; 0: nothing; -1 and errno. */
+/* Reads and discards all messages. 1 if there were any, 0 if none, -1 and errno. */
 int clinux_network_drain(int socket);
 
 enum {
@@ -211,12 +213,12 @@ typedef struct clinux_link {
   uint32_t flags;    /* CLINUX_LINK_* */
   uint32_t hardware; /* ARPHRD_* */
   char name[16];
-  char driver[16]; /* "tun", "wireguard"; "" where the kernel names none */
+  char driver[16]; /* "tun", "wireguard"; "" if the kernel names none */
 } clinux_link;
 
 /* The link with that index: 0 or an errno. */
 int clinux_link_at(int32_t index, clinux_link *out);
-/* Every link: fills the first `capacity`. How many there are, or -1 and errno. */
+/* Lists every link; fills the first `capacity`. Returns the number of links, or -1 and errno. */
 int clinux_links(clinux_link *links, int capacity);
 
 enum {
@@ -230,8 +232,8 @@ typedef struct clinux_route {
   uint32_t flags; /* CLINUX_ROUTE_* */
 } clinux_route;
 
-/* Which way packets to an address of 4 or 16 bytes in network order would go. `scope` is the index
- * of the link that a link-local address means, or 0. 0 or an errno, ENETUNREACH for no way. */
+/* The route for packets to an address of 4 or 16 bytes in network order. `scope` is the index of the
+ * link of a link-local address, or 0. 0 or an errno; ENETUNREACH if there is no route. */
 int clinux_route_to(const uint8_t *address, int32_t size, int32_t scope, clinux_route *out);
 
 #endif

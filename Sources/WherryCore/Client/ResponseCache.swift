@@ -24,12 +24,11 @@ public struct CacheStores: OptionSet, Sendable, Hashable {
     public static let all: CacheStores = [.answers, .partials]
 }
 
-/// The answers that a client has stored, to look at and to clear: `client.cache`.
+/// Lists, reads, and clears the stored responses of a client: `client.cache`.
 ///
-/// Nothing here asks the network. URLs are given as they stand in the requests or, without a query
-/// of their own, as they are listed. Every call may
-/// wait for the disk, and throws `bad_storage`, or what the disk says, where there is no folder to
-/// store in; requests go on without.
+/// No call uses the network. Pass a URL as a request has it, or as ``Entry/url`` lists it. Every call
+/// may wait for the disk, and throws `bad_storage` or the error of the disk if the storage folder
+/// cannot be used.
 public struct ResponseCache: Sendable {
     package let client: Client
 
@@ -81,11 +80,10 @@ public struct ResponseCache: Sendable {
 
     // MARK: Reading
 
-    /// The stored answer to a request, as ``CachePolicy/only`` would give it (K8, K11); where the
-    /// request or the client uses the HTTP cache, and the timed one has none, as that would without
-    /// asking the network.
+    /// The stored response for a request, as ``CachePolicy/only`` returns it (K8, K11). If the timed
+    /// cache has none, and the request or the client uses the HTTP cache, the response of that cache.
     ///
-    /// - Throws: `cacheMiss` and the reason; what the timed cache may not give is deleted.
+    /// - Throws: `cacheMiss` and the reason. An expired entry of the timed cache is deleted.
     public func response(to request: Request) throws(WherryError) -> Response {
         do throws(WherryError) {
             let response = try read(request)
@@ -134,15 +132,15 @@ public struct ResponseCache: Sendable {
         }
     }
 
-    /// What is stored: all, that of a URL, or that of a URL and a method (K8). What is no longer good
-    /// in the timed cache is deleted and left out; what is stale in the HTTP cache is told, since it
-    /// may serve once more.
+    /// The stored responses: all, those of a URL, or those of a URL and a method (K8). Expired entries
+    /// of the timed cache are deleted and left out. Stale entries of the HTTP cache are listed, since
+    /// they can be validated.
     ///
     /// - Parameters:
     ///   - url: `nil` for all.
-    ///   - base: the name of the base URL of these requests; `nil` for the one without a name.
-    ///   - method: `nil` for any. What the HTTP cache has is for GET.
-    ///   - stores: all answers by default.
+    ///   - base: The name of the base URL of the requests; `nil` for the base URL without a name.
+    ///   - method: `nil` for any. Entries of the HTTP cache are for GET.
+    ///   - stores: The caches to list. Default: both.
     public func entries(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
         stores: CacheStores = .answers
@@ -357,7 +355,8 @@ public struct ResponseCache: Sendable {
         partialDirectories.flatMap { (try? PartialDownload.list(in: $0)) ?? [] }
     }
 
-    /// Where the answers of a URL may lie: under its base, and under none, if requests left it out.
+    /// The keys under which responses of a URL may be stored: with its base URL, and without one for
+    /// requests that left it out.
     private func places(
         _ url: String, base: String?
     ) throws(WherryError) -> [(base: String?, url: String)] {

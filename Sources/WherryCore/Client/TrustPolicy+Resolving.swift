@@ -43,7 +43,7 @@ extension TrustPolicy {
             guard table.set(host, try pins.resolved(host, pinMode)) else {
                 throw WherryError(
                     .badPin,
-                    "\"\(host)\" cannot be pinned: give \"example.org\", \"*.example.org\" or \"*\", in ASCII (\"xn--...\")"
+                    "\"\(host)\" cannot be pinned: give a host (\"example.org\"), all below one (\"*.example.org\"), or \"*\""
                 )
             }
         }

@@ -143,7 +143,7 @@ struct UploadCommand: NetworkCommand {
                 if let response = error.response { try show(response) }
             }
             guard console.isJSON else { throw error }
-            // A picture that was encoded for one form was not sent if the form failed.
+            // If the one form failed, none of its encoded pictures was sent.
             let rows = separate == nil ? listener.failures : listener.results
             throw ToldFailure(status: console.complain(error, pictures: rows))
         }
@@ -233,7 +233,7 @@ enum NameStyle: String, ExpressibleByArgument, CaseIterable {
     case index, `repeat`, brackets
 }
 
-/// Tells of an upload while it goes on.
+/// Reports the progress of an upload.
 private final class UploadListener: @unchecked Sendable {  // one event after the other
     private(set) var results: [JSON] = []
     /// The rows of the pictures that failed.

@@ -32,9 +32,9 @@ struct Console: Sendable {
         if !isQuiet { FileBytes.writeLine(text, to: STDERR_FILENO) }
     }
 
-    /// Tells progress as the options want it; `nil` where nothing is to be told.
+    /// The progress display that the options ask for; `nil` for none.
     ///
-    /// - Parameter rows: shared by all that are told of at once.
+    /// - Parameter rows: The rows of the terminal, shared by transfers that run at once.
     func progress(named name: String, in rows: BarRows = BarRows()) -> ProgressDisplay? {
         if isQuiet { return nil }
         switch kind {
@@ -48,7 +48,7 @@ struct Console: Sendable {
         }
     }
 
-    /// Says as JSON what went wrong with an upload, with the rows of its pictures. Returns the status.
+    /// Prints the error of an upload as JSON, with a row for each of `pictures`. Returns the exit status.
     func complain(_ error: WherryError, pictures: [JSON]) -> Int32 {
         let isInterrupted = error.code == .cancelled && Interrupts.status != nil
         let status = isInterrupted ? Interrupts.status ?? 0 : ExitStatus(error.code).rawValue

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any, List, Optional
 
@@ -85,6 +86,12 @@ def test_R21_a_file_that_exists_is_kept_replaced_or_left_beside(
     assert len(deep.read_bytes()) == 10
 
 
+def test_R21_a_path_may_be_any_bytes(client: Any, server: Server, tmp_path: Path) -> None:
+    target = os.fsencode(tmp_path) + b"/\xff"
+    answer = client.get(server.url("/bytes/10"), on_head=lambda head: target)
+    assert os.fsencode(answer.saved_path) == target and os.listdir(os.fsencode(tmp_path)) == [b"\xff"]
+
+
 def test_R21_a_stream_becomes_a_file(client: Any, server: Server, tmp_path: Path) -> None:
     url = server.url("/bytes/300000")
     with client.stream("GET", url, on_head=lambda head: tmp_path / "a") as answer:
@@ -96,7 +103,7 @@ def test_R21_a_stream_becomes_a_file(client: Any, server: Server, tmp_path: Path
         assert len(b"".join(answer.iter_bytes())) == 300000
 
 
-@pytest.mark.parametrize("answer", [5, b"\xff", "a\0b"])
+@pytest.mark.parametrize("answer", [5, b"a\0b", "a\0b"])
 def test_R21_what_is_no_answer_ends_the_request(client: Any, server: Server, answer: Any) -> None:
     with pytest.raises((TypeError, wherry.WherryError)):
         client.get(server.url("/bytes/10"), on_head=lambda head: answer)

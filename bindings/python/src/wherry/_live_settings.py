@@ -1,0 +1,236 @@
+# Wherry: the settings of a client that can change
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a client that holds its live settings."""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._attributes import refuse
+from ._bridge import check, lib, text
+from ._headers import ClientHeaders
+from ._numbers import named
+from ._options import (
+    Basic, Bearer, DigestAuth, Timeout, Unset, credentials, pairs, queried, word,
+)  # fmt: skip
+from ._query import ClientParams
+from ._request import KEYWORDS, NONE_SAYS_SOMETHING, Draft
+from ._settings import DEFAULTS, NUMBERS, TEXTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+    from typing_extensions import Unpack
+
+    from ._cookies import Cookies, OwnCookies
+    from ._keywords import Changes, Pairs
+    from ._options import AuthLike, TimeoutLike
+    from ._sent import Asked
+
+
+class LiveSettings:
+    """See `BaseClient`."""
+
+    if TYPE_CHECKING:
+        _settings: Dict[str, Any]
+        _defaults: Dict[str, Any]
+        _query: List[Tuple[str, Any]]
+        _fields: Dict[str, Tuple[str, List[str]]]
+        _own_cookies: Optional[OwnCookies]
+        _plain_asked: Dict[Optional[str], Asked]
+        _url_depends: bool
+        _is_loaded: bool
+
+    def _live(self) -> int:
+        raise NotImplementedError
+
+    def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
+        raise NotImplementedError
+
+    def add_secret_name(self, name: str) -> None:
+        raise NotImplementedError
+
+    def configure(self, **changes: Unpack[Changes]) -> None:
+        """Changes settings for requests started afterwards; any thread may do so at any time."""
+        self._configure(dict(changes))
+
+    def _configure(self, settings: Dict[str, Any]) -> None:
+        if "follow_redirects" in settings:
+            settings = self._redirects(settings)
+        for name, value in settings.items():
+            if name in NUMBERS:
+                option, convert = NUMBERS[name]
+                if value is not None or name in NONE_SAYS_SOMETHING:
+                    check(lib.wherry_client_set_option(self._live(), option, named(name, convert, value)))
+            elif name in TEXTS:
+                sent = text(value) if value else None
+                check(lib.wherry_client_set_text(self._live(), TEXTS[name], sent))
+                if name == "base_url":
+                    self._url_depends = self._is_loaded or bool(
+                        value or self._settings.get("parameters"))
+            elif name == "bases":
+                value = self._set_bases(value or {})
+            elif name == "secret_names":
+                for secret in value or ():
+                    self.add_secret_name(secret)
+                continue
+            elif name == "timeout":
+                limits = Timeout() if isinstance(value, Unset) else Timeout.of(value)
+                for option, number in limits.options():
+                    check(lib.wherry_client_set_option(self._live(), option, number))
+            elif name == "auth":
+                found = credentials(value)
+                before = credentials(self._settings.get("auth"))
+                if isinstance(found, DigestAuth) or isinstance(before, DigestAuth):
+                    self._set_digest(found if isinstance(found, DigestAuth) else None)
+                token = text(found.token, "bad_header") if isinstance(found, Bearer) else None
+                if token is not None or isinstance(before, Bearer):
+                    option = codes.TEXT_BEARER_TOKEN
+                    check(lib.wherry_client_set_text(self._live(), option, token))
+                field = found.field() if isinstance(found, Basic) else None
+                if field is not None or isinstance(before, Basic):
+                    self._set_header("Authorization", field)
+            elif name in DEFAULTS:
+                self._set_default(name, value)
+            else:
+                raise TypeError(f"a client has no setting {name!r}")
+            self._settings[name] = value
+        self._plain_asked = {}
+
+    def _set_default(self, name: str, value: Any) -> None:
+        """A keyword of each request that does not say otherwise; None for none."""
+        rest = {known: of for known, of in self._defaults.items() if known != name}
+        if value is not None:
+            draft = Draft(None, "/")
+            try:
+                KEYWORDS[name](draft, value)  # Is it one?
+            finally:
+                draft.free()
+            rest[name] = value
+        self._defaults = rest
+
+    def _has_token(self, token: str) -> None:
+        """A `refresh_token=` function has given it."""
+        self._settings["auth"] = Bearer(token)
+
+    def _set_digest(self, auth: Optional[DigestAuth]) -> None:
+        kind = codes.AUTH_ANY if auth is not None and auth.basic else codes.AUTH_DIGEST
+        user = None if auth is None else text(auth.username)
+        password = None if auth is None else text(auth.password)
+        check(lib.wherry_client_set_credentials(self._live(), None, kind, user, password))
+
+    def _set_bases(self, bases: Mapping[str, Optional[str]]) -> Dict[str, str]:
+        """Adds bases, or removes those that are None; all there are then."""
+        known: Dict[str, str] = dict(self._settings.get("bases") or {})
+        for name, url in bases.items():
+            sent = text(url) if url else None
+            check(lib.wherry_client_set_base(self._live(), text(name), sent))
+            known.pop(name, None)
+            if url:
+                known[name] = url
+        return known
+
+    @property
+    def base_url(self) -> str:
+        """What relative URLs are joined to, "" for none."""
+        return str(self._settings.get("base_url") or "")
+
+    @base_url.setter
+    def base_url(self, value: str) -> None:
+        self.configure(base_url=value)
+
+    @property
+    def timeout(self) -> Timeout:
+        """The time limits."""
+        value = self._settings.get("timeout")
+        return Timeout() if isinstance(value, Unset) else Timeout.of(value)
+
+    @timeout.setter
+    def timeout(self, value: TimeoutLike) -> None:
+        self.configure(timeout=value)
+
+    @property
+    def auth(self) -> AuthLike:
+        """The credentials sent with every request."""
+        return self._settings.get("auth")
+
+    @auth.setter
+    def auth(self, value: AuthLike) -> None:
+        self.configure(auth=value)
+
+    @property
+    def cookies(self) -> Cookies:
+        """The cookies that servers and the program have set; see `Cookies`. Setting it replaces them."""
+        from ._cookies import Cookies, OwnCookies
+
+        if self._own_cookies is None:
+            self._own_cookies = OwnCookies()
+        return Cookies(self._live, self._own_cookies)
+
+    @cookies.setter
+    def cookies(self, values: Any) -> None:
+        jar = self.cookies
+        kept = values if hasattr(values, "keys") else list(values or ())
+        kept = dict(pairs(kept)) if hasattr(kept, "keys") else kept
+        jar.clear()
+        jar.update(kept)
+
+    @property
+    def headers(self) -> ClientHeaders:
+        """The fields sent with every request; changing them counts from the next one on. Setting it
+        replaces them."""
+        return ClientHeaders(self._fields, self._set_header, self._add_header)
+
+    @headers.setter
+    def headers(self, values: Any) -> None:
+        given = [(name, value) for name, value in pairs(values or {}, "headers")]
+        self.headers.clear()
+        for name, value in given:
+            self.headers.add(name, value)
+
+    @property
+    def params(self) -> ClientParams:
+        """What goes into every query, live; a name that occurs several times has a list. Setting it
+        replaces them: by a mapping, pairs, or the text of a query, which is sent as written."""
+        return ClientParams(lambda: self._query, self._set_query)
+
+    @params.setter
+    def params(self, values: Union[Pairs, str, bytes, None]) -> None:
+        self._set_query(queried(values) if isinstance(values, (str, bytes)) else pairs(values or {}, "params"))
+
+    def _set_query(self, values: List[Tuple[str, Any]]) -> None:
+        self._query = values
+
+    @property
+    def bases(self) -> Mapping[str, str]:
+        """The base URLs that requests take by name."""
+        return dict(self._settings.get("bases") or {})
+
+    def set_parameter(self, name: str, value: Any) -> None:
+        """A parameter of every request, beneath the request's own; None removes it."""
+        sent = None if value is None else text(word(value), "bad_parameters")
+        check(
+            lib.wherry_client_set_parameter(self._live(), text(name, "bad_parameters"), sent)
+        )
+        kept = {k: v for k, v in self._settings.get("parameters", {}).items() if k != name}
+        if value is not None:
+            kept[name] = value
+        self._settings["parameters"] = kept
+        self._url_depends = self._is_loaded or bool(kept or self.base_url)
+
+    def _set_header(self, name: str, value: Optional[str]) -> None:
+        sent = None if value is None else text(value, "bad_header")
+        check(lib.wherry_client_set_header(self._live(), text(name, "bad_header"), sent))
+        self._plain_asked = {}
+
+    def _add_header(self, name: str, value: str) -> None:
+        sent = text(name, "bad_header"), text(value, "bad_header")
+        check(lib.wherry_client_add_header(self._live(), *sent))
+        self._plain_asked = {}
+
+    if not TYPE_CHECKING:  # Else type checkers would let any name pass.
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name[0] != "_":
+                refuse(self, name)
+            object.__setattr__(self, name, value)
