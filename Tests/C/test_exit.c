@@ -76,7 +76,8 @@ static int run(char *const *words, int64_t *out_ns) {
 
 /* Runs each way to end a program during some work. */
 static void end_in_all_ways(const char *work, const char *url, const char *count, bool joins) {
-  const char *ways[] = {"return", "exit", "thread", "atexit", "atexit-late", "quick_exit", "join"};
+  const char *ways[] = {"return", "exit", "thread", "atexit", "atexit-late", "quick_exit", "join-free",
+      "join"};
   for (size_t i = 0; i < sizeof ways / sizeof *ways - !joins; i++)
     for (int is_initialized = 0; is_initialized < 2; is_initialized++) {
       int signals = 0, failures = 0, slow = 0, total = runs_of_each();

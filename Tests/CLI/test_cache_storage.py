@@ -6,11 +6,12 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 import urllib.request
 from typing import Any
 
 import pytest
-from conftest import BINARY, GUARD, PATIENT_DOWNLOAD, Scope, environment, wherry
+from conftest import BINARY, GUARD, PATIENT_DOWNLOAD, Result, Scope, environment, wherry
 
 Store = tuple[str, pathlib.Path]
 PROTOCOL = ("--cache-policy", "protocol")
@@ -124,30 +125,33 @@ def test_K9_K10_partial_files_of_earlier_processes_are_counted_and_cleared(
     # Only the downloads of the same process were found.
     target = tmp_path / "files" / "file.bin"
     target.parent.mkdir()
-    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    folder = str(tmp_path / "cache")
+
+    def cache(*words: str) -> Result:
+        return wherry("cache", *words, XDG_CACHE_HOME=folder)
+
+    def journals() -> list[pathlib.Path]:
+        return [path for path in target.parent.iterdir() if path.name.endswith(".journal")]
+
     url = server.url("/bytes/3000000?hold=2000000&gate=never")
     sent = server.steer("/_stats")["sent"]
     command = subprocess.Popen(
         [str(BINARY), "download", url, "-o", str(target), "--progress", "none", *map(str, PATIENT_DOWNLOAD)],
-        env=environment(**cache), stderr=subprocess.PIPE)
+        env=environment(XDG_CACHE_HOME=folder), stderr=subprocess.PIPE)
     try:
         server.steer(f"/_wait?sent={sent + 2_000_000}&timeout=600")
-        journal = lambda: [path for path in target.parent.iterdir() if path.name.endswith(".journal")]
-        for _ in range(600):  # until the first checkpoint
-            if journal():
-                break
-            server.steer("/_wait?sent=0&timeout=0.1")
-            subprocess.run(["sleep", "0.1"])
+        limit = time.monotonic() + GUARD
+        while not journals():  # until the first checkpoint
+            assert time.monotonic() < limit and command.poll() is None
     finally:
         command.kill()
         command.communicate(timeout=GUARD)
-    assert journal()
 
-    told = wherry("cache", "usage", "--json-output", **cache).json
+    told = cache("usage", "--json-output").json
     assert told["partials"] == 1 and 0 <= told["partial_bytes"] <= 2_000_000
-    assert "; 1 partial file, " in wherry("cache", "usage", **cache).text
-    assert wherry("cache", "clear", "--json-output", **cache).json["deleted"] == 0
-    assert wherry("cache", "clear", "--partials", "--json-output", **cache).json["deleted"] == 1
+    assert "; 1 partial file, " in cache("usage").text
+    assert cache("clear", "--json-output").json["deleted"] == 0
+    assert cache("clear", "--partials", "--json-output").json["deleted"] == 1
     assert list(target.parent.iterdir()) == []
-    assert wherry("cache", "usage", "--json-output", **cache).json["partials"] == 0
+    assert cache("usage", "--json-output").json["partials"] == 0
     server.steer("/_signal?gate=never")

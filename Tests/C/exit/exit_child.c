@@ -37,6 +37,11 @@ static void note_end(void) {
 
 static void free_client(void) { wherry_client_free(client); }
 
+static void *free_on_thread(void *nothing) {
+  free_client();
+  return nothing;
+}
+
 static wherry_request *request_for(const char *address) {
   wherry_request *request = NULL;
   if (wherry_request_new("GET", address, &request) != WHERRY_OK) fail("request");
@@ -58,6 +63,7 @@ static void *leave(void *nothing) {
   return nothing;
 }
 
+/* A thread in a blocking call, or in one that frees the client. */
 static pthread_t blocked;
 static void join_blocked(void) { pthread_join(blocked, NULL); }
 
@@ -102,7 +108,7 @@ int main(int count, char **words) {
     if (init == NULL || init(0, NULL) != 1) return 2;
   }
   if (strcmp(way, "atexit") == 0) atexit(free_client);
-  if (strcmp(way, "join") == 0) atexit(join_blocked);
+  if (strcmp(way, "join") == 0 || strcmp(way, "join-free") == 0) atexit(join_blocked);
   wherry_config *config = NULL;
   if (wherry_config_new(&config) != WHERRY_OK) fail("config");
   if (wherry_config_set_option(config, WHERRY_OPTION_INSECURE, 1) != WHERRY_OK) fail("option");
@@ -118,6 +124,8 @@ int main(int count, char **words) {
     if (pthread_create(&thread, NULL, leave, NULL) != 0) fail("thread");
     for (;;) pause();
   }
+  if (strcmp(way, "join-free") == 0 && pthread_create(&blocked, NULL, free_on_thread, NULL) != 0)
+    fail("thread");
   note_end();
   if (strcmp(way, "quick_exit") == 0) quick_exit(0);
   if (strcmp(way, "exit") == 0) exit(0);
