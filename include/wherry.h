@@ -870,7 +870,12 @@ typedef enum wherry_decision {
    * a minute. Not asked of requests with an Authorization of their own. Default: the 401 stands. */
   WHERRY_DECISION_TOKEN = 64,
   /* of every chain (section 23), and not for *_set_decisions; response: of the step that is done */
-  WHERRY_DECISION_NEXT = 128
+  WHERRY_DECISION_NEXT = 128,
+  /* A stub rule leaves the response to the program (wherry_stub_add_decision). Not for
+   * *_set_decisions; downloads and uploads raise it too. response: the complete request, as
+   * wherry_stub_copy_request shows it. The timeouts of the request limit the wait, not
+   * DECISION_TIMEOUT_MS. Default: the request fails with E_NETWORK `connect`. */
+  WHERRY_DECISION_RESPOND = 256
 } wherry_decision;
 
 /* ADAPT: the request about to go out; REDIRECT: the one that the rules would send to the target. Read it with
@@ -915,6 +920,14 @@ wherry_status wherry_event_answer_next_group(wherry_event *event, const wherry_g
     void *user_data);
 /* NEXT: the chain is done, and what was added is left out. */
 wherry_status wherry_event_answer_stop(wherry_event *event);
+/* RESPOND: the response of the request. http_code is 200 to 999; head: "Name: value\n" lines or NULL,
+ * Content-Length is added if it is missing. Copies the body. */
+wherry_status wherry_event_answer_response(wherry_event *event, int32_t http_code, const char *head,
+    const void *body, size_t count);
+/* RESPOND: fails the attempt with a reason of docs/errors.md that a network can cause, such as
+ * "connect" or "idle_timeout". Retries apply. message: a sentence, or NULL. */
+wherry_status wherry_event_answer_failure(wherry_event *event, const char *reason,
+    const char *message);
 /* Fits every question: end the transfer with E_CANCELLED and this sentence. */
 wherry_status wherry_event_answer_refuse(wherry_event *event, const char *message);
 
@@ -1299,21 +1312,32 @@ const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_
 wherry_status wherry_stub_new(wherry_stub **out_stub);
 /* Clients made with it keep it alive. */
 wherry_status wherry_stub_free(wherry_stub *stub);
-/* Answers the next `times` matching requests (-1: all), oldest rule first. method NULL: any; url
- * ends in '*' for a prefix. head: "Name: value\n" lines or NULL. No rule: E_NETWORK `connect`. */
+/* Responds to the next `times` matching requests (-1: all); the oldest matching rule applies.
+ * method NULL: any. In url, each '*' stands for any text. head: "Name: value\n" lines or NULL.
+ * A request without a rule fails with E_NETWORK `connect`. */
 wherry_status wherry_stub_add_answer(wherry_stub *stub, const char *method, const char *url,
     int32_t times, int32_t http_code, const char *head, const void *body, size_t count);
 /* Fails with a reason of docs/errors.md, such as "resolve" or "truncated", after so many bytes. */
 wherry_status wherry_stub_add_failure(wherry_stub *stub, const char *method, const char *url,
     int32_t times, const char *reason, int64_t after_bytes);
-/* Delays the rule added last; counted on the stub's clock once that was moved by hand. */
+/* Leaves the response to the program: each matching request raises a WHERRY_DECISION_RESPOND event in
+ * the queue of its transfer, after the request body has been read (at most 64 MiB). Requests sent by
+ * wherry_client_perform have no queue and fail. Validations in the background fail too. */
+wherry_status wherry_stub_add_decision(wherry_stub *stub, const char *method, const char *url,
+    int32_t times);
+/* Sends matching requests to the network, with all settings of the client except
+ * WAIT_FOR_NETWORK. Do not combine with wherry_stub_advance_ms. */
+wherry_status wherry_stub_add_network(wherry_stub *stub, const char *method, const char *url,
+    int32_t times);
+/* Delays the rule added last; counted on the stub's clock once that was moved by hand. E_STATE for a
+ * rule that gives no response itself. */
 wherry_status wherry_stub_set_delay_ms(wherry_stub *stub, int64_t milliseconds);
 /* From the first call on, time in clients with this stub moves only so: timeouts and retries.
  * Returns when everything due has happened. */
 wherry_status wherry_stub_advance_ms(wherry_stub *stub, int64_t milliseconds);
 size_t wherry_stub_request_count(const wherry_stub *stub);
-/* What was asked, in order: URL, fields and body as they would have been sent. The first field is
- * ":method". */
+/* The requests so far, in order: URL, headers, and body as they would have been sent. The first header
+ * is ":method". Requests that raised a decision or went to the network are not recorded. */
 wherry_status wherry_stub_copy_request(const wherry_stub *stub, size_t index,
     wherry_response **out_echo);
 

@@ -289,7 +289,7 @@ final class DecisionResponder: Sendable {
             case .token(let response):
                 guard let token = decisions.token else { return .standard }
                 return .token(try await token(response))
-            case .next: return .standard
+            case .next, .respond: return .standard
             }
         } catch let error as WherryError {
             return .refuse(error.message)

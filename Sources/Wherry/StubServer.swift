@@ -24,6 +24,16 @@ public final class StubServer: Sendable {
         public let body: Bytes
         /// The length of the whole body.
         public let bodyLength: Int64
+
+        init(_ request: StubRequest) {
+            var headers = Headers()
+            for field in request.fields { headers.append(field.name, field.value) }
+            method = request.method
+            url = request.url
+            self.headers = headers
+            body = request.body
+            bodyLength = request.bodyLength
+        }
     }
 
     let transport: StubTransport
@@ -36,7 +46,7 @@ public final class StubServer: Sendable {
     /// Answers requests for a URL. Of several rules that match, the oldest one goes first.
     ///
     /// - Parameters:
-    ///   - url: the whole URL, or its beginning followed by "*".
+    ///   - url: a URL, or a pattern in which each "*" stands for any text.
     ///   - method: `nil`, the default, is any.
     ///   - times: how many requests it answers; `nil`, the default, is all.
     ///   - delay: from the end of a request to its answer, on the clock that ``advance(by:)`` moves.
@@ -44,11 +54,9 @@ public final class StubServer: Sendable {
         _ url: String, method: String? = nil, times: Int? = nil, status: Int = 200,
         headers: Headers = [:], body: Bytes = [], delay: Duration = .zero
     ) {
-        let head = headers.fields.compactMap { field in
-            field.value.map { "\(field.name): \($0)\n" }
-        }.joined()
         transport.addAnswer(
-            method: method, url: url, times: times ?? -1, status: status, head: head, body: body)
+            method: method, url: url, times: times ?? -1, status: status,
+            head: Self.lines(headers), body: body)
         setDelay(delay)
     }
 
@@ -88,19 +96,73 @@ public final class StubServer: Sendable {
         setDelay(delay)
     }
 
+    /// Responds to requests for a URL with the result of a closure, which runs in a task of its own.
+    ///
+    ///     stub.respond("https://example.org/*") { request in
+    ///         .init(status: 201, body: request.body)
+    ///     }
+    ///
+    /// These requests are not in ``requests``. The timeouts of a request limit the wait for the
+    /// closure. If the closure throws a ``WherryError`` that a network can cause, the request fails
+    /// with its reason; any other error becomes `refused`.
+    ///
+    /// - Parameters:
+    ///   - url: a URL, or a pattern in which each "*" stands for any text.
+    ///   - method: `nil`, the default, is any.
+    ///   - times: how many requests it answers; `nil`, the default, is all.
+    public func respond(
+        _ url: String, method: String? = nil, times: Int? = nil,
+        with handler: @escaping @Sendable (Received) async throws -> Reply
+    ) {
+        transport.addQuestion(method: method, url: url, times: times ?? -1) { question in
+            Task {
+                do {
+                    let reply = try await handler(Received(question.request))
+                    question.respond(
+                        status: reply.status, head: Self.lines(reply.headers), body: reply.body)
+                } catch let error as WherryError {
+                    question.fail(
+                        TransportError.Kind(rawValue: error.reason.rawValue) ?? .refused,
+                        error.message)
+                } catch {
+                    question.fail(.refused, "The handler of the stub failed: \(error)")
+                }
+            }
+        }
+    }
+
+    /// A response of the closure of ``respond(_:method:times:with:)``.
+    public struct Reply: Sendable {
+        /// 200 to 999; any other value becomes 500.
+        public var status: Int
+        /// Content-Length is added if it is missing.
+        public var headers: Headers
+        public var body: Bytes
+
+        public init(status: Int = 200, headers: Headers = [:], body: Bytes = []) {
+            self.status = (200...999).contains(status) ? status : 500
+            self.headers = headers
+            self.body = body
+        }
+    }
+
+    /// Sends requests for a URL to the network, with all settings of the client except
+    /// `waitForNetwork`. Do not combine with ``advance(by:)``.
+    public func passThrough(_ url: String, method: String? = nil, times: Int? = nil) {
+        transport.addNetwork(method: method, url: url, times: times ?? -1)
+    }
+
+    private static func lines(_ headers: Headers) -> String {
+        headers.fields.compactMap { field in field.value.map { "\(field.name): \($0)\n" } }.joined()
+    }
+
     private func setDelay(_ delay: Duration) {
         if delay > .zero { transport.setDelay(milliseconds: delay.wholeMilliseconds) }
     }
 
-    /// What was asked so far, in the order of starting.
+    /// The requests so far, in the order of their start.
     public var requests: [Received] {
-        transport.requests.map { request in
-            var headers = Headers()
-            for field in request.fields { headers.append(field.name, field.value) }
-            return Received(
-                method: request.method, url: request.url, headers: headers, body: request.body,
-                bodyLength: request.bodyLength)
-        }
+        transport.requests.map(Received.init)
     }
 
     /// Moves the clients' time on, and returns when what came due has happened. Until the first

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryTransport
 
 /// The question of an event, if it is of this kind.
 private func question(
@@ -161,12 +162,50 @@ public func wherry_event_answer_stop(_ event: OpaquePointer?) -> wherry_status {
     status { () throws(WherryError) in try question(event, .next).decision.answer(.stop) }
 }
 
+/// The request to respond to, if the event is about one.
+private func stubQuestion(_ event: OpaquePointer?) throws(WherryError) -> StubQuestion {
+    guard case .respond(let question) = try question(event, .respond).decision.kind else {
+        throw WherryError(.badArgument, "The event is no WHERRY_DECISION_RESPOND")
+    }
+    return question
+}
+
+private func checkFirst(_ isFirst: Bool) throws(WherryError) {
+    guard isFirst else { throw WherryError(.answered, "This request has its response already") }
+}
+
+@_cdecl("wherry_event_answer_response") @implementation
+public func wherry_event_answer_response(
+    _ event: OpaquePointer?, _ http_code: Int32, _ head: UnsafePointer<CChar>?,
+    _ body: UnsafeRawPointer?, _ count: Int
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try checkFirst(
+            stubQuestion(event).respond(
+                status: finalStatus(http_code), head: optionalText(head, "head") ?? "",
+                body: bytes(body, count)))
+    }
+}
+
+@_cdecl("wherry_event_answer_failure") @implementation
+public func wherry_event_answer_failure(
+    _ event: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ message: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let question = try stubQuestion(event)
+        let kind = try failureKind(reason)
+        let message = try optionalText(message, "message")
+        try checkFirst(
+            question.fail(kind, message ?? "The program failed the request: \(kind.rawValue)"))
+    }
+}
+
 @_cdecl("wherry_event_answer_refuse") @implementation
 public func wherry_event_answer_refuse(
     _ event: OpaquePointer?, _ message: UnsafePointer<CChar>?
 ) -> wherry_status {
     status { () throws(WherryError) in
-        let decision = try question(event, [.all, .next]).decision
+        let decision = try question(event, [.all, .next, .respond]).decision
         let message = try optionalText(message, "message")
         try decision.answer(.refuse(message ?? "The question was answered with a refusal"))
     }

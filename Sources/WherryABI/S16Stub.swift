@@ -34,12 +34,9 @@ public func wherry_stub_add_answer(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let stub = try get(stub)
-        guard (200...999).contains(http_code) else {
-            throw WherryError(.badValue, "\(http_code) is not the HTTP status of a final answer")
-        }
         stub.addAnswer(
             method: try optionalText(method, "method"), url: try text(url, "url"),
-            times: try checked(times), status: Int(http_code),
+            times: try checked(times), status: try finalStatus(http_code),
             head: try optionalText(head, "head") ?? "", body: try bytes(body, count))
     }
 }
@@ -51,11 +48,7 @@ public func wherry_stub_add_failure(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let stub = try get(stub)
-        let word = try text(reason, "reason")
-        guard ErrorReason(rawValue: word) != nil, let kind = TransportError.Kind(rawValue: word)
-        else {
-            throw WherryError(.badValue, "A transport cannot fail with the reason \"\(word)\"")
-        }
+        let kind = try failureKind(reason)
         guard after_bytes >= 0 else {
             throw WherryError(.badValue, "A body cannot fail after \(after_bytes) bytes")
         }
@@ -63,6 +56,52 @@ public func wherry_stub_add_failure(
             method: try optionalText(method, "method"), url: try text(url, "url"),
             times: try checked(times), kind: kind, afterBytes: after_bytes)
     }
+}
+
+@_cdecl("wherry_stub_add_decision") @implementation
+public func wherry_stub_add_decision(
+    _ stub: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?,
+    _ times: Int32
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try get(stub).addQuestion(
+            method: try optionalText(method, "method"), url: try text(url, "url"),
+            times: try checked(times))
+    }
+}
+
+@_cdecl("wherry_stub_add_network") @implementation
+public func wherry_stub_add_network(
+    _ stub: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?,
+    _ times: Int32
+) -> wherry_status {
+    status { () throws(WherryError) in
+        try get(stub).addNetwork(
+            method: try optionalText(method, "method"), url: try text(url, "url"),
+            times: try checked(times))
+    }
+}
+
+/// The status of a final response.
+func finalStatus(_ http_code: Int32) throws(WherryError) -> Int {
+    guard (200...999).contains(http_code) else {
+        throw WherryError(
+            .badValue, "\(http_code) is not the HTTP status of a final response. Use 200 to 999.")
+    }
+    return Int(http_code)
+}
+
+/// The error reasons that a network can cause.
+func failureKind(
+    _ reason: UnsafePointer<CChar>?
+) throws(WherryError) -> TransportError.Kind {
+    let word = try text(reason, "reason")
+    guard ErrorReason(rawValue: word) != nil, let kind = TransportError.Kind(rawValue: word) else {
+        throw WherryError(
+            .badValue,
+            "A network cannot fail with the reason \"\(word)\". Use a reason such as \"connect\".")
+    }
+    return kind
 }
 
 private func checked(_ times: Int32) throws(WherryError) -> Int {
@@ -113,11 +152,16 @@ public func wherry_stub_copy_request(
         guard let request = try get(stub).request(at: index) else {
             throw WherryError(.badArgument, "The stub was not asked for a request \(index)")
         }
-        let fields = [(name: ":method", value: request.method)] + request.fields
+        try Handles.give(ResponseBox(request.echo), to: out)
+    }
+}
+
+extension StubRequest {
+    /// The request in the form of a response: URL, body, and headers, of which ":method" is the first.
+    var echo: Response {
+        let fields = [(name: ":method", value: method)] + fields
         let block = fields.map { "\($0.name): \($0.value)\n" }.joined()
-        let echo = Response(
-            head: ResponseHead(status: 0, block: Bytes(block)), body: request.body,
-            url: request.url)
-        try Handles.give(ResponseBox(echo), to: out)
+        return Response(
+            head: ResponseHead(status: 0, block: Bytes(block)), body: body, url: url)
     }
 }

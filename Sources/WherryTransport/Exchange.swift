@@ -185,12 +185,16 @@ package protocol ExchangeReceiver: AnyObject, Sendable {
     /// One piece of a delivered body. `exchange.consumed()` must follow, from any thread.
     func exchange(_ exchange: Exchange, didReceive piece: Bytes)
     func exchangeDidProgress(_ exchange: Exchange)
+    /// A stub has the complete request and leaves the response to the program.
+    func exchange(_ exchange: Exchange, asks question: StubQuestion)
     /// The last call, exactly once.
     func exchange(_ exchange: Exchange, didFinish result: ExchangeResult)
 }
 
 extension ExchangeReceiver {
     package func exchangeMustWait(_ exchange: Exchange) {}
+    /// Releases the question, so that the exchange fails.
+    package func exchange(_ exchange: Exchange, asks question: StubQuestion) {}
 }
 
 /// One request on its way. Made by the client, carried out by a transport.

@@ -15,27 +15,63 @@ package struct StubRequest: Sendable {
     package var bodyLength: Int64 = 0
 }
 
-/// What becomes of a request.
+/// The response or the failure of a request.
 struct StubOutcome: Sendable {
-    var status = 200
-    /// "name: value\n" for each field.
-    var head = ""
-    var body = Bytes()
-    /// How it ends in place of success.
+    var status: Int
+    /// "name: value\n" for each header.
+    var head: String
+    var body: Bytes
+    /// The error that ends the request.
     var failure: TransportError?
-    /// Clock time from the last byte of the request to the first of the answer.
+    /// Clock time from the last byte of the request to the first byte of the response.
     var delay: Int64 = 0
+
+    /// A response. Content-Length is added to `head` if it is missing.
+    init(status: Int, head: String, body: Bytes) {
+        self.status = status
+        self.body = body
+        self.head = Self.block(head)
+        let announced = ResponseHead(status: status, block: Bytes(self.head))
+        if status >= 200, status != 204, status != 304, announced["content-length"] == nil,
+            announced["transfer-encoding"] == nil
+        {
+            self.head += "Content-Length: \(body.count)\n"
+        }
+    }
+
+    /// A failure, at once or in the middle of a body of status 200 after `bytes` bytes ("x").
+    init(failure: TransportError, afterBytes bytes: Int = 0) {
+        status = 200
+        self.failure = failure
+        head = bytes > 0 ? "Content-Length: \(bytes + 1)\n" : ""
+        body = Bytes(repeatElement(UInt8(ascii: "x"), count: bytes))
+    }
+
+    /// Header lines with plain ends, without empty lines.
+    private static func block(_ head: String) -> String {
+        head.utf8.split { $0 == 0x0A || $0 == 0x0D }
+            .map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
+    }
+}
+
+/// What a rule of a stub does with a request.
+enum StubAction: Sendable {
+    case respond(StubOutcome)
+    /// The program responds: this function, or else the receiver of the exchange.
+    case ask((@Sendable (StubQuestion) -> Void)?)
+    /// The network's transport carries it out.
+    case network
 }
 
 /// The rules and the requests of a stub; shared by the transports of several clients.
 final class StubScript: Sendable {
     private struct Rule {
+        /// `nil` is any.
         var method: String?
-        var url: String
-        var isPrefix: Bool
-        /// How often it may still be taken; -1 for ever.
+        var pattern: StubPattern
+        /// How many more requests it serves; -1 is all.
         var times: Int
-        var outcome: StubOutcome
+        var action: StubAction
     }
 
     private struct State {
@@ -48,7 +84,7 @@ final class StubScript: Sendable {
         weak var transport: StubTransport?
     }
 
-    /// How much of each body is kept.
+    /// The largest body that is recorded, or given to a program in full.
     static let bodyLimit = 64 << 20
 
     let clock: ManualClock
@@ -56,61 +92,69 @@ final class StubScript: Sendable {
 
     init(clock: ManualClock) { self.clock = clock }
 
-    func add(method: String?, url: String, times: Int, outcome: StubOutcome) {
-        var rule = Rule(
-            method: method, url: url, isPrefix: false, times: times < 0 ? -1 : times,
-            outcome: outcome)
-        if url.utf8.last == UInt8(ascii: "*") {
-            rule.isPrefix = true
-            rule.url = Self.folded(String(url.dropLast()))
-        } else if let normal = try? HTTPURL(url) {
-            // Requests are compared in the form that a URL has after reading.
-            rule.url = Self.folded(normal.text)
-        }
+    func add(method: String?, url: String, times: Int, action: StubAction) {
+        let rule = Rule(
+            method: method, pattern: StubPattern(url), times: times < 0 ? -1 : times, action: action)
         state.withLock { $0.rules.append(rule) }
     }
 
-    /// A URL, or the beginning of one, with scheme and host in lower case.
-    private static func folded(_ url: String) -> String {
-        var slashes = 0
-        return String(
-            decoding: url.utf8.map { byte -> UInt8 in
-                if byte == UInt8(ascii: "/") { slashes += 1 }
-                return slashes < 3 ? byte.asciiLowercased : byte
-            }, as: UTF8.self)
-    }
-
-    /// Delays the rule added last; `false` if there is none.
+    /// Delays the rule added last. `false` if there is none, or if it gives no response itself.
     func setDelay(_ nanoseconds: Int64) -> Bool {
         state.withLock { state in
-            guard !state.rules.isEmpty else { return false }
-            state.rules[state.rules.count - 1].outcome.delay = max(0, nanoseconds)
+            guard case .respond(var outcome) = state.rules.last?.action else { return false }
+            outcome.delay = max(0, nanoseconds)
+            state.rules[state.rules.count - 1].action = .respond(outcome)
             return true
         }
     }
 
-    /// Notes a request; answers its number and what becomes of it.
-    func take(_ request: StubRequest) -> (number: Int, outcome: StubOutcome) {
-        let url = Self.folded(request.url)
-        return state.withLock { state in
-            state.requests.append(request)
-            let number = state.requests.count - 1
-            for index in state.rules.indices {
-                let rule = state.rules[index]
-                guard rule.times != 0, rule.method == nil || rule.method == request.method,
-                    rule.isPrefix ? url.hasPrefix(rule.url) : url == rule.url
-                else { continue }
-                if rule.times > 0 { state.rules[index].times -= 1 }
-                return (number, rule.outcome)
-            }
-            var none = StubOutcome()
-            none.failure = TransportError(
-                .connect, "No rule of the stub answers \(request.method) \(request.url)")
-            return (number, none)
+    /// Whether a request goes to the network; its rule is used once more.
+    func takesNetwork(method: String, url: String) -> Bool {
+        state.withLock { state in
+            guard let index = Self.rule(for: method, url, in: state),
+                case .network = state.rules[index].action
+            else { return false }
+            Self.use(index, in: &state)
+            return true
         }
     }
 
-    func setBody(_ body: Bytes, length: Int64, ofRequest number: Int) {
+    /// The action for a request. Records the request, and returns its number, if a rule responds
+    /// or none matches. A program that is asked, and the network, get the request themselves.
+    func take(_ request: StubRequest) -> (number: Int?, action: StubAction) {
+        state.withLock { state in
+            guard let index = Self.rule(for: request.method, request.url, in: state) else {
+                let error = TransportError(
+                    .connect, "No rule of the stub answers \(request.method) \(request.url)")
+                return (Self.record(request, in: &state), .respond(StubOutcome(failure: error)))
+            }
+            let action = state.rules[index].action
+            Self.use(index, in: &state)
+            if case .respond = action { return (Self.record(request, in: &state), action) }
+            return (nil, action)
+        }
+    }
+
+    private static func rule(for method: String, _ url: String, in state: State) -> Int? {
+        let url = StubPattern.folded(url)
+        return state.rules.firstIndex { rule in
+            rule.times != 0 && (rule.method == nil || rule.method == method)
+                && rule.pattern.matches(url)
+        }
+    }
+
+    private static func use(_ index: Int, in state: inout State) {
+        if state.rules[index].times > 0 { state.rules[index].times -= 1 }
+    }
+
+    private static func record(_ request: StubRequest, in state: inout State) -> Int {
+        state.requests.append(request)
+        return state.requests.count - 1
+    }
+
+    /// Completes a record with its body.
+    func setBody(_ body: Bytes, length: Int64, ofRequest number: Int?) {
+        guard let number else { return }
         state.withLock { state in
             state.requests[number].body = body
             state.requests[number].bodyLength = length

@@ -5,27 +5,39 @@ import WherrySystem
 
 /// An exchange that a stub carries out; touched on the stub's thread only.
 final class StubRun {
-    /// sending -> waiting -> answering, and from each to the end.
+    /// sending -> (asking ->) waiting -> answering, and from each to the end.
     enum Stage {
-        /// The body of the request is read.
+        /// Reads the body of the request.
         case sending
-        /// Until the answer's time.
+        /// The program has the request and will respond.
+        case asking
+        /// Waits until the response is due.
         case waiting(until: Instant)
-        /// The head was told; so many bytes of the body were.
+        /// The receiver has the headers and that many bytes of the body.
         case answering(offset: Int)
     }
 
     let exchange: Exchange
-    let outcome: StubOutcome
-    /// The number of its record.
-    let number: Int
+    let request: StubRequest
+    let action: StubAction
+    /// The number of its record, if there is one.
+    let number: Int?
     var stage = Stage.sending
+    /// The body of the request as far as it was read.
     var body = ByteBuffer()
+    /// Known from `waiting` on.
+    var outcome: StubOutcome
 
-    init(_ exchange: Exchange, outcome: StubOutcome, number: Int) {
+    init(_ exchange: Exchange, _ request: StubRequest, action: StubAction, number: Int?) {
         self.exchange = exchange
-        self.outcome = outcome
+        self.request = request
+        self.action = action
         self.number = number
+        if case .respond(let outcome) = action {
+            self.outcome = outcome
+        } else {
+            outcome = StubOutcome(status: 200, head: "", body: Bytes())
+        }
     }
 }
 
@@ -33,11 +45,12 @@ extension StubTransport {
     func run(of exchange: Exchange) -> StubRun? { runs.first { $0.exchange === exchange } }
 
     func begin(_ exchange: Exchange) {
-        let (number, outcome) = script.take(Self.record(of: exchange.request))
+        let request = Self.record(of: exchange.request)
+        let (number, action) = script.take(request)
         exchange.state.phase = .active
         exchange.state.started = now
         touch(exchange)
-        runs.append(StubRun(exchange, outcome: outcome, number: number))
+        runs.append(StubRun(exchange, request, action: action, number: number))
         exchange.receiver.exchangeDidStart(exchange)
     }
 
@@ -47,6 +60,7 @@ extension StubTransport {
         guard state == .active, !run.exchange.state.isPaused else { return false }
         switch run.stage {
         case .sending: return !run.exchange.state.holdsSending
+        case .asking: return false
         case .waiting(let time): return time <= now
         case .answering: return !run.exchange.state.holdsReceiving
         }
@@ -63,6 +77,7 @@ extension StubTransport {
         guard canStep(run) else { return }
         switch run.stage {
         case .sending: send(run)
+        case .asking: break
         case .waiting: answer(run)
         case .answering(let offset): receive(run, from: offset)
         }
@@ -73,12 +88,12 @@ extension StubTransport {
     private func send(_ run: StubRun) {
         let exchange = run.exchange
         switch exchange.request.body {
-        case .none: sent(run)
+        case .none: sent(run, Bytes())
         case .bytes(let bytes):
             exchange.setSent(Int64(bytes.count))
             script.setBody(bytes, length: Int64(bytes.count), ofRequest: run.number)
             reportProgress(exchange)
-            sent(run)
+            sent(run, bytes)
         case .source(let source):
             var answer = BodyRead.wait
             withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
@@ -99,8 +114,9 @@ extension StubTransport {
                 if let length = source.length, exchange.sent != length {
                     return finish(run, Self.lengthError(length))
                 }
-                script.setBody(run.body.take(), length: exchange.sent, ofRequest: run.number)
-                sent(run)
+                let body = run.body.take()
+                script.setBody(body, length: exchange.sent, ofRequest: run.number)
+                sent(run, body)
             }
         }
     }
@@ -117,10 +133,44 @@ extension StubTransport {
             .bodySource, "The request body does not have the \(length) bytes announced")
     }
 
-    private func sent(_ run: StubRun) {
-        run.exchange.state.lastActivity = now
-        run.exchange.state.isSent = true
-        run.stage = .waiting(until: now.advanced(by: run.outcome.delay))
+    /// The request is complete: its response follows, or a question to the program.
+    private func sent(_ run: StubRun, _ body: Bytes) {
+        let exchange = run.exchange
+        exchange.state.lastActivity = now
+        exchange.state.isSent = true
+        guard case .ask(let handler) = run.action else {
+            run.stage = .waiting(until: now.advanced(by: run.outcome.delay))
+            return
+        }
+        guard Int64(body.count) == exchange.sent else {
+            return finish(run, Self.longBodyError(exchange.sent))
+        }
+        run.stage = .asking
+        var request = run.request
+        request.body = body
+        request.bodyLength = exchange.sent
+        let question = StubQuestion(request) { [weak self] outcome in
+            self?.respond(exchange, outcome)
+        }
+        if let handler {
+            handler(question)
+        } else {
+            exchange.receiver.exchange(exchange, asks: question)
+        }
+    }
+
+    private static func longBodyError(_ length: Int64) -> TransportError {
+        TransportError(
+            .bodySource,
+            "The request body of \(length) bytes cannot be given to the program that responds: "
+                + "the limit is \(StubScript.bodyLimit) bytes")
+    }
+
+    /// The program has responded.
+    func respond(_ run: StubRun, _ outcome: StubOutcome) {
+        guard case .asking = run.stage else { return }
+        run.outcome = outcome
+        run.stage = .waiting(until: now)
     }
 
     // MARK: The answer

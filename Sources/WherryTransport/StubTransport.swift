@@ -24,6 +24,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         case schedule(Instant, @Sendable () -> Void)
         case limits(perHost: Int, total: Int)
         case rate(RequestRate)
+        case respond(Exchange, StubOutcome)
         case clockMoved
     }
 
@@ -39,6 +40,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     }
 
     let script: StubScript
+    let network: StubNetwork
     private let mailbox = Monitor(Mailbox())
     private let forkGeneration = ForkGuard.current
     private let ownThread = Atomic<UInt>(0)
@@ -63,10 +65,22 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
 
     /// Another transport, with a thread of its own, on the rules, the clock and the records of
     /// `other`: clients that share a stub can be closed one by one.
-    package convenience init(sharing other: StubTransport) { self.init(script: other.script) }
+    ///
+    /// - Parameter network: makes the transport for requests that a rule sends to the network, at
+    ///   the first of them.
+    package convenience init(
+        sharing other: StubTransport,
+        network: (@Sendable (any Clock) throws(TransportError) -> any Transport)? = nil
+    ) {
+        self.init(script: other.script, network: network)
+    }
 
-    private init(script: StubScript) {
+    private init(
+        script: StubScript,
+        network: (@Sendable (any Clock) throws(TransportError) -> any Transport)? = nil
+    ) {
         self.script = script
+        self.network = StubNetwork(network)
         now = script.clock.now()
         script.enter(self)
         let observation = script.clock.observe(for: self) { $0.clockMoved() }
@@ -79,46 +93,49 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
 
     // MARK: Rules
 
-    /// Answers the next `times` matching requests (-1: all of them); the oldest rule goes first.
+    /// Responds to the next `times` matching requests (-1: all). The oldest rule goes first.
     ///
     /// - Parameters:
     ///   - method: `nil` is any.
-    ///   - url: the whole URL, or a prefix of it followed by "*".
-    ///   - head: lines "Name: value"; Content-Length is added where it is missing.
+    ///   - url: a URL, or a pattern in which each "*" stands for any text.
+    ///   - head: lines "Name: value". Content-Length is added if it is missing.
     package func addAnswer(
         method: String? = nil, url: String, times: Int = -1, status: Int = 200, head: String = "",
         body: Bytes = Bytes()
     ) {
-        var outcome = StubOutcome()
-        outcome.status = status
-        outcome.head = Self.block(head)
-        outcome.body = body
-        let announces = ResponseHead(status: status, block: Bytes(outcome.head))
-        if status >= 200, status != 204, status != 304, announces["content-length"] == nil,
-            announces["transfer-encoding"] == nil
-        {
-            outcome.head += "Content-Length: \(body.count)\n"
-        }
-        script.add(method: method, url: url, times: times, outcome: outcome)
+        let outcome = StubOutcome(status: status, head: head, body: body)
+        script.add(method: method, url: url, times: times, action: .respond(outcome))
     }
 
-    /// Fails the next `times` matching requests: at once, or after a head of status 200 and so many
-    /// bytes ("x") of a body that was announced longer.
+    /// Fails the next `times` matching requests: at once, or with status 200 and that many bytes
+    /// ("x") of a longer body.
     package func addFailure(
         method: String? = nil, url: String, times: Int = -1, kind: TransportError.Kind,
         afterBytes: Int64 = 0
     ) {
-        var outcome = StubOutcome()
-        let count = Int(clamping: min(max(0, afterBytes), Int64(StubScript.bodyLimit)))
-        if count > 0 {
-            outcome.head = "Content-Length: \(count + 1)\n"
-            outcome.body = Bytes(repeatElement(UInt8(ascii: "x"), count: count))
-        }
-        outcome.failure = TransportError(kind, "The stub fails this request: \(kind.rawValue)")
-        script.add(method: method, url: url, times: times, outcome: outcome)
+        let outcome = StubOutcome(
+            failure: TransportError(kind, "The stub fails this request: \(kind.rawValue)"),
+            afterBytes: Int(clamping: min(max(0, afterBytes), Int64(StubScript.bodyLimit))))
+        script.add(method: method, url: url, times: times, action: .respond(outcome))
     }
 
-    /// Delays the answers of the rule added last. `false` if there is no rule.
+    /// Has the program respond to the next `times` matching requests (-1: all).
+    ///
+    /// - Parameter handler: called on the stub's thread, must not block; `nil` asks the receiver
+    ///   of the exchange (``ExchangeReceiver/exchange(_:asks:)``).
+    package func addQuestion(
+        method: String? = nil, url: String, times: Int = -1,
+        handler: (@Sendable (StubQuestion) -> Void)? = nil
+    ) {
+        script.add(method: method, url: url, times: times, action: .ask(handler))
+    }
+
+    /// Sends the next `times` matching requests (-1: all) to the network.
+    package func addNetwork(method: String? = nil, url: String, times: Int = -1) {
+        script.add(method: method, url: url, times: times, action: .network)
+    }
+
+    /// Delays the rule added last. `false` if there is none, or if it gives no response itself.
     @discardableResult
     package func setDelay(milliseconds: Int64) -> Bool {
         script.setDelay(.milliseconds(milliseconds))
@@ -136,12 +153,6 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     package func advance(milliseconds: Int64) {
         if script.isOnThread { return script.clock.advance(by: .milliseconds(milliseconds)) }
         script.advance(by: .milliseconds(milliseconds))
-    }
-
-    /// Head lines with plain ends, empty ones left out.
-    private static func block(_ head: String) -> String {
-        head.utf8.split { $0 == 0x0A || $0 == 0x0D }
-            .map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
     }
 
     // MARK: Transport
@@ -168,7 +179,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     package func standBy<Result>(_ body: () -> Result) -> Result { body() }
     package func atEndOfTurn(_ listener: any TurnListener) -> Bool { false }
     package func runSoon(_ listener: any TurnListener) -> Bool { false }
-    package var isTurnedHere: Bool { isOnThread }
+    package var isTurnedHere: Bool { isOnThread || network.isTurnedHere }
     package func setConnectionLimits(perHost: Int, total: Int) {
         post(.limits(perHost: perHost, total: total))
     }
@@ -178,6 +189,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     func decide(_ exchange: Exchange, _ disposition: BodyDisposition) {
         post(.decide(exchange, disposition))
     }
+    func respond(_ exchange: Exchange, _ outcome: StubOutcome) { post(.respond(exchange, outcome)) }
 
     @discardableResult
     package func close() -> Bool {
@@ -302,6 +314,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
             for exchange in queue.removeAll() { refuse(exchange, Self.closedError) }
             while let run = runs.last { finish(run, Self.closedError) }
         } while !inner.isEmpty
+        network.close()
         timers.removeAll()
         nearestTimer = .never
         mailbox.update { $0.isClosed = true }
@@ -355,6 +368,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     }
 
     private func read(_ message: Message) {
+        if network.takes(message, self) { return }
         switch message {
         case .start(let exchange): submit(exchange)
         case .cancel(let exchange):
@@ -387,6 +401,8 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         case .rate(let rate):
             queue.setRate(rate)
             startWaiting()
+        case .respond(let exchange, let outcome):
+            if let run = run(of: exchange) { respond(run, outcome) }
         case .clockMoved: break
         }
     }
@@ -395,6 +411,9 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         guard exchange.state.phase == .idle else { return }
         exchange.state.submitted = now
         guard !isRefusing else { return refuse(exchange, Self.closedError) }
+        if script.takesNetwork(method: exchange.request.method, url: exchange.request.url.text) {
+            return network.start(exchange, clock: clock)
+        }
         if queue.isLimited { queue.advance(to: now) }
         guard queue.admit(exchange) else {
             exchange.state.phase = .waiting

@@ -147,6 +147,8 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_event_answer_store(bad, true, NULL));
   REFUSED(wherry_event_answer_retry(bad, true, 0));
   REFUSED(wherry_event_answer_token(bad, NULL));
+  REFUSED(wherry_event_answer_response(bad, 200, NULL, NULL, 0));
+  REFUSED(wherry_event_answer_failure(bad, NULL, NULL));
   REFUSED(wherry_event_answer_refuse(bad, NULL));
   REFUSED(wherry_client_pause(bad, WHERRY_MATCH_ALL, NULL, NULL));
   REFUSED(wherry_client_resume(bad, WHERRY_MATCH_ALL, NULL, NULL));
@@ -212,6 +214,8 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK(wherry_json_print(bad, true, NULL) == NULL);
   REFUSED(wherry_stub_add_answer(bad, NULL, NULL, 0, 0, NULL, NULL, 0));
   REFUSED(wherry_stub_add_failure(bad, NULL, NULL, 0, NULL, 0));
+  REFUSED(wherry_stub_add_decision(bad, NULL, NULL, 0));
+  REFUSED(wherry_stub_add_network(bad, NULL, NULL, 0));
   REFUSED(wherry_stub_set_delay_ms(bad, 0));
   REFUSED(wherry_stub_advance_ms(bad, 0));
   CHECK_INT(wherry_stub_request_count(bad), 0);

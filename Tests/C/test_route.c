@@ -74,3 +74,26 @@ TEST("C19 a proxy that can be none is refused, and one that cannot be reached is
   CHECK_LACKS(got.message, "h.invalid");
   CHECK_LACKS(got.message, "hunter4");
 }
+
+TEST("R39 a stub sends some requests to the network") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*/made-up", -1, 200, NULL, "stub", 4));
+  CHECK_OK(wherry_stub_add_network(stub, NULL, server_url("/*"), -1));
+  CHECK_TEXT(perform(client, new_request("GET", server_url("/made-up"))).body, "stub");
+  wherry_request *request = new_request("POST", server_url("/echo"));
+  CHECK_OK(wherry_request_set_body(request, "real", 4, "text/plain"));
+  outcome got = perform(client, request);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(echoed_body(&got), "real");
+  CHECK_TEXT(perform(client, new_request("GET", "http://h.invalid/")).reason, "connect");
+  CHECK_INT(server_count("requests"), 1);
+  CHECK_INT(wherry_stub_request_count(stub), 2);
+  /* A cancel reaches the network too. */
+  wherry_queue *queue = new_queue();
+  wherry_transfer *transfer = send_request(
+      client, new_request("GET", server_url("/bytes/10?hold=0&gate=g")), queue, NULL);
+  CHECK(server_wait("requests=2"));
+  CHECK_OK(wherry_transfer_cancel(transfer));
+  CHECK_STATUS(next_done(queue).status, WHERRY_E_CANCELLED);
+}

@@ -75,3 +75,104 @@ TEST("R39 time on a stub moves by hand: an hour passes at once") {
   CHECK_STATUS(got.status, WHERRY_E_TIMEOUT);
   CHECK_TEXT(got.reason, "total_timeout");
 }
+
+TEST("R39 a program responds to the requests of a stub, with their complete bodies") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_stub_add_decision(stub, NULL, "https://*.example.org/*", -1));
+  CHECK_FAILS(wherry_stub_set_delay_ms(stub, 5), WHERRY_E_STATE, "wrong_state");
+  wherry_request *request = new_request("POST", "https://api.example.org/notes");
+  CHECK_OK(wherry_request_set_body(request, "hello", 5, "text/plain"));
+  send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_RESPOND);
+  const wherry_response *asked = wherry_event_response(event);
+  CHECK_TEXT(wherry_response_url(asked), "https://api.example.org/notes");
+  CHECK_TEXT(wherry_response_header(asked, ":method"), "POST");
+  CHECK_TEXT(wherry_response_header(asked, "host"), "api.example.org");
+  size_t count = 0;
+  const uint8_t *bytes = wherry_response_body(asked, &count);
+  CHECK_BYTES(bytes, count, "hello", 5);
+  CHECK_STATUS(wherry_event_answer_adapt(event, true), WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_event_answer_response(event, 100, NULL, NULL, 0), WHERRY_E_ARGUMENT);
+  CHECK_OK(wherry_event_answer_response(event, 201, "X-A: 1\n", "made", 4));
+  CHECK_STATUS(wherry_event_answer_response(event, 200, NULL, NULL, 0), WHERRY_E_STATE);
+  CHECK_OK(wherry_event_free(event));
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_INT(got.http_code, 201);
+  CHECK_TEXT(got.body, "made");
+  CHECK_HOLDS(got.head, "X-A: 1\n");
+  CHECK_INT(wherry_stub_request_count(stub), 0);
+}
+
+TEST("R39 a program fails, refuses, or ignores a request of a stub") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_stub_add_decision(stub, NULL, "*", -1));
+  wherry_request *request = new_request("GET", "http://h.invalid/");
+  send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_STATUS(wherry_event_answer_failure(event, "no such word", NULL), WHERRY_E_ARGUMENT);
+  CHECK_OK(wherry_event_answer_failure(event, "resolve", "No such host here"));
+  CHECK_OK(wherry_event_free(event));
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_E_NETWORK);
+  CHECK_TEXT(got.reason, "resolve");
+  CHECK_TEXT(got.message, "No such host here");
+
+  send_request(client, request, queue, NULL);
+  event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_event_answer_refuse(event, "not today"));
+  CHECK_OK(wherry_event_free(event));
+  got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_E_CANCELLED);
+  CHECK_TEXT(got.reason, "refused");
+  CHECK_TEXT(got.message, "not today");
+
+  send_request(client, request, queue, NULL);
+  CHECK_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_DECISION)));
+  got = next_done(queue);
+  CHECK_TEXT(got.reason, "connect");
+  /* A call that blocks reads no events. */
+  CHECK_TEXT(perform(client, request).reason, "connect");
+}
+
+TEST("R39 a program responds to downloads, and to every attempt of a retry") {
+  wherry_stub *stub = new_stub();
+  wherry_client *client = new_stub_client(stub);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_stub_add_decision(stub, "GET", "http://h.invalid/*", -1));
+  CHECK_OK(wherry_stub_advance_ms(stub, 0));
+  wherry_request *request = new_request("GET", "http://h.invalid/file");
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS, 0));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_IDLE_TIMEOUT_MS, 0));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_STALL_BYTES_PER_SECOND, 0));
+  const char *path = check_path("answered");
+  wherry_transfer *transfer = NULL;
+  REQUIRE_OK(wherry_client_download(client, request, path, queue, NULL, &transfer));
+  keep_transfer(transfer);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_event_answer_failure(event, "connection_reset", NULL));
+  CHECK_OK(wherry_event_free(event));
+  event = NULL;
+  while (event == NULL) {
+    CHECK_OK(wherry_stub_advance_ms(stub, 60000));
+    wherry_status status = wherry_queue_next(queue, 10, &event);
+    if (status == WHERRY_OK && wherry_event_get_kind(event) != WHERRY_EVENT_DECISION) {
+      REQUIRE(wherry_event_get_kind(event) != WHERRY_EVENT_DONE);
+      CHECK_OK(wherry_event_free(event));
+      event = NULL;
+    }
+  }
+  CHECK_OK(wherry_event_answer_response(event, 200, NULL, "content", 7));
+  CHECK_OK(wherry_event_free(event));
+  outcome got = next_done(queue);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  long count = 0;
+  char *content = check_read_file(path, &count);
+  REQUIRE_INT(count, 7);
+  CHECK_TEXT(content, "content");
+}

@@ -90,3 +90,47 @@ import Wherry
         #expect(put.headers["Content-Length"] == "\(put.body.count)")
     }
 }
+
+/// Requests that the program answers itself, and requests that a stub sends to the network.
+@Suite struct StubResponderTests {
+    private let stub = StubServer()
+
+    @Test("R39 a closure responds to complete requests, also of uploads and downloads")
+    func closure() async throws {
+        stub.respond("https://*.example.org/*") { request in
+            .init(
+                status: 201, headers: ["X-Method": request.method, "X-Size": "\(request.body.count)"],
+                body: Bytes("\(request.url) \(request.headers["x-a"] ?? "-")"))
+        }
+        let client = try Client { $0.stubServer = stub }
+        var request = Request("https://a.EXAMPLE.org/b", method: "POST")
+        request.headers["X-A"] = "1"
+        request.body = .bytes(Bytes("hello"), contentType: "text/plain")
+        let response = try await client.send(request)
+        #expect(response.status == 201 && response.text == "https://a.example.org/b 1")
+        #expect(response.header("x-method") == "POST" && response.header("x-size") == "5")
+        #expect(stub.requests.isEmpty)
+    }
+
+    @Test("R39 an error of the closure fails the request with its reason")
+    func errors() async throws {
+        struct Oops: Error {}
+        let behind = StubServer()
+        try behind.fail("*", reason: "idle_timeout")
+        let inner = try Client { $0.stubServer = behind }
+        stub.respond("http://h/network") { _ in
+            _ = try await inner.get("http://behind/")
+            return .init()
+        }
+        stub.respond("http://h/bug") { _ in throw Oops() }
+        let client = try Client { $0.stubServer = stub }
+        for (path, reason) in [("network", "idle_timeout"), ("bug", "refused")] {
+            do {
+                _ = try await client.get("http://h/\(path)")
+                Issue.record("\(path) succeeded")
+            } catch {
+                #expect(error.reason == reason)
+            }
+        }
+    }
+}

@@ -260,6 +260,7 @@ extension TransferEvent {
                 response
             case .retry(let error, _): error.response
             case .next(let previous): previous?.response
+            case .respond(let question): question.request.echo
             case .adapt: nil
             }
         default: nil
@@ -294,7 +295,7 @@ extension TransferEvent {
             switch decision.kind {
             case .redirect(_, let next): next.url
             case .credentials(_, let realm, _, _): realm
-            case .adapt, .retry, .store, .head, .token, .next: nil
+            case .adapt, .retry, .store, .head, .token, .next, .respond: nil
             }
         default: nil
         }

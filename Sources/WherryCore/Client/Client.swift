@@ -60,7 +60,10 @@ public final class Client: Sendable {
         let settings = try ClientSettings(configuration.values)
         networks = configuration.stub == nil ? configuration.networks ?? .shared : nil
         if let stub = configuration.stub {
-            transport = StubTransport(sharing: stub)
+            transport = StubTransport(sharing: stub) {
+                [configuration] clock throws(TransportError) in
+                try Self.network(configuration, base: settings.base, clock: clock)
+            }
             let rate = settings.options.requestRate
             if rate != RequestRate() { transport.setRequestRate(rate) }
         } else {
@@ -87,6 +90,22 @@ public final class Client: Sendable {
         log.setDebugging(configuration.isDebugging)
         ClientLog.warn(of: configuration.trust)
         try checkStorage()
+    }
+
+    /// The transport for requests that a stub sends to the network.
+    private static func network(
+        _ configuration: Configuration, base: HTTPURL?, clock: any Clock
+    ) throws(TransportError) -> any Transport {
+        let message: String
+        do {
+            return try CurlTransport(
+                configuration.transport(base: base), clock: clock, report: ClientLog.reportPins)
+        } catch let error as WherryError {
+            message = error.message
+        } catch {
+            message = "\(error)"
+        }
+        throw TransportError(.connect, "The network behind the stub cannot be used: \(message)")
     }
 
     /// A storage that cannot be used is an error now, not a cache that stays empty.

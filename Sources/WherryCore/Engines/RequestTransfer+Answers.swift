@@ -21,6 +21,10 @@ extension RequestTransfer {
             mayCrossWithBody: options[.keepAuthAcrossHosts] == 1)
     }
 
+    package func exchange(_ exchange: Exchange, asks question: StubQuestion) {
+        emit(.decision(.respond(to: question)))
+    }
+
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
         client.counters.count(exchange, result)
         if decisions.contains(.head), concludeHead(exchange, result) { return }

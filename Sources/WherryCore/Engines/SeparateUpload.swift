@@ -157,18 +157,19 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
     private var wantsProgress: Bool { options[.wantProgress] != 0 }
 
     fileprivate func childMoved(_ index: Int, _ progress: Progress) {
-        let sum = work.withLock { work -> Progress in
-            // Sent again it begins at 0, which is not told.
+        let sum = work.withLock { work -> Progress? in
+            // A retry starts at 0. The sum never goes back.
             let sent = max(progress.completed, work.sent[index] ?? 0)
             work.sent[index] = sent
             work.outcomes[index].sentBytes = sent
             let sum = work.sent.values.reduce(Int64(0)) { $0.addingSaturating($1) }
             work.speed.add(sum, at: client.transport.clock.now())
             let progress = Self.progress(work)
+            guard progress.hasMoved(since: work.reported) else { return nil }
             work.reported = progress
             return progress
         }
-        emit(.progress(sum))
+        if let sum { emit(.progress(sum)) }
     }
 
     fileprivate func childEnded(_ index: Int, _ outcome: TransferOutcome) {

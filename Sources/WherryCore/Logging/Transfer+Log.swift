@@ -207,6 +207,7 @@ extension Transfer {
         if case .token = decision.kind { return "token" }
         if case .credentials = decision.kind { return "credentials" }
         if case .next = decision.kind { return "next" }
+        if case .respond = decision.kind { return "respond" }
         return "question \(decision.kind.set.rawValue)"
     }
 

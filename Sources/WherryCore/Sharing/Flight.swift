@@ -22,7 +22,10 @@ final class Flight: TransferObserver {
             for member in table.members(of: self) { member.become(state, reason: reason) }
         case .progress:
             for member in table.members(of: self) { member.emit(event) }
-        case .head, .cached, .body, .wantBody, .image, .decision: break
+        case .decision:
+            // One program responds for all.
+            table.members(of: self).first?.emit(event)
+        case .head, .cached, .body, .wantBody, .image: break
         }
     }
 

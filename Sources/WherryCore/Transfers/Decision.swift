@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
+import WherryTransport
 
 /// Which questions are asked. The raw values are those of `wherry_decision`.
 package struct DecisionSet: OptionSet, Sendable {
@@ -24,6 +25,9 @@ package struct DecisionSet: OptionSet, Sendable {
     package static let token = DecisionSet(rawValue: 64)
     /// What follows in a chain? Not asked for by a client or request: every chain asks it.
     package static let next = DecisionSet(rawValue: 128)
+    /// The response in place of the network. Not for a client or request to ask for: a rule of a
+    /// stub asks it.
+    package static let respond = DecisionSet(rawValue: 256)
     package static let all: DecisionSet = [
         .adapt, .redirect, .credentials, .retry, .head, .store, .token,
     ]
@@ -49,6 +53,8 @@ package final class Decision: Sendable {
         case token(Response)
         /// What the step of a chain brought that has ended; `nil` at the beginning.
         case next(GroupAnswer.Member?)
+        /// The complete request that the program responds to in place of the network.
+        case respond(StubQuestion)
 
         package var set: DecisionSet {
             switch self {
@@ -60,6 +66,7 @@ package final class Decision: Sendable {
             case .store: .store
             case .token: .token
             case .next: .next
+            case .respond: .respond
             }
         }
     }
@@ -106,6 +113,18 @@ package final class Decision: Sendable {
             throw expired.withLock { $0 }
                 ? WherryError(.decisionExpired, "The time to answer this question is over")
                 : WherryError(.answered, "This question has been answered")
+        }
+    }
+
+    /// Asks the program for the response to a request, which it gives to the question itself. The
+    /// timeouts of the request limit the wait.
+    package static func respond(to question: StubQuestion) -> Decision {
+        Decision(.respond(question)) { answer in
+            if case .refuse(let message) = answer {
+                question.fail(.refused, message)
+            } else {
+                question.failUnanswered()
+            }
         }
     }
 

@@ -289,6 +289,10 @@ extension DownloadTransfer {
         carry()
     }
 
+    package func exchange(_ exchange: Exchange, asks question: StubQuestion) {
+        emit(.decision(.respond(to: question)))
+    }
+
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
         client.counters.count(exchange, result)
         let now = client.transport.clock.now()

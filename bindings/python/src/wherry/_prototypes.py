@@ -212,6 +212,10 @@ wherry_status wherry_event_answer_next(wherry_event *event, const wherry_request
 wherry_status wherry_event_answer_next_group(wherry_event *event, const wherry_group *group,
     void *user_data);
 wherry_status wherry_event_answer_stop(wherry_event *event);
+wherry_status wherry_event_answer_response(wherry_event *event, int32_t http_code, const char *head,
+    const void *body, size_t count);
+wherry_status wherry_event_answer_failure(wherry_event *event, const char *reason,
+    const char *message);
 wherry_status wherry_event_answer_refuse(wherry_event *event, const char *message);
 // 10. Management
 wherry_status wherry_client_pause(wherry_client *client, wherry_match match, const char *key, size_t

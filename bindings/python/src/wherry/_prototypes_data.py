@@ -96,6 +96,10 @@ wherry_status wherry_stub_add_answer(wherry_stub *stub, const char *method, cons
     times, int32_t http_code, const char *head, const void *body, size_t count);
 wherry_status wherry_stub_add_failure(wherry_stub *stub, const char *method, const char *url,
     int32_t times, const char *reason, int64_t after_bytes);
+wherry_status wherry_stub_add_decision(wherry_stub *stub, const char *method, const char *url,
+    int32_t times);
+wherry_status wherry_stub_add_network(wherry_stub *stub, const char *method, const char *url,
+    int32_t times);
 wherry_status wherry_stub_set_delay_ms(wherry_stub *stub, int64_t milliseconds);
 wherry_status wherry_stub_advance_ms(wherry_stub *stub, int64_t milliseconds);
 size_t wherry_stub_request_count(const wherry_stub *stub);

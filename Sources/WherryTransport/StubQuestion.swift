@@ -1,0 +1,50 @@
+// Wherry: a request to a stub that the program answers.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+
+/// A complete request that waits for the program's response. It takes one answer, from any thread.
+/// If the program releases the question without an answer, the request fails with `connect`.
+package final class StubQuestion: Sendable {
+    /// The request with its complete body.
+    package let request: StubRequest
+    private let reply: Lock<(@Sendable (StubOutcome) -> Void)?>
+
+    init(_ request: StubRequest, _ reply: @escaping @Sendable (StubOutcome) -> Void) {
+        self.request = request
+        self.reply = Lock(reply)
+    }
+
+    deinit { failUnanswered() }
+
+    /// Responds to the request.
+    ///
+    /// - Parameter head: lines "Name: value". Content-Length is added if it is missing.
+    /// - Returns: `false` if there was an answer before.
+    @discardableResult
+    package func respond(status: Int, head: String, body: Bytes) -> Bool {
+        resolve(StubOutcome(status: status, head: head, body: body))
+    }
+
+    /// Fails the request as a network would.
+    ///
+    /// - Returns: `false` if there was an answer before.
+    @discardableResult
+    package func fail(_ kind: TransportError.Kind, _ message: String) -> Bool {
+        resolve(StubOutcome(failure: TransportError(kind, message)))
+    }
+
+    /// Fails the request because the program released the question.
+    package func failUnanswered() {
+        fail(.connect, "The program gave no response to \(request.method) \(request.url)")
+    }
+
+    private func resolve(_ outcome: StubOutcome) -> Bool {
+        let reply = reply.withLock { reply in
+            defer { reply = nil }
+            return reply
+        }
+        reply?(outcome)
+        return reply != nil
+    }
+}
