@@ -71,7 +71,7 @@ import WherrySystem
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../docs/errors.md")
         let text = try String(contentsOf: path, encoding: .utf8)
-        let table = try #require(text.components(separatedBy: "## The same in other").last)
+        let table = try #require(text.components(separatedBy: "## Foundation and libcurl codes").last)
         let row = table.components(separatedBy: "\n").first {
             $0.hasPrefix("| `\(reason.rawValue)` |")
         }

@@ -31,8 +31,8 @@ import Testing
         return rows
     }
 
-    /// The section that says what numbers others have.
-    private static let numbers = "The same in other numbers"
+    /// The section with the codes of other libraries.
+    private static let numbers = "Foundation and libcurl codes"
 
     static func rows() throws -> [Row] {
         try cells().filter { $0.section != numbers }.map { section, cells in
