@@ -1,5 +1,5 @@
-/* Uploads pictures, made smaller on the way; says which ones failed.
- * usage: album URL PICTURE... */
+/* Compresses and uploads images; prints which ones failed.
+ * usage: album URL IMAGE... */
 #include <stdio.h>
 #include <wherry.h>
 
@@ -23,7 +23,7 @@ int main(int count, char **arguments) {
   wherry_request *request = NULL;
   wherry_compression *compression = NULL;
   if (count < 3) {
-    fprintf(stderr, "usage: album URL PICTURE...\n");
+    fprintf(stderr, "usage: album URL IMAGE...\n");
     return 2;
   }
   wherry_status status = wherry_client_new(NULL, &client);

@@ -1,6 +1,5 @@
-/* Lists the books of a library's server. The token is kept between two runs, and so are the answers
- * that the server lets be kept. A token that has expired is replaced once, whatever number of
- * requests met that. */
+/* Lists the books of a library server. The token file and the cache are kept between runs. An
+ * expired token is refreshed once, even if several requests got a 401. */
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@ typedef struct library {
 /* guide: begin model */
 typedef struct book {
   int64_t id;
-  const char *title, *author; /* lent by the JSON */
+  const char *title, *author; /* borrowed from the JSON */
 } book;
 
 static book read_book(const wherry_json *books, size_t index) {
@@ -58,14 +57,14 @@ static wherry_status make_client(library *app, const char *base) {
   if (status == WHERRY_OK) status = wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, base);
   if (status == WHERRY_OK && token[0] != '\0')
     status = wherry_config_set_text(config, WHERRY_TEXT_BEARER_TOKEN, token);
-  if (status == WHERRY_OK) /* what the server allows, in ~/.cache/wherry/books */
+  if (status == WHERRY_OK) /* HTTP cache in ~/.cache/wherry/books */
     status = wherry_config_set_option(config, WHERRY_OPTION_HTTP_CACHE, 1);
   if (status == WHERRY_OK)
     status = wherry_config_set_text(config, WHERRY_TEXT_STORAGE_NAME, "books");
   if (status == WHERRY_OK)
     status = wherry_config_set_option(config, WHERRY_OPTION_MAX_RETRIES, 2);
   if (status == WHERRY_OK) status = wherry_client_new(config, &app->client);
-  if (status == WHERRY_OK) /* asked on a 401, once for all requests that met it */
+  if (status == WHERRY_OK) /* raised once for all requests that got a 401 */
     status = wherry_client_set_decisions(app->client, WHERRY_DECISION_TOKEN);
   /* guide: end client */
   wherry_config_free(config);
@@ -73,12 +72,12 @@ static wherry_status make_client(library *app, const char *base) {
 }
 
 /* guide: begin token */
-/* Answers the question for a new token by RFC 6749, section 4.4; without one the 401 stands. */
-static void sign_in(const library *app, wherry_event *question) {
+/* Requests a new token (RFC 6749, section 4.4) and passes it on; NULL keeps the 401. */
+static void sign_in(const library *app, wherry_event *decision) {
   wherry_queue *queue = NULL;
   wherry_request *request = NULL;
   wherry_event *done = NULL;
-  wherry_json *answer = NULL;
+  wherry_json *json = NULL;
   const char *token = NULL;
   wherry_status status = wherry_queue_new(&queue);
   if (status == WHERRY_OK) status = wherry_request_new("POST", "token", &request);
@@ -92,18 +91,18 @@ static void sign_in(const library *app, wherry_event *question) {
     done = NULL;
     status = wherry_queue_next(queue, -1, &done);
   }
-  if (wherry_response_json(wherry_event_response(done), &answer) == WHERRY_OK)
-    token = wherry_json_get_text(answer, "access_token", NULL, NULL);
-  if (wherry_event_answer_token(question, token) == WHERRY_OK && token != NULL)
+  if (wherry_response_json(wherry_event_response(done), &json) == WHERRY_OK)
+    token = wherry_json_get_text(json, "access_token", NULL, NULL);
+  if (wherry_event_answer_token(decision, token) == WHERRY_OK && token != NULL)
     keep_token(app->token_file, token);
-  wherry_json_free(answer);
+  wherry_json_free(json);
   wherry_event_free(done);
   wherry_request_free(request);
   wherry_queue_free(queue);
 }
 /* guide: end token */
 
-/* Waits for the next end, which is yours; NULL, and it is told, where it is a failure. */
+/* Returns the next DONE event, or NULL after printing a failure. The caller frees the event. */
 static wherry_event *next_end(const library *app) {
   wherry_event *event = NULL;
   while (wherry_queue_next(app->queue, -1, &event) == WHERRY_OK) {
@@ -139,7 +138,7 @@ static bool print_user(const library *app) {
   return is_good;
 }
 
-/* Prints the books from `first` on; how many. */
+/* Prints the books from `first` on and returns how many. */
 static size_t print_books(const wherry_pager *pager, size_t first) {
   wherry_json *books = NULL;
   if (wherry_pager_copy_items(pager, first, SIZE_MAX / 2, &books) != WHERRY_OK) return 0;
@@ -157,7 +156,7 @@ static bool list_books(const library *app) {
   wherry_pager *pager = NULL;
   wherry_event *done = NULL;
   size_t printed = 0;
-  bool is_whole = false;
+  bool is_last = false;
   /* guide: begin pages */
   wherry_status status = wherry_request_new("GET", "books", &request);
   if (status == WHERRY_OK)
@@ -167,15 +166,15 @@ static bool list_books(const library *app) {
   if (status == WHERRY_OK) status = wherry_pager_load_next(pager, NULL);
   while (status == WHERRY_OK && (done = next_end(app)) != NULL) {
     wherry_event_free(done);
-    is_whole = !wherry_pager_has_next(pager);
-    if (!is_whole) status = wherry_pager_load_next(pager, NULL); /* comes while this is printed */
+    is_last = !wherry_pager_has_next(pager);
+    if (!is_last) status = wherry_pager_load_next(pager, NULL); /* loads during printing */
     printed += print_books(pager, printed);
-    if (is_whole) break;
+    if (is_last) break;
   }
   /* guide: end pages */
   wherry_pager_free(pager);
   wherry_request_free(request);
-  return is_whole;
+  return is_last;
 }
 
 int main(int count, char **arguments) {

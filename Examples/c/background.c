@@ -1,4 +1,4 @@
-/* A download that goes on when this program is gone.
+/* A download that continues after this program exits.
  * usage: background start URL ABSOLUTE-PATH, background list, background wait JOB */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@ static wherry_status start(wherry_session *session, const char *url, const char 
   char job[WHERRY_JOB_ID_SIZE];
   wherry_status status = wherry_request_new("GET", url, &request);
   if (status == WHERRY_OK) status = wherry_session_download(session, request, path, job);
-  if (status == WHERRY_OK) printf("%s\n", job); /* any later program can use it */
+  if (status == WHERRY_OK) printf("%s\n", job); /* the job id, for any later program */
   wherry_request_free(request);
   /* guide: end start */
   return status;
@@ -41,7 +41,7 @@ static wherry_status wait(wherry_session *session, const char *job) {
     event = NULL;
     status = wherry_queue_next(queue, -1, &event);
   }
-  /* OK for exactly one program, which then acts on the end. */
+  /* Succeeds for exactly one program. */
   if (status == WHERRY_OK) status = wherry_session_acknowledge(session, job);
   if (status == WHERRY_OK) {
     const wherry_error *error = wherry_event_error(event);

@@ -1,4 +1,4 @@
-/* Shows what comes from which cache.
+/* Shows which responses come from a cache.
  * usage: caching BASE FOLDER */
 #include <stdio.h>
 #include <wherry.h>
@@ -8,7 +8,7 @@ static wherry_status check(wherry_status status) {
   return status;
 }
 
-static wherry_status tell(const char *what, wherry_client *client, const wherry_request *request) {
+static wherry_status show(const char *what, wherry_client *client, const wherry_request *request) {
   wherry_response *response = NULL;
   wherry_json *json = NULL;
   wherry_status status = check(wherry_client_perform(client, request, &response));
@@ -44,12 +44,12 @@ static wherry_status timed(const char *base, const char *folder) {
   wherry_status status = new_client(base, folder, false, &client);
   /* guide: begin timed */
   if (status == WHERRY_OK) status = wherry_request_new("GET", "news", &request);
-  if (status == WHERRY_OK) /* kept for a minute, whatever the server says */
+  if (status == WHERRY_OK) /* for a minute, whatever the server says */
     status = wherry_request_set_cache(request, WHERRY_CACHE_USE, 60000);
-  if (status == WHERRY_OK) status = tell("asked", client, request);
-  if (status == WHERRY_OK) status = tell("again", client, request);
+  if (status == WHERRY_OK) status = show("asked", client, request);
+  if (status == WHERRY_OK) status = show("again", client, request);
   if (status == WHERRY_OK) status = wherry_request_set_cache(request, WHERRY_CACHE_REFRESH, 60000);
-  if (status == WHERRY_OK) status = tell("fresh", client, request);
+  if (status == WHERRY_OK) status = show("fresh", client, request);
   if (status == WHERRY_OK)
     status = wherry_client_clear_cache(client, WHERRY_STORE_TIMED, NULL, "news", NULL, &count);
   if (status == WHERRY_OK) printf("cleared %zu\n", count);
@@ -65,11 +65,11 @@ static wherry_status by_the_server(const char *base, const char *folder) {
   wherry_status status = new_client(base, folder, true, &client); /* OPTION_HTTP_CACHE is 1 */
   /* guide: begin http */
   if (status == WHERRY_OK) status = wherry_request_new("GET", "feed", &request);
-  if (status == WHERRY_OK) status = tell("asked", client, request);
-  if (status == WHERRY_OK) status = tell("validated", client, request);
-  if (status == WHERRY_OK) /* an old answer beats none */
+  if (status == WHERRY_OK) status = show("asked", client, request);
+  if (status == WHERRY_OK) status = show("validated", client, request);
+  if (status == WHERRY_OK) /* or a stale response */
     status = wherry_request_set_stale_if_error_ms(request, 3600 * 1000);
-  if (status == WHERRY_OK) status = tell("down", client, request);
+  if (status == WHERRY_OK) status = show("down", client, request);
   /* guide: end http */
   wherry_request_free(request);
   wherry_client_free(client);

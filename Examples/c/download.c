@@ -1,4 +1,4 @@
-/* Downloads a file, and goes on where an earlier run stopped. Ctrl-C keeps what is there.
+/* Downloads a file, and resumes an earlier run. Ctrl-C keeps the partial file.
  * usage: download URL PATH [SHA-256] */
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static int finish(const wherry_event *done) {
   }
   const char *kept = wherry_error_partial_path(error);
   fprintf(stderr, "\n%s: %s\n", wherry_error_reason(error), wherry_error_message(error));
-  if (kept != NULL) fprintf(stderr, "the next run goes on with %s\n", kept);
+  if (kept != NULL) fprintf(stderr, "partial file: %s\n", kept);
   return 1;
 }
 
@@ -42,7 +42,7 @@ int main(int count, char **arguments) {
   while (status == WHERRY_OK && result < 0) {
     wherry_event *event = NULL;
     wherry_progress progress = {.size = sizeof progress};
-    if (was_interrupted) wherry_transfer_cancel(transfer); /* again and again does no harm */
+    if (was_interrupted) wherry_transfer_cancel(transfer); /* harmless if repeated */
     status = wherry_queue_next(queue, 200, &event);
     if (status == WHERRY_E_TIMEOUT) {
       status = WHERRY_OK;

@@ -1,4 +1,4 @@
-/* A hundred requests in a program that has its own epoll loop; one call reads many results.
+/* Sends a hundred requests from an epoll loop; one call reads many results.
  * usage: epoll BASE-URL */
 #include <stdio.h>
 #include <stdlib.h>

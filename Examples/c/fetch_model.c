@@ -1,5 +1,5 @@
 /* Downloads one large file, such as a model, over several connections and checks its digest. Ctrl-C
- * keeps what has come; the same command goes on with it. */
+ * keeps the partial file; the same command resumes it. */
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ static bool read_options(int count, char **arguments, options *out) {
 static void print_progress(const wherry_progress *progress) {
   static bool has_begun = false;
   if (!has_begun && progress->resumed_at_bytes > 0)
-    fprintf(stderr, "goes on after %lld bytes\n", (long long)progress->resumed_at_bytes);
+    fprintf(stderr, "resuming at byte %lld\n", (long long)progress->resumed_at_bytes);
   has_begun = true;
   fprintf(stderr, "\r%lld of %lld bytes", (long long)progress->done_bytes,
           (long long)progress->expected_bytes);
@@ -55,23 +55,23 @@ static int finish(const wherry_event *done) {
   const wherry_error *error = wherry_event_error(done);
   fprintf(stderr, "\n");
   if (error == NULL) {
-    printf("%s is whole\n", wherry_event_text(done));
+    printf("%s is complete\n", wherry_event_text(done));
     return 0;
   }
   fprintf(stderr, "%s: %s\n", wherry_error_reason(error), wherry_error_message(error));
   if (wherry_error_partial_path(error) != NULL)
-    fprintf(stderr, "what has come is kept; the same command goes on\n");
+    fprintf(stderr, "partial file kept; run the same command to resume\n");
   return wherry_error_status(error) == WHERRY_E_CANCELLED ? INTERRUPTED : 1;
 }
 
-/* Waits for events and for Ctrl-C at once; the exit status. */
+/* Waits for events and for Ctrl-C; returns the exit status. */
 static int follow(wherry_transfer *transfer, wherry_queue *queue, int interrupts) {
   struct pollfd ready[] = {{.fd = wherry_queue_fd(queue), .events = POLLIN},
                            {.fd = interrupts, .events = POLLIN}};
   for (;;) {
-    if (poll(ready, 2, -1) < 0) continue; /* a signal that we do not wait for */
+    if (poll(ready, 2, -1) < 0) continue; /* another signal */
     if (ready[1].revents != 0) {
-      wherry_transfer_cancel(transfer); /* what has come is kept */
+      wherry_transfer_cancel(transfer); /* keeps the partial file */
       ready[1].fd = -1;
     }
     wherry_event *event = NULL;
@@ -97,8 +97,8 @@ int main(int count, char **arguments) {
     fputs(usage, stderr);
     return 2;
   }
-  if (access(wanted.path, F_OK) == 0) { /* it has its name only when it is whole and verified */
-    printf("%s is there already\n", wanted.path);
+  if (access(wanted.path, F_OK) == 0) { /* the file appears only when complete and verified */
+    printf("%s already exists\n", wanted.path);
     return 0;
   }
   sigemptyset(&interrupt);
@@ -116,7 +116,7 @@ int main(int count, char **arguments) {
   if (status == WHERRY_OK)
     status = wherry_request_set_digest(request, WHERRY_DIGEST_SHA256, wanted.sha256);
   for (int i = 0; i < wanted.mirror_count && status == WHERRY_OK; i++)
-    status = wherry_request_add_mirror(request, wanted.mirrors[i]); /* with what has come */
+    status = wherry_request_add_mirror(request, wanted.mirrors[i]); /* resumes the partial file */
   if (status == WHERRY_OK)
     status = wherry_request_set_option(request, WHERRY_OPTION_SEGMENTS, wanted.segments);
   if (status == WHERRY_OK)

@@ -1,4 +1,4 @@
-/* What a program does with the easy interface of libcurl, with Wherry.
+/* Code for libcurl's easy interface, ported to Wherry.
  * usage: from_libcurl BASE FILE */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static wherry_status post(wherry_client *client) {
   if (status == WHERRY_OK)
     status = wherry_request_set_option(request, WHERRY_OPTION_CONNECT_TIMEOUT_MS, 5000);
   if (status == WHERRY_OK) status = wherry_client_perform(client, request, &response);
-  /* E_HTTP is an answer too: one that is not 200 to 299. There is no write function to write. */
+  /* E_HTTP also has a response: its status is not 200 to 299. No write callback is needed. */
   if (status == WHERRY_OK || status == WHERRY_E_HTTP) {
     wherry_metrics metrics = {.size = sizeof metrics};
     size_t count = 0;

@@ -1,4 +1,4 @@
-/* A blocking GET; prints the body, or why there is none.
+/* Sends a blocking GET and prints the body or the error.
  * usage: get URL */
 #include <stdio.h>
 #include <wherry.h>

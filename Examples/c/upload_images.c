@@ -1,5 +1,4 @@
-/* Uploads the pictures of a folder, made smaller on the way, each in a request of its own, and says
- * what became of each. */
+/* Compresses and uploads the images of a folder, one request per image, and prints each result. */
 #include <dirent.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -57,7 +56,7 @@ static wherry_status add_picture(wherry_request *request, const wherry_compressi
   return status;
 }
 
-/* How many were sent. */
+/* Prints each result and returns how many images were sent. */
 static int print_pictures(const wherry_transfer *transfer, struct dirent **names, int count) {
   wherry_list *list = NULL;
   wherry_image_row row = {.size = sizeof row};
@@ -65,7 +64,7 @@ static int print_pictures(const wherry_transfer *transfer, struct dirent **names
   if (wherry_transfer_list_images(transfer, &list) != WHERRY_OK) return 0;
   for (int i = 0; i < count && wherry_list_image(list, (size_t)i, &row) == WHERRY_OK; i++) {
     if (row.status == WHERRY_OK) {
-      printf("%s: %lld bytes became %lld\n", names[i]->d_name, (long long)row.original_bytes,
+      printf("%s: %lld bytes, sent as %lld\n", names[i]->d_name, (long long)row.original_bytes,
              (long long)row.encoded_bytes);
       sent++;
     } else {
@@ -93,9 +92,9 @@ static wherry_status upload(const options *wanted, struct dirent **names, int co
     status = wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_HEIGHT, wanted->max_side);
   if (status == WHERRY_OK) status = wherry_request_new("POST", wanted->url, &request);
   if (status == WHERRY_OK) status = wherry_request_set_parameter(request, "album", wanted->album);
-  if (status == WHERRY_OK) /* a request for each, so many at once */
+  if (status == WHERRY_OK) /* one request per image, this many at once */
     status = wherry_request_set_option(request, WHERRY_OPTION_SEPARATE_IMAGES, wanted->parallel);
-  if (status == WHERRY_OK) /* of each that may get through later */
+  if (status == WHERRY_OK) /* retries per image after transient failures */
     status = wherry_request_set_option(request, WHERRY_OPTION_IMAGE_RETRIES, wanted->retries);
   for (int i = 0; i < count && status == WHERRY_OK; i++)
     status = add_picture(request, compression, wanted->folder, names[i]->d_name);
@@ -134,7 +133,7 @@ int main(int count, char **arguments) {
   }
   int found = scandir(wanted.folder, &names, is_picture, alphasort);
   if (found < 0) perror(wanted.folder);
-  if (found == 0) fprintf(stderr, "there are no pictures in %s\n", wanted.folder);
+  if (found == 0) fprintf(stderr, "no images in %s\n", wanted.folder);
   if (found <= 0) {
     free(names);
     return 2;

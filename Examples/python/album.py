@@ -1,6 +1,6 @@
-# Wherry: an album of pictures, made smaller on the way
+# Wherry: compresses and uploads an album of images
 # SPDX-License-Identifier: Apache-2.0
-"""python3 album.py URL PICTURE..."""
+"""python3 album.py URL IMAGE..."""
 
 import sys
 from typing import List
@@ -12,7 +12,7 @@ def main(url: str, pictures: List[str]) -> int:
     small = wherry.Compression(0.8, type="jpg", max_width=1600)
     try:
         with wherry.Client() as client:
-            answer = client.upload(
+            response = client.upload(
                 url,
                 pictures,
                 name="photo",
@@ -20,16 +20,16 @@ def main(url: str, pictures: List[str]) -> int:
                 fields={"album": "Ferien"},
                 progress=lambda p: print(f"\r{100 * (p.fraction or 0):3.0f} %", end=""),
             )
-    except wherry.WherryError as error:  # a broken picture, no connection: nothing was kept
+    except wherry.WherryError as error:  # one failure fails the upload
         print(f"{error.reason}: {error}", file=sys.stderr)
         for failed in error.failed_images:
             print(f"{failed.file_name}: {failed.message}", file=sys.stderr)
         return 1
     print()
-    if not answer.ok:  # the server's own words, which need not be JSON
-        print(f"refused with {answer.status_code}: {answer.text}", file=sys.stderr)
+    if not response.ok:  # the body of an error may not be JSON
+        print(f"refused with {response.status_code}: {response.text}", file=sys.stderr)
         return 1
-    print(answer.status_code, len(answer.json()["files"]), "pictures")
+    print(response.status_code, len(response.json()["files"]), "images")
     return 0
 
 

@@ -1,11 +1,11 @@
-# Wherry: a client of an interface with tokens, a cache and lists in pages
+# Wherry: an API client with token refresh, a cache, and paging
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the books of a library's server.
+"""Lists the books of a library server.
 
     API_ID=me API_SECRET=... python3 api_client.py https://api.example.org/v1 --token-file token
 
-The token is kept between two runs, and so are the answers that the server lets be kept. A token
-that has expired is replaced once, whatever number of requests met that.
+The token file and the cache are kept between runs. An expired token is refreshed once, even if
+several requests got a 401.
 """
 
 import argparse
@@ -28,7 +28,7 @@ class Book:
 
 
 class Library:
-    """The interface: everything that knows its URLs."""
+    """The API: all URLs in one place."""
 
     def __init__(self, base: str, token_file: pathlib.Path) -> None:
         self._token_file = token_file
@@ -37,24 +37,24 @@ class Library:
         self.client = wherry.Client(
             base_url=base,
             auth=wherry.Bearer(token) if token else None,
-            cache=True,  # what the server allows, in ~/.cache/wherry/books
+            cache=True,  # HTTP cache in ~/.cache/wherry/books
             storage_name="books",
             max_retries=2,
-            refresh_token=self._sign_in,  # on a 401, once for all that met it
+            refresh_token=self._sign_in,  # called once for all requests that got a 401
         )
         # guide: end client
 
     # guide: begin token
     def _sign_in(self, refused: wherry.Response) -> Optional[str]:
-        """A new token by RFC 6749, section 4.4; None, and the 401 stands."""
-        answer = self.client.post(
+        """Requests a new token (RFC 6749, section 4.4); None keeps the 401."""
+        response = self.client.post(
             "token",
             data={"grant_type": "client_credentials"},
             auth=(os.environ["API_ID"], os.environ["API_SECRET"]),
         )
-        if not answer.ok:
+        if not response.ok:
             return None
-        token: str = answer.json()["access_token"]
+        token: str = response.json()["access_token"]
         self._keep(token)
         return token
         # guide: end token
@@ -78,7 +78,7 @@ class Library:
             first_page=1,
             end="has_next",
             end_path="more",
-            prefetch=2,  # two pages are loaded while one is printed
+            prefetch=2,  # loads two pages while one is printed
         ) as pages:
             yield from pages
         # guide: end pages
@@ -86,7 +86,7 @@ class Library:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("base", help="the URL of the interface")
+    parser.add_argument("base", help="base URL of the API")
     parser.add_argument("--token-file", type=pathlib.Path, default=pathlib.Path("token"))
     options = parser.parse_args()
     missing = [name for name in ("API_ID", "API_SECRET") if name not in os.environ]

@@ -1,6 +1,6 @@
-# Wherry: a download that goes on when this program is gone
+# Wherry: a download that continues after this program exits
 # SPDX-License-Identifier: Apache-2.0
-"""A download that goes on when this program is gone.
+"""A download that continues after this program exits.
 
     python3 background.py start https://example.org/big.iso big.iso
     python3 background.py list
@@ -17,7 +17,7 @@ import wherry
 def start(session: wherry.BackgroundSession, url: str, path: str) -> int:
     # guide: begin start
     job = session.download(url, os.path.abspath(path))
-    print(job)  # its number, which any later program can use
+    print(job)  # the job id, for any later program
     # guide: end start
     return 0
 
@@ -33,7 +33,7 @@ def show(session: wherry.BackgroundSession) -> int:
 def wait(session: wherry.BackgroundSession, which: str) -> int:
     # guide: begin wait
     end = session.wait(which)
-    session.acknowledge(end)  # succeeds for exactly one program, which then acts on the end
+    session.acknowledge(end)  # succeeds for exactly one program
     if end.error is not None:
         print(end.error, file=sys.stderr)
         return 1
@@ -42,7 +42,7 @@ def wait(session: wherry.BackgroundSession, which: str) -> int:
     return 0
 
 
-#: What each does, and how many words it has.
+#: The function and the number of words of each command.
 COMMANDS: Dict[str, Tuple[Callable[..., int], int]] = {
     "start": (start, 3), "list": (show, 1), "wait": (wait, 2),
 }  # fmt: skip

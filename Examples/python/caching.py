@@ -1,6 +1,6 @@
-# Wherry: both caches
+# Wherry: the timed cache and the HTTP cache
 # SPDX-License-Identifier: Apache-2.0
-"""python3 caching.py BASE FOLDER: shows what comes from where"""
+"""python3 caching.py BASE FOLDER: shows which responses come from a cache"""
 
 import sys
 from typing import List
@@ -8,24 +8,25 @@ from typing import List
 import wherry
 
 
-def told(what: str, answer: wherry.Response) -> None:
-    words = [name for name in ("from_cache", "is_stale", "is_revalidated") if getattr(answer, name)]
-    print(what, answer.json()["n"], *words)
+def show(what: str, response: wherry.Response) -> None:
+    names = ("from_cache", "is_stale", "is_revalidated")
+    words = [name for name in names if getattr(response, name)]
+    print(what, response.json()["n"], *words)
 
 
 def main(base: str, folder: str) -> int:
     # guide: begin timed
     with wherry.Client(base_url=base, storage_directory=folder) as client:
-        told("asked", client.get("news", cache=60))  # kept for a minute, whatever the server says
-        told("again", client.get("news", cache=60))
-        told("fresh", client.get("news", cache=60, cache_policy="refresh"))
+        show("asked", client.get("news", cache=60))  # for a minute, whatever the server says
+        show("again", client.get("news", cache=60))
+        show("fresh", client.get("news", cache=60, cache_policy="refresh"))
         # guide: end timed
         # guide: begin then
         stored: List[wherry.Response] = []
-        answer = client.get("news", cache=60, on_cached=stored.append)  # at once, and then anew
+        response = client.get("news", cache=60, on_cached=stored.append)  # the cached one first
         # guide: end then
-        told("first", stored[0])
-        told("then", answer)
+        show("first", stored[0])
+        show("then", response)
         # guide: begin manage
         for entry in client.cache.entries("news"):
             print(entry.method, entry.store, entry.status_code)
@@ -33,9 +34,9 @@ def main(base: str, folder: str) -> int:
         # guide: end manage
     # guide: begin http
     with wherry.Client(base_url=base, storage_directory=folder, cache=True) as client:
-        told("asked", client.get("feed"))
-        told("validated", client.get("feed"))
-        told("down", client.get("feed", stale_if_error=3600))  # an old answer beats none
+        show("asked", client.get("feed"))
+        show("validated", client.get("feed"))
+        show("down", client.get("feed", stale_if_error=3600))  # or a stale response
         # guide: end http
     return 0
 

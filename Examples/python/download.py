@@ -1,4 +1,4 @@
-# Wherry: a download that goes on where it stopped
+# Wherry: a download that can be resumed
 # SPDX-License-Identifier: Apache-2.0
 """python3 download.py URL PATH [SHA256]"""
 
@@ -17,14 +17,14 @@ def show(progress: wherry.Progress) -> None:
 def main(url: str, path: str, sha256: Optional[str] = None) -> int:
     with wherry.Client() as client:
         try:
-            whole = client.download(url, path, sha256=sha256, progress=show)
+            target = client.download(url, path, sha256=sha256, progress=show)
         except KeyboardInterrupt:
-            print(f"\n{100 * wherry.partial_ratio(path):.0f} % kept; run again to go on")
+            print(f"\n{100 * wherry.partial_ratio(path):.0f} % kept; run it again to resume")
             return 130
         except wherry.WherryError as error:
             print(f"\n{error}; kept: {error.partial_path}", file=sys.stderr)
             return 1
-    print(f"\n{whole}")
+    print(f"\n{target}")
     return 0
 
 

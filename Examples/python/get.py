@@ -9,12 +9,12 @@ import wherry
 
 def main(url: str) -> int:
     try:
-        answer = wherry.get(url, timeout=5)
+        response = wherry.get(url, timeout=5)
     except wherry.WherryError as error:
         print(f"{error.reason}: {error.message}", file=sys.stderr)
         return 1
-    print(answer.status_code, answer.headers.get("content-type"), len(answer.content))
-    return 0 if answer.ok else 1
+    print(response.status_code, response.headers.get("content-type"), len(response.content))
+    return 0 if response.ok else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-# Wherry: JSON there and back
+# Wherry: sends and receives JSON
 # SPDX-License-Identifier: Apache-2.0
 """python3 post_json.py BASE PATH"""
 
@@ -9,13 +9,13 @@ import wherry
 
 def main(base: str, path: str) -> int:
     with wherry.Client(base_url=base, headers={"X-App": "demo"}) as client:
-        answer = client.post(path, json={"title": "Ferien", "tags": ["meer", "sand"]})
+        response = client.post(path, json={"title": "Ferien", "tags": ["meer", "sand"]})
         try:
-            told = answer.raise_for_status().json()
+            echo = response.raise_for_status().json()
         except wherry.HTTPStatusError as error:
-            print(f"refused with {error.http_status}: {answer.text}", file=sys.stderr)
+            print(f"refused with {error.http_status}: {response.text}", file=sys.stderr)
             return 1
-    print(told["method"], told["json"]["tags"])
+    print(echo["method"], echo["json"]["tags"])
     return 0
 
 

@@ -1,4 +1,4 @@
-# Wherry: a first program in Python: JSON, a picture and a file
+# Wherry: quickstart in Python: JSON, an image upload, and a download
 # SPDX-License-Identifier: Apache-2.0
 """python3 quickstart.py BASE-URL PICTURE TARGET"""
 

@@ -1,6 +1,6 @@
-# Wherry: uploads the pictures of a folder, each in a request of its own
+# Wherry: uploads the images of a folder, one request per image
 # SPDX-License-Identifier: Apache-2.0
-"""Uploads the pictures of a folder, made smaller on the way, and says what became of each.
+"""Compresses and uploads the images of a folder, and prints the result for each.
 
     python3 upload_images.py https://api.example.org/photos ~/Pictures/Skye --retries 2
 """
@@ -17,13 +17,13 @@ KINDS = {".jpg", ".jpeg", ".png"}
 
 def arguments(given: Optional[List[str]] = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("url", help="where each picture is sent to, as a form")
-    parser.add_argument("folder", type=pathlib.Path, help="the folder of *.jpg, *.jpeg and *.png")
-    parser.add_argument("--album", default="", help="a field beside each picture")
+    parser.add_argument("url", help="URL that receives one form per image")
+    parser.add_argument("folder", type=pathlib.Path, help="folder of JPEG and PNG files")
+    parser.add_argument("--album", default="", help="form field sent with each image")
     parser.add_argument("--quality", type=float, default=0.8, help="0 to 1 (default: %(default)s)")
     parser.add_argument("--max-side", type=int, default=2048, help="pixels (default: %(default)s)")
     parser.add_argument("--parallel", type=int, default=4, help="at once (default: %(default)s)")
-    parser.add_argument("--retries", type=int, default=2, help="of each (default: %(default)s)")
+    parser.add_argument("--retries", type=int, default=2, help="per image (default: %(default)s)")
     return parser.parse_args(given)
 
 
@@ -35,7 +35,7 @@ def show(progress: wherry.Progress) -> None:
 def describe(name: str, image: wherry.ImageResult) -> str:
     if not image.ok:
         return f"{name}: not sent: {image.reason}: {image.message}"
-    return f"{name}: {image.original_bytes} bytes became {image.encoded_bytes}"
+    return f"{name}: {image.original_bytes} bytes, sent as {image.encoded_bytes}"
 
 
 def main() -> int:
@@ -46,7 +46,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     if not paths:
-        print(f"there are no pictures in {options.folder}", file=sys.stderr)
+        print(f"no images in {options.folder}", file=sys.stderr)
         return 2
     try:
         # guide: begin upload
@@ -54,22 +54,22 @@ def main() -> int:
             options.quality, type="jpg", max_width=options.max_side, max_height=options.max_side
         )
         with wherry.Client() as client:
-            answer = client.upload(
+            response = client.upload(
                 options.url,
                 paths,
                 name="photo",
                 compression=small,
                 fields={"album": options.album},
-                separate=options.parallel,  # a request for each, so many at once
-                image_retries=options.retries,  # of each that may get through later
+                separate=options.parallel,  # one request per image, this many at once
+                image_retries=options.retries,  # retries per image after transient failures
                 progress=show,
             )
-        images = answer.images
+        images = response.images
         # guide: end upload
     except KeyboardInterrupt:
-        print("\ninterrupted; what was sent stays sent", file=sys.stderr)
+        print("\ninterrupted; images sent so far stay on the server", file=sys.stderr)
         return 130
-    except wherry.WherryError as error:  # a broken picture, no connection: the others are sent
+    except wherry.WherryError as error:  # the other images are still sent
         images = error.images
         if not images:
             print(f"{error.reason}: {error.message}", file=sys.stderr)

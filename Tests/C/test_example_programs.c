@@ -65,7 +65,7 @@ TEST("U2 a folder without pictures and a wrong option send nothing") {
   REQUIRE_INT(mkdir(folder, 0700), 0);
   program got = program_run(example("upload_images"), server_url("/echo"), folder, NULL);
   CHECK_INT(got.code, 2);
-  CHECK_HOLDS(got.err, "no pictures");
+  CHECK_HOLDS(got.err, "no images");
   got = program_run(example("upload_images"), server_url("/echo"), make_album(), "--parallel",
                     "many", NULL);
   CHECK_INT(got.code, 2);
@@ -104,14 +104,14 @@ TEST("D23 D27 a model comes over several connections and from a mirror") {
   server_open("g");
   program_wait(&got);
   CHECK_INT(got.code, 0);
-  CHECK_TEXT(got.out, check_format("%s is whole\n", path));
+  CHECK_TEXT(got.out, check_format("%s is complete\n", path));
   check_model(path);
   CHECK_INT(server_count("peak_requests"), 3);
 
   got = program_start(example("fetch_model"), arguments);
   program_wait(&got);
   CHECK_INT(got.code, 0);
-  CHECK_TEXT(got.out, check_format("%s is there already\n", path));
+  CHECK_TEXT(got.out, check_format("%s already exists\n", path));
 }
 
 TEST("D6 Ctrl-C keeps what has come, and the same command goes on") {
@@ -129,13 +129,13 @@ TEST("D6 Ctrl-C keeps what has come, and the same command goes on") {
   program_wait(&got);
   server_open("g");
   CHECK_INT(got.code, 130);
-  CHECK_HOLDS(got.err, "what has come is kept; the same command goes on\n");
+  CHECK_HOLDS(got.err, "partial file kept; run the same command to resume\n");
   CHECK(!check_exists(path));
 
   got = program_start(example("fetch_model"), arguments);
   program_wait(&got);
   CHECK_INT(got.code, 0);
-  CHECK_HOLDS(got.err, check_format("goes on after %d bytes", HALF));
+  CHECK_HOLDS(got.err, check_format("resuming at byte %d", HALF));
   CHECK_TEXT(server_field(2, "Range"), check_format("bytes=%d-", HALF));
   check_model(path);
 }

@@ -73,14 +73,14 @@ def test_U22_each_picture_that_fails_is_named(server: Scope, album: pathlib.Path
     assert status == 1 and told[-1] == "3 of 5 sent"
     assert told[1].startswith("p1.jpg: not sent: bad_image: ")
     assert told[2].startswith("p2.jpg: not sent: http_status: ")
-    assert all(" bytes became " in told[number] for number in (0, 3, 4))
+    assert all(" bytes, sent as " in told[number] for number in (0, 3, 4))
 
 
 def test_U2_a_folder_without_pictures_and_a_wrong_option_send_nothing(
         server: Scope, album: pathlib.Path, tmp_path: pathlib.Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, words in (
-            ((tmp_path / "empty",), "no pictures"), ((tmp_path / "none",), "cannot be read"),
+            ((tmp_path / "empty",), "no images"), ((tmp_path / "none",), "cannot be read"),
             ((album, "--parallel", "many"), "usage"), ((album, "--colour", 1), "usage"), ((), "usage")):
         status, _, err = run("upload-images", server.url("/echo"), *arguments)
         assert status == 2 and words in err
@@ -98,10 +98,10 @@ def test_D23_D27_a_model_comes_over_several_connections_and_from_a_mirror(
         server.steer("/_signal?gate=g")
         out, err = running.communicate(timeout=GUARD)
 
-    assert (running.returncode, out) == (0, f"{target} is whole\n"), err
+    assert (running.returncode, out) == (0, f"{target} is complete\n"), err
     assert hashlib.sha256(target.read_bytes()).hexdigest() == sha256(server)
     assert server.steer("/_stats")["peak_requests"] == 3
-    assert run("fetch-model", *arguments)[:2] == (0, f"{target} is there already\n")
+    assert run("fetch-model", *arguments)[:2] == (0, f"{target} already exists\n")
 
 
 def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
@@ -121,11 +121,11 @@ def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
     server.steer("/_signal?gate=g")
 
     assert (running.returncode, out) == (130, "")
-    assert err.endswith("what has come is kept; the same command goes on\n")
+    assert err.endswith("partial file kept; run the same command to resume\n")
     assert not target.exists()
     status, out, err = run("fetch-model", *arguments)
     assert status == 0 and hashlib.sha256(target.read_bytes()).hexdigest() == sha256(server)
-    kept = re.search(r"goes on after (\d+) bytes", err)
+    kept = re.search(r"resuming at byte (\d+)", err)
     assert kept is not None and int(kept[1]) == half
     assert [field(one, "Range") for one in server.requests()] == [None, f"bytes={half}-"]
 

@@ -76,7 +76,7 @@ def test_U22_each_picture_that_fails_is_named(server: Server, album: Any) -> Non
     assert done.returncode == 1 and told[-1] == "3 of 5 sent"
     assert told[1].startswith("p1.png: not sent: bad_image: ")
     assert told[2].startswith("p2.png: not sent: http_status: ")
-    assert all(" bytes became " in told[number] for number in (0, 3, 4))
+    assert all(" bytes, sent as " in told[number] for number in (0, 3, 4))
 
 
 def test_U2_a_folder_without_pictures_sends_nothing(server: Server, tmp_path: Any) -> None:
@@ -84,7 +84,7 @@ def test_U2_a_folder_without_pictures_sends_nothing(server: Server, tmp_path: An
     missing = run("upload_images.py", server.url("/echo"), tmp_path / "none")
 
     assert (empty.returncode, missing.returncode) == (2, 2)
-    assert "no pictures" in empty.stderr and "none" in missing.stderr
+    assert "no images" in empty.stderr and "none" in missing.stderr
     assert server.log() == []
 
 
@@ -105,11 +105,11 @@ def test_D23_D27_a_model_comes_over_several_connections_and_from_a_mirror(
         server.open_gate(gate)
         out, err = running.communicate(timeout=PATIENCE)
 
-    assert (running.returncode, out) == (0, f"{target} is whole\n"), err
+    assert (running.returncode, out) == (0, f"{target} is complete\n"), err
     assert sha256(str(target)) == right and os.listdir(target.parent) == ["model.bin"]
     assert server.ask("/_stats")["peak_requests"] == 3
     again = run("fetch_model.py", *arguments)
-    assert (again.returncode, again.stdout) == (0, f"{target} is there already\n")
+    assert (again.returncode, again.stdout) == (0, f"{target} already exists\n")
 
 
 def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
@@ -133,11 +133,11 @@ def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
     server.open_gate(gate)
 
     assert (running.returncode, out) == (130, "")
-    assert re.search(r"\n(49|50) % are kept; the same command goes on\n$", err)
+    assert re.search(r"\n(49|50) % kept; run the same command to resume\n$", err)
     assert not target.exists()
     done = run("fetch_model.py", url, target, "--sha256", right, "--segments", 1)
     assert done.returncode == 0 and sha256(str(target)) == right
-    kept = re.search(r"goes on after (\d+) bytes", done.stderr)
+    kept = re.search(r"resuming at byte (\d+)", done.stderr)
     assert kept is not None and 0.98 * half < int(kept[1]) <= half
     assert [field(one, "Range") for one in server.log()[1:]] == [[], [f"bytes={kept[1]}-"]]
 

@@ -51,7 +51,7 @@ def test_album(server: Server, tmp_path: Any) -> None:
     )
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("\n200 2 pictures\n")
+    assert done.stdout.endswith("\n200 2 images\n")
 
 
 def test_album_tells_what_went_wrong(server: Server, tmp_path: Any) -> None:

@@ -9,11 +9,11 @@ public struct Arguments {
     private var names: [String] = []
     private var values: [String: [String]] = [:]
 
-    /// Reads the program's own; ends it with the usage where that is not kept to.
+    /// Parses the command line; prints the usage and exits if it is invalid.
     ///
     /// - Parameters:
-    ///   - count: how many arguments there are beside the options.
-    ///   - options: those that may be given, each with a value.
+    ///   - count: the number of arguments without the options.
+    ///   - options: the allowed options; each takes a value.
     public init(usage: String, count: Int, options: Set<String>) {
         self.usage = usage
         var rest = CommandLine.arguments.dropFirst()
@@ -34,10 +34,10 @@ public struct Arguments {
     /// The last value of an option.
     public func text(_ option: String) -> String? { values[option]?.last }
 
-    /// Every value of an option that may be given several times.
+    /// All values of a repeatable option.
     public func texts(_ option: String) -> [String] { values[option] ?? [] }
 
-    /// The number that an option has; ends the program where it has another text.
+    /// The numeric value of an option; exits if it is not a number.
     public func number<Number: LosslessStringConvertible>(
         _ option: String, or standard: Number
     ) -> Number {
@@ -46,14 +46,14 @@ public struct Arguments {
         return number
     }
 
-    /// Shows how it is called, and ends the program.
+    /// Prints the usage and exits.
     public func fail() -> Never {
         note("usage: \(usage)\n")
         exit(2)
     }
 }
 
-/// Writes to standard error, as it stands.
+/// Writes text to stderr unchanged.
 public func note(_ text: String) {
     FileHandle.standardError.write(Data(text.utf8))
 }

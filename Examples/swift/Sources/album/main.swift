@@ -1,7 +1,7 @@
-// Wherry: uploads pictures made smaller, with progress
+// Wherry: compresses and uploads images, with progress
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: album URL PICTURE...
+// usage: album URL IMAGE...
 
 import Foundation
 import Wherry
@@ -23,7 +23,7 @@ for await progress in upload.progress {
 do {
     let response = try await upload.value
     for image in upload.images {
-        print("\(image.fileName): \(image.originalBytes) bytes became \(image.encodedBytes)")
+        print("\(image.fileName): \(image.originalBytes) bytes, sent as \(image.encodedBytes)")
     }
     print(response.text)
 } catch {

@@ -1,4 +1,4 @@
-// Wherry: an interface: everything that knows its URLs
+// Wherry: the API: all URLs in one place
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -10,7 +10,7 @@ struct Book: Decodable, Sendable {
     var title: String
     var author: String?
 
-    /// Where the server has them.
+    /// Where the fields are in the server's JSON.
     static let mapping = ItemMapping([
         .init("id", .integer), .init("title", .text), .init("author", at: "author/name", .text),
     ])
@@ -30,11 +30,11 @@ struct Library {
         client = try Client {
             $0.baseURL = base
             $0.bearerToken = tokenFile.token
-            $0.usesHTTPCache = true  // what the server allows, in ~/.cache/wherry/books
+            $0.usesHTTPCache = true  // HTTP cache in ~/.cache/wherry/books
             $0.storageName = "books"
             $0.maxRetries = 2
         }
-        // On a 401, once for all requests that met it.
+        // Called once for all requests that got a 401.
         let decisions = Decisions.refreshingToken { [weak client] _ in
             guard let client else { return nil }
             return try await Library.signIn(client, credentials, tokenFile)
@@ -44,18 +44,18 @@ struct Library {
     }
 
     // guide: begin token
-    /// A new token by RFC 6749, section 4.4.
+    /// Requests a new token (RFC 6749, section 4.4).
     private static func signIn(
         _ client: Client, _ credentials: Credentials, _ tokenFile: TokenFile
     ) async throws -> String? {
-        struct Answer: Decodable {
+        struct TokenResponse: Decodable {
             var token: String
             enum CodingKeys: String, CodingKey { case token = "access_token" }
         }
         var request = Request("token", method: "POST")
         request.credentials = credentials
         request.body = .form([.init("grant_type", "client_credentials")])
-        let token = try await client.send(request, as: Answer.self).token
+        let token = try await client.send(request, as: TokenResponse.self).token
         try tokenFile.keep(token)
         return token
     }
@@ -76,7 +76,7 @@ struct Library {
         paging.end = .hasNext("more")
         return client.items(
             Request("books"), paging, of: Book.self, mapping: Book.mapping,
-            prefetch: 2)  // two pages are loaded while one is printed
+            prefetch: 2)  // loads two pages while one is printed
         // guide: end pages
     }
 }

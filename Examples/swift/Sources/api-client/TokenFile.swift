@@ -1,4 +1,4 @@
-// Wherry: a token that outlives the program
+// Wherry: a token stored between runs
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -6,7 +6,7 @@ import Foundation
 struct TokenFile: Sendable {
     var path: String
 
-    /// What an earlier run kept.
+    /// The token of an earlier run.
     var token: String? {
         guard let data = FileManager.default.contents(atPath: path) else { return nil }
         let text = String(decoding: data, as: UTF8.self)

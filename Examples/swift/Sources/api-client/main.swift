@@ -1,10 +1,10 @@
-// Wherry: a client of an interface with tokens, a cache and lists in pages
+// Wherry: an API client with token refresh, a cache, and paging
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: API_ID=me API_SECRET=... api-client BASE-URL [--token-file token]
 //
-// The token is kept between two runs, and so are the answers that the server lets be kept. A token
-// that has expired is replaced once, whatever number of requests met that.
+// The token file and the cache are kept between runs. An expired token is refreshed once, even if
+// several requests got a 401.
 
 import ExampleTools
 import Foundation

@@ -1,4 +1,4 @@
-// Wherry: a download that goes on when this program is gone
+// Wherry: a download that continues after this program exits
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: background start URL PATH, background list, background wait JOB
@@ -10,7 +10,7 @@ import Wherry
 func start(_ session: BackgroundSession, _ url: String, _ path: String) async throws {
     // guide: begin start
     let job = try await session.download(url, to: path)
-    print(job)  // its number, which any later program can use
+    print(job)  // the job id, for any later program
     // guide: end start
 }
 
@@ -25,7 +25,7 @@ func list(_ session: BackgroundSession) async throws {
 func wait(_ session: BackgroundSession, _ job: String) async throws {
     // guide: begin wait
     let end = try await session.end(of: job)
-    // Succeeds for exactly one program, which then acts on the end.
+    // Succeeds for exactly one program.
     try await session.acknowledge(job)
     if let error = end.error { throw error }
     print(end.path ?? "")

@@ -1,4 +1,4 @@
-// Wherry: shows what comes from which cache
+// Wherry: shows which responses come from a cache
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: caching BASE FOLDER
@@ -9,7 +9,7 @@ import Wherry
 
 let arguments = Arguments(usage: "caching BASE FOLDER", count: 2, options: [])
 
-func tell(_ what: String, _ response: Response) throws {
+func show(_ what: String, _ response: Response) throws {
     var words = [what, "\(try response.json().integer(at: "n") ?? 0)"]
     if response.isFromCache { words.append("from_cache") }
     if response.isStale { words.append("is_stale") }
@@ -24,18 +24,18 @@ do {
     }
     // guide: begin timed
     var request = Request("news")
-    request.cacheDuration = .seconds(60)  // kept for a minute, whatever the server says
+    request.cacheDuration = .seconds(60)  // for a minute, whatever the server says
     request.cachePolicy = .use
-    try tell("asked", try await client.send(request))
-    try tell("again", try await client.send(request))
+    try show("asked", try await client.send(request))
+    try show("again", try await client.send(request))
     request.cachePolicy = .refresh
-    try tell("fresh", try await client.send(request))
+    try show("fresh", try await client.send(request))
     // guide: end timed
     // guide: begin then
     request.cachePolicy = .thenNetwork
     let handle = try client.start(request)
-    if let stored = await handle.cached { try tell("first", stored) }  // at once
-    try tell("then", try await handle.value)  // and anew
+    if let stored = await handle.cached { try show("first", stored) }  // the cached one
+    try show("then", try await handle.value)  // the new one
     // guide: end then
     // guide: begin manage
     for entry in try await client.cache.entries("news") { print(entry.method, entry.status) }
@@ -49,10 +49,10 @@ do {
         $0.usesHTTPCache = true
     }
     var feed = Request("feed")
-    try tell("asked", try await reader.send(feed))
-    try tell("validated", try await reader.send(feed))
-    feed.staleIfError = .seconds(3600)  // an old answer beats none
-    try tell("down", try await reader.send(feed))
+    try show("asked", try await reader.send(feed))
+    try show("validated", try await reader.send(feed))
+    feed.staleIfError = .seconds(3600)  // or a stale response
+    try show("down", try await reader.send(feed))
     // guide: end http
 } catch {
     note("\(error)\n")

@@ -1,4 +1,4 @@
-// Wherry: downloads into a file, and goes on where an earlier run stopped
+// Wherry: downloads a file, and resumes an earlier run
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: download URL FILE
@@ -14,12 +14,12 @@ do {
     for await progress in download.progress {
         let percent =
             progress.fraction.map { "\(Int($0 * 100)) %" } ?? "\(progress.completed) bytes"
-        print(progress.resumedAt > 0 ? "\(percent), from byte \(progress.resumedAt) on" : percent)
+        print(progress.resumedAt > 0 ? "\(percent), resumed at \(progress.resumedAt)" : percent)
     }
     let file = try await download.value
     print("saved as \(file.path)")
 } catch {
     print("\(error.reason): \(error.message)")
-    if let partial = error.partialPath { print("what there is of it: \(partial)") }
+    if let partial = error.partialPath { print("partial file: \(partial)") }
     exit(1)
 }

@@ -1,4 +1,4 @@
-// Wherry: downloads one large file over several connections, and goes on after Ctrl-C
+// Wherry: downloads one large file over several connections, and resumes after Ctrl-C
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: fetch-model URL FILE --sha256 HEX [--mirror URL]... [--segments 4] [--retries 5]
@@ -14,8 +14,8 @@ let arguments = Arguments(
 guard let sha256 = arguments.text("sha256") else { arguments.fail() }
 let path = arguments[1]
 if FileManager.default.fileExists(atPath: path) {
-    // A file has its name only when it is whole and verified.
-    print("\(path) is there already")
+    // The file appears only when it is complete and verified.
+    print("\(path) already exists")
     exit(0)
 }
 
@@ -24,7 +24,7 @@ do {
     let client = try Client()
     var request = Request(arguments[0])
     try request.setDigest(.sha256, sha256)
-    request.mirrors = arguments.texts("mirror")  // tried one after the other, with what has come
+    request.mirrors = arguments.texts("mirror")  // tried in order; each resumes the partial file
     request.segments = arguments.number("segments", or: 4)
     request.maxRetries = arguments.number("retries", or: 5)
     request.makesDirectories = true
@@ -32,22 +32,22 @@ do {
 
     signal(SIGINT, SIG_IGN)
     let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .main)
-    interrupts.setEventHandler { download.cancel() }  // what has come is kept
+    interrupts.setEventHandler { download.cancel() }  // keeps the partial file
     interrupts.resume()
 
     var isResumed = false
     for await progress in download.progress {
         if progress.resumedAt > 0, !isResumed {
-            note("goes on after \(progress.resumedAt) bytes\n")
+            note("resuming at byte \(progress.resumedAt)\n")
             isResumed = true
         }
         note("\r\(progress.completed) of \(progress.total.map { "\($0)" } ?? "?") bytes")
     }
     note("\n")
-    print("\(try await download.value.path) is whole")
+    print("\(try await download.value.path) is complete")
     // guide: end download
 } catch {
     note("\(error)\n")
-    if error.partialPath != nil { note("what has come is kept; the same command goes on\n") }
+    if error.partialPath != nil { note("partial file kept; run the same command to resume\n") }
     exit(error.code == .cancelled ? 130 : 1)
 }

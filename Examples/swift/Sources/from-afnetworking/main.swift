@@ -1,4 +1,4 @@
-// Wherry: what an app that uses SJNetwork, YTKNetwork or AFNetworking does, with Wherry
+// Wherry: code of SJNetwork, YTKNetwork, or AFNetworking apps, ported to Wherry
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: from-afnetworking BASE PICTURE FOLDER
@@ -45,14 +45,14 @@ do {
     download.pause()  // suspendDownloadRequest:
     download.resume()  // resumeDownloadReqeust:
     print(try await download.value.path)
-    client.cancel(.url("wallpaper.jpg"))  // cancelDownloadRequest:, nothing to do by now
+    client.cancel(.url("wallpaper.jpg"))  // cancelDownloadRequest:, no effect after the end
     // guide: end download
 
     // guide: begin errors
     do {
         _ = try await client.get("missing")
     } catch {
-        print(error.reason, error.httpStatus, error.response?.text ?? "")  // the server's own words
+        print(error.reason, error.httpStatus, error.response?.text ?? "")  // the error response
     }
     // guide: end errors
 } catch {

@@ -1,4 +1,4 @@
-// Wherry: asks for a URL and prints the answer
+// Wherry: sends a GET and prints the response
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: get URL
@@ -14,8 +14,8 @@ do {
     print("\(response.status), \(response.body.count) bytes in \(response.metrics.total)")
     print(response.text)
 } catch {
-    // `error` is a WherryError: a code, a word and a sentence, and the answer if one came.
+    // `error` is a WherryError: a code, a reason, a message, and the response if there is one.
     print("\(error.reason): \(error.message)")
-    if let answer = error.response { print(answer.text) }
+    if let response = error.response { print(response.text) }
     exit(1)
 }

@@ -1,4 +1,4 @@
-// Wherry: prints an answer line by line, as it arrives
+// Wherry: prints a response line by line as it arrives
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: lines URL

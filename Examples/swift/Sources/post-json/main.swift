@@ -1,4 +1,4 @@
-// Wherry: sends a value as JSON and decodes the answer
+// Wherry: sends a value as JSON and decodes the response
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: post-json BASE-URL

@@ -1,4 +1,4 @@
-// Wherry: a first program in Swift: JSON, a picture and a file.
+// Wherry: quickstart in Swift: JSON, an image upload, and a download.
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: quickstart BASE-URL PICTURE TARGET

@@ -1,4 +1,4 @@
-// Wherry: settings of a client and of one request, changed while it works, and a file's digest
+// Wherry: client and request settings, live changes, and a file's digest
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: settings BASE-URL FILE
@@ -28,7 +28,7 @@ let client = try Client {
     $0.jpegContentType = "image/jpg"
 }
 
-// At any time, for the requests that start afterwards.
+// Changes apply to requests that start afterwards.
 try client.configure {
     $0.userAgent = "Demo/2"
     $0.maxRedirects = 3

@@ -1,4 +1,4 @@
-// Wherry: uploads the pictures of a folder, each in a request of its own
+// Wherry: uploads the images of a folder, one request per image
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: upload-images URL FOLDER [--album NAME] [--quality 0.8] [--max-side 2048]
@@ -28,7 +28,7 @@ do {
     exit(2)
 }
 if pictures.isEmpty {
-    note("there are no pictures in \(folder.path)\n")
+    note("no images in \(folder.path)\n")
     exit(2)
 }
 
@@ -41,7 +41,7 @@ do {
 
     var request = Request(arguments[0], method: "POST")
     request.parameters = ["album": .string(arguments.text("album") ?? "")]
-    // A request for each, so many at once; what may get through later is sent again.
+    // One request per image, this many at once; transient failures are retried.
     request.separateImages = arguments.number("parallel", or: 4)
     request.imageRetries = arguments.number("retries", or: 2)
     request.body = .multipart(pictures.map { .image("photo", .file($0), compression) })
@@ -54,7 +54,7 @@ do {
     do {
         _ = try await upload.value
     } catch {
-        if error.failedImages.isEmpty { throw error }  // else each picture is told about below
+        if error.failedImages.isEmpty { throw error }  // otherwise each image is reported below
     }
     // guide: end upload
 
@@ -63,7 +63,7 @@ do {
         if let error = image.error {
             print("\(name): not sent: \(error.reason): \(error.message)")
         } else {
-            print("\(name): \(image.originalBytes) bytes became \(image.encodedBytes)")
+            print("\(name): \(image.originalBytes) bytes, sent as \(image.encodedBytes)")
         }
     }
     let sent = upload.images.count { $0.error == nil }
