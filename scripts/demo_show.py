@@ -1,6 +1,6 @@
-# Wherry: the part of scripts/demo that runs when everything is built
+# Wherry: the part of scripts/demo that runs after the build
 # SPDX-License-Identifier: Apache-2.0
-"""Shows requests, uploads and a killed download that goes on, and checks each."""
+"""Demonstrates and checks requests, uploads, and a download that resumes after being killed."""
 from __future__ import annotations
 
 import hashlib
@@ -21,11 +21,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 WHERRY = ROOT / ".build/debug/wherry-cli"
 PHOTOS = pathlib.Path("/usr/share/backgrounds")
 SIZE = 256 << 20
-RATE = 80 << 20  # bytes per second: fast enough not to bore, slow enough to be seen
-GUARD = 180  # seconds: nothing here takes so long
+RATE = 80 << 20  # bytes per second: slow enough to watch
+GUARD = 180  # seconds: a guard against hangs
 
 COLOUR = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-# Progress goes to the terminal where there is one, else into the one stream of what is told.
+# Progress goes to the terminal, or to stdout if stderr is not a terminal.
 ERRORS = None if sys.stderr.isatty() else subprocess.STDOUT
 facts: list[tuple[bool, str]] = []
 
@@ -43,7 +43,7 @@ def heading(text: str) -> None:
 
 
 def show(*words: object) -> None:
-    """A command as one would type it."""
+    """Prints a command as it would be typed."""
     say(paint("$ " + shlex.join(str(word) for word in words), "2"))
 
 
@@ -57,7 +57,7 @@ def human(count: int) -> str:
 
 
 class Server:
-    """The scripted server of the tests, as a child of ours; it leaves when we do."""
+    """The test server as a child process; it exits with this program."""
 
     def __init__(self, saved: pathlib.Path) -> None:
         self.process = subprocess.Popen(
@@ -77,7 +77,7 @@ class Server:
 
 
 def wherry(*words: object) -> tuple[int, Any]:
-    """Runs the command for its JSON."""
+    """Runs the command and returns its JSON output."""
     done = subprocess.run(
         [str(WHERRY), *map(str, words), "--json-output"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
         timeout=GUARD)
@@ -93,16 +93,16 @@ def requests(server: Server) -> None:
     seen = result.get("json", {})
     say(f"  the server saw {seen.get('method')} {seen.get('target')} with {json.dumps(seen.get('json'))}")
     prove(status == 0 and seen.get("json") == body and seen.get("query") == [["page", "2"]],
-          "JSON went and came back, 64-bit numbers exactly")
+          "JSON was sent and received, with exact 64-bit numbers")
 
     show("wherry", "get", f"{server.base}/status/404")
     status, result = wherry("get", f"{server.base}/status/404?body=no+such+note")
-    say(f"  {result.get('error', {}).get('message')}; the server's words: {result.get('text')}")
-    prove(status == 3 and result.get("text") == "no such note", "a refusal is an error with exit status 3")
+    say(f"  {result.get('error', {}).get('message')}; body: {result.get('text')}")
+    prove(status == 3 and result.get("text") == "no such note", "an HTTP error status is an error with exit status 3")
 
 
 def uploads(server: Server, saved: pathlib.Path) -> None:
-    heading("2. Photographs, made smaller on the way")
+    heading("2. Compressed image uploads")
     photos = sorted(PHOTOS.rglob("*.jpg"), key=lambda path: path.stat().st_size, reverse=True)[:2]
     url = f"{server.base}/upload-photo"
     show("wherry", "upload", url, *photos, "--quality", "0.5")
@@ -114,9 +114,9 @@ def uploads(server: Server, saved: pathlib.Path) -> None:
     after = sum(file["size"] for file in files)
     kept = {hashlib.sha256(path.read_bytes()).hexdigest() for path in saved.rglob("*") if path.is_file()}
     prove(len(photos) == 2 and len(files) == 2 and kept >= {file["sha256"] for file in files},
-          "the server has both pictures, byte for byte as they were sent")
+          "the server has both images, byte for byte as they were sent")
     prove(0 < after < before / 2,
-          f"{human(before)} became {human(after)}: {100 - 100 * after // max(1, before)} % saved")
+          f"{human(before)} compressed to {human(after)}: {100 - 100 * after // max(1, before)} % saved")
 
 
 def downloads(server: Server, folder: pathlib.Path) -> None:
@@ -134,25 +134,25 @@ def downloads(server: Server, folder: pathlib.Path) -> None:
         child.send_signal(signal.SIGKILL)
         child.wait(GUARD)
     if sys.stderr.isatty():
-        print(file=sys.stderr)  # its bar stands there unfinished
+        print(file=sys.stderr)  # ends the line of the unfinished progress bar
     say(paint(f"  kill -9 {child.pid}", "31"))
     left = sorted(path.name for path in folder.iterdir())
     prove(child.returncode == -signal.SIGKILL and not target.exists() and len(left) == 2,
-          f"killed after {time.monotonic() - began:.1f} s; no file under its name yet, only " + ", ".join(left))
+          f"killed after {time.monotonic() - began:.1f} s; the file does not exist yet, only " + ", ".join(left))
 
     show("wherry", "download", url, "-o", target.name, "--sha256", wanted[:12] + "...")
     again = subprocess.run([*command, "--sha256", wanted], stdin=subprocess.DEVNULL, stderr=ERRORS, timeout=GUARD)
     log = json.loads(server.ask("/_log?key=demo"))["requests"]
     asked = next((value for name, value in log[-1]["headers"] if name.lower() == "range"), "nothing")
     prove(again.returncode == 0 and asked.startswith("bytes=") and asked != "bytes=0-",
-          f"the same command went on from there: it asked for {asked}")
+          f"the same command resumed the download: it requested {asked}")
     digest = hashlib.sha256()
     if target.exists():
         with target.open("rb") as file:
             while piece := file.read(1 << 20):
                 digest.update(piece)
-    prove(digest.hexdigest() == wanted, f"its SHA-256 is that of the server's file: {wanted[:16]}...")
-    prove([path.name for path in folder.iterdir()] == [target.name], "nothing else is left in the folder")
+    prove(digest.hexdigest() == wanted, f"its SHA-256 matches the server's file: {wanted[:16]}...")
+    prove([path.name for path in folder.iterdir()] == [target.name], "no other file is left in the folder")
 
 
 def languages(server: Server) -> None:
@@ -172,13 +172,13 @@ def languages(server: Server) -> None:
         done = subprocess.run(command, capture_output=True, env=environment, timeout=GUARD)
         if done.returncode != 0:
             say("  " + done.stderr.decode(errors="replace").strip())
-        prove(done.returncode == 0 and done.stdout == expected, f"{name} got {len(done.stdout)} bytes, the right ones")
+        prove(done.returncode == 0 and done.stdout == expected, f"{name} got {len(done.stdout)} bytes, as expected")
 
 
 def main() -> int:
     began = time.monotonic()
     if shutil.disk_usage(tempfile.gettempdir()).free < 2 * SIZE:
-        say(f"the demo wants {human(2 * SIZE)} free in {tempfile.gettempdir()}")
+        say(f"the demo needs {human(2 * SIZE)} of free space in {tempfile.gettempdir()}")
         return 1
     with tempfile.TemporaryDirectory(prefix="wherry-demo-") as place:
         saved, folder = pathlib.Path(place) / "saved", pathlib.Path(place) / "downloads"
@@ -197,7 +197,7 @@ def main() -> int:
     if wrong:
         say(f"{len(wrong)} of {len(facts)} checks failed: " + "; ".join(wrong))
         return 1
-    say(f"all {len(facts)} checks hold; shown in {time.monotonic() - began:.0f} s. Try: "
+    say(f"all {len(facts)} checks passed in {time.monotonic() - began:.0f} s. Try: "
         ".build/debug/wherry-cli --help")
     return 0
 
