@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// Wherry: the benchmark driver in Swift, a package of its own so that users never build it.
+// Wherry: the benchmark driver in Swift, a separate package so that users do not build it.
 // SPDX-License-Identifier: Apache-2.0
 
 import PackageDescription

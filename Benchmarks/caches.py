@@ -1,9 +1,9 @@
-# Wherry: the part of the benchmarks that compares stored answers
+# Wherry: benchmarks of cache hits
 # SPDX-License-Identifier: Apache-2.0
-"""Hits of the caches, beside plain files read in C and what others have in Python.
+"""Cache hits, compared with plain files read in C and with other Python caches.
 
-Every program prints {"ns": median of its calls, "failed": 0}; a figure here is the median of its
-rounds. All of ours read the same folder, which the C program has filled.
+Every program prints {"ns": median of its calls, "failed": 0}; each figure in the table is the median
+of the rounds. All Wherry programs read the same folder, which the C program fills.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PEERS = ("diskcache", "hishel", "requests-cache")
 
 
 class Programs(NamedTuple):
-    """The words that each program is started with; `None` for what is not built here."""
+    """The command line of each program; `None` if it is not built."""
 
     plain: str
     c: Optional[str]
@@ -32,7 +32,7 @@ class Programs(NamedTuple):
 
 
 def peers_python() -> Optional[str]:
-    """An interpreter that has the others; `None`, said aloud, where they cannot be had."""
+    """An interpreter with the other caches; prints a message and returns `None` without them."""
     folder = os.path.join(HERE, ".venv")
     wanted = os.path.join(HERE, "python", "peers.txt")
     stamp, python = os.path.join(folder, "installed"), os.path.join(folder, "bin", "python")
@@ -55,7 +55,7 @@ def peers_python() -> Optional[str]:
 
 
 def measure(words: List[str]) -> float:
-    """Runs a program; the nanoseconds it tells."""
+    """Runs a program and returns its nanoseconds."""
     done = subprocess.run(words, stdout=subprocess.PIPE, timeout=600, encoding="utf-8")
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)} failed: {done.returncode} {done.stdout}")
@@ -63,7 +63,7 @@ def measure(words: List[str]) -> float:
 
 
 def hits(programs: Programs, folder: str, place: str, size: int, count: int) -> Dict[str, List[str]]:
-    """Name -> words, in the order in which they are to run: the C program fills the folder."""
+    """Command lines by name, in running order: the C program fills the folder first."""
     shape = [str(size), "16", str(count)]
     store = os.path.join(folder, f"store-{size}")
     found = {"plain file, C": [programs.plain, os.path.join(folder, f"plain-{size}"), *shape]}
@@ -86,13 +86,13 @@ def hits(programs: Programs, folder: str, place: str, size: int, count: int) -> 
 
 
 def row(name: str, figures: List[float]) -> None:
-    """One line of a table, in microseconds."""
+    """One row of a table, in microseconds."""
     words = " | ".join(f"{figure / 1000:.2f}" for figure in figures)
     print(f"| {name} | {words} |", flush=True)
 
 
 def run(programs: Programs, folder: str, rounds: int, scale: int) -> None:
-    """Prints both tables: hits by size, and a store of 100,000 entries."""
+    """Prints both tables: hits by size, and a cache of 100,000 entries."""
     places = [(place, size) for place in ("memory", "disk") for size in SIZES]
     print("| a hit, in microseconds | " + " | ".join(f"{s}, {p}" for p, s in places) + " |")
     print("|---|" + "---:|" * len(places))

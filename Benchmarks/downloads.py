@@ -1,12 +1,12 @@
-# Wherry: one large file, ours beside C on libcurl, curl, wget2, aria2c and requests
+# Wherry: benchmarks of one large file against libcurl in C, curl, wget2, aria2c, and requests
 # SPDX-License-Identifier: Apache-2.0
-"""1 GiB from nginx into memory, onto a disk, and over TLS into memory.
+"""1 GiB from nginx to memory, to a disk, and over TLS to memory.
 
-Each program is a process of its own, measured as the kernel counts it, its start included. In each
-round all of them take their turn, so that what else the machine does strikes them alike; a figure
-is the median over the rounds, the ratios are those of the same round. Memory that a virtual machine
-has not touched lately costs whoever is first: before each run as much is touched as it may need, and
-the first round is not counted.
+Each program runs in its own process; the kernel counts its time and memory, including its start. Each
+round runs all programs, so that other load on the machine affects all of them alike. Each figure is
+the median over the rounds, and ratios compare runs of the same round. In a virtual machine, the first
+use of memory is slow. The benchmark therefore touches as much memory as a program may need before each
+run, and ignores the first round.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REQUESTS = (
 
 
 class Run(NamedTuple):
-    """What one process took; `peak` is its largest resident size in KiB."""
+    """The cost of one process; `peak` is its maximum resident size in KiB."""
 
     wall: float
     cpu: float
@@ -44,14 +44,14 @@ class Run(NamedTuple):
 
 
 def touch(count: int) -> None:
-    """Has so many bytes of memory at hand: taken, cleared and given back."""
-    populate = 0x8000  # Of Linux; Python 3.10 names it.
+    """Allocates, clears, and frees this many bytes of memory."""
+    populate = 0x8000  # MAP_POPULATE of Linux; Python has the name since 3.10.
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | populate
     mmap.mmap(-1, count, flags=flags).close()
 
 
 def measure(measured: str, words: List[str]) -> Run:
-    """Runs a program to its end."""
+    """Runs a program and returns its cost."""
     done = subprocess.run([measured, *words], stdout=subprocess.PIPE, timeout=600)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)} failed")
@@ -62,14 +62,14 @@ def measure(measured: str, words: List[str]) -> Run:
 def commands(
     programs: Dict[str, str], peers: Optional[str], url: str, target: str, ca: str
 ) -> Dict[str, List[str]]:
-    """Ours, C's and those that are installed."""
+    """Command lines of Wherry, the C program, and the installed programs."""
     folder, name = os.path.split(target)
     ends = [ca] if ca else []
     found = {BASE: [programs["bench_download"], url, target, "1", *ends]}
     if ca:
         found["C on libcurl, HTTP/1.1"] = [*found[BASE], "1.1"]
     ours = [programs["bench_abi"], "download", url, target, "1", "1"]
-    found["Wherry, as C: waits for no disk"] = [*ours, "0", "1", *ends]
+    found["Wherry, `DURABILITY` 0"] = [*ours, "0", "1", *ends]
     found["Wherry, without checkpoints"] = [*ours, "1", "0", *ends]
     found["Wherry"] = [*ours, "1", "1", *ends]
     found["curl"] = ["curl", "-sf", "-o", target, *(["--cacert", ca] if ca else []), url]
@@ -88,14 +88,14 @@ def commands(
 def table(
     measured: str, title: str, found: Dict[str, List[str]], target: str, size: int, rounds: int
 ) -> None:
-    """Measures one place and prints its rows."""
+    """Measures one target and prints its rows."""
     runs: Dict[str, List[Run]] = {name: [] for name in found}
     for number in range(rounds + 1):
         names = list(found)
         for name in names if number % 2 == 0 else reversed(names):
             for left in (target, target + ".aria2"):
                 if os.path.exists(left):
-                    os.unlink(left)  # Or the next one would pay for it.
+                    os.unlink(left)  # Otherwise the next program would have to truncate it.
             os.sync()
             touch(3 * size)
             took = measure(measured, found[name])
@@ -121,8 +121,8 @@ def table(
 def run(
     programs: Dict[str, str], peers: Optional[str], disk: str, memory: str, rounds: int, size: int
 ) -> None:
-    """Prints the rows of all places; `disk` and `memory` are folders there."""
-    print("| into | program | MiB/s | speed | CPU s per GiB | cpu | peak, MiB |")
+    """Prints the rows of all targets; `disk` and `memory` are folders."""
+    print("| target | program | MiB/s | speed | CPU s per GiB | cpu | peak, MiB |")
     print("|---|---|---:|---:|---:|---:|---:|", flush=True)
     with Nginx() as nginx:
         with open(os.path.join(nginx.root, "big.bin"), "wb") as file:

@@ -1,6 +1,6 @@
-# Wherry: what several connections bring to a download, beside axel, aria2c and curl
+# Wherry: benchmarks of parallel connections against axel, aria2c, and curl
 # SPDX-License-Identifier: Apache-2.0
-"""One file from a server with a cap for each connection, and from one without any."""
+"""One file from a server with a speed limit per connection, and from one without a limit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Program = Tuple[str, str, List[str]]
 
 
 def timed(words: List[str], target: str) -> float:
-    """How long a program takes for a file, in seconds."""
+    """Runs a program and returns its time in seconds."""
     for name in (target, target + ".aria2", target + ".st"):
         if os.path.exists(name):
-            os.unlink(name)  # Or the next one would pay for it.
+            os.unlink(name)  # Otherwise the next program would have to truncate it.
     begun = time.perf_counter()
     done = subprocess.run(
         words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600
@@ -32,7 +32,7 @@ def timed(words: List[str], target: str) -> float:
 
 
 def commands(abi: str, url: str, target: str, is_capped: bool) -> List[Program]:
-    """Ours and those that are installed."""
+    """Command lines of Wherry and the installed programs."""
     counts = (1, 8, 0) if is_capped else (1, 0)
     found: List[Program] = [
         ("Wherry", str(count or "auto"), [abi, "download", url, target, "1", str(count)])
@@ -52,7 +52,7 @@ def commands(abi: str, url: str, target: str, is_capped: bool) -> List[Program]:
 
 
 def run(abi: str, capped: str, folder: str, rounds: int) -> None:
-    """Prints the medians; the ideal is eight connections at their cap, or our own single one."""
+    """Prints the medians; the ideal is eight connections at their limit, or one of Wherry without one."""
     target = os.path.join(folder, "segments.bin")
     print("| file and server | program | connections | s | of the ideal |")
     print("|---|---|---:|---:|---:|", flush=True)
@@ -64,7 +64,7 @@ def run(abi: str, capped: str, folder: str, rounds: int) -> None:
             url = f"http://127.0.0.1:{json.loads(server.stdout.readline())['port']}/file"
             programs = commands(abi, url, target, rate > 0)
             walls: List[List[float]] = [[] for _ in programs]
-            # Without a cap it takes no time, and what else the machine does strikes hard.
+            # Without a limit, runs are short, and other load on the machine matters more.
             for number in range(rounds if rate else 4 * rounds):
                 turn = list(zip(programs, walls))
                 for (_, _, words), wall in turn if number % 2 == 0 else reversed(turn):

@@ -1,11 +1,11 @@
-/* Wherry: what every benchmark program in C measures and prints
+/* Wherry: measurements and output of every benchmark program in C
  * SPDX-License-Identifier: Apache-2.0
  *
  * One line of JSON, the same from C, Swift and Python:
  *   {"wall_s": 0.51, "cpu_s": 0.42, "done": 10000, "failed": 0, "bytes": 10240000,
  *    "start_kib": 9000, "peak_kib": 9800}
- * cpu_s is user and system time of the process; peak_kib the largest resident size while measured,
- * start_kib the size when measuring began. */
+ * cpu_s is the user and system time of the process, peak_kib the maximum resident size during the
+ * measurement, and start_kib the size at its start. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -44,7 +44,7 @@ static inline long bench_status_kib(const char *name) {
 }
 
 static inline bench bench_begin(void) {
-  FILE *file = fopen("/proc/self/clear_refs", "w"); /* 5 forgets the peak so far */
+  FILE *file = fopen("/proc/self/clear_refs", "w"); /* 5 resets the peak */
   if (file != NULL) {
     fputs("5", file);
     fclose(file);

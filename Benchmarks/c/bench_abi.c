@@ -1,4 +1,4 @@
-/* Wherry: the benchmarks' programs again, through wherry.h
+/* Wherry: the benchmark driver of the C interface
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: bench_abi get URL REQUESTS IN_FLIGHT
@@ -73,7 +73,7 @@ static long run_sync(const wherry_request *request, long total) {
   return failed;
 }
 
-/* The file's size where the event says it went well, else -1. */
+/* The size of the file, or -1 if the transfer failed. */
 static int64_t wait_done(void) {
   for (;;) {
     wherry_event *event = NULL;

@@ -1,15 +1,15 @@
-/* Wherry: hits of the caches, through wherry.h
+/* Wherry: benchmark of cache hits through wherry.h
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: bench_cache FOLDER memory|disk CALL SIZE ENTRIES COUNT
  * CALL: read     wherry_client_read_cache
- *       perform  wherry_client_perform, which never reaches the network
- *       open     a client of its own for every hit: what opening the store adds
- *       clear    wherry_client_clear_cache of one URL; what it cleared is stored again afterwards
+ *       perform  wherry_client_perform, which never uses the network
+ *       open     opens a new client for every hit
+ *       clear    wherry_client_clear_cache of one URL; the entry is stored again afterwards
  *       read-http, perform-http
- *                the same of the HTTP cache
+ *                the same with the HTTP cache
  *
- * Entries that are not there yet are stored first. */
+ * Missing entries are stored first. */
 #include <wherry.h>
 
 #include "bench_cache.h"
@@ -60,7 +60,7 @@ static wherry_client *open_client(wherry_stub *stub) {
   return made;
 }
 
-/* Stored as any answer is: it comes from a stub that stands for the network. */
+/* A stub supplies the response, which is then stored like any other. */
 static void fill(long entries) {
   wherry_stub *stub = NULL;
   check(wherry_stub_new(&stub));
@@ -116,7 +116,7 @@ static bool clear_one(long number) {
   return status == WHERRY_OK && count == 1;
 }
 
-/* Whether everything that the measured calls ask for is there. */
+/* Whether all entries of the measured calls exist. */
 static bool is_full(long entries) {
   wherry_request *last = ask(entries - 1);
   wherry_response *response = NULL;
@@ -151,7 +151,7 @@ int main(int count, char **arguments) {
     client = NULL;
     failed = bench_each(1, times, used, open_one);
   } else if (strcmp(call, "clear") == 0) {
-    /* No URL may come twice. */
+    /* Every URL may occur only once. */
     failed = bench_each(0, times < used ? times : used, used, clear_one);
     fill(used);
   } else {

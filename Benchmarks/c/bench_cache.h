@@ -1,8 +1,8 @@
-/* Wherry: what every benchmark of stored answers measures and prints
+/* Wherry: measurements and output of every cache benchmark
  * SPDX-License-Identifier: Apache-2.0
  *
  * One line of JSON, the same from C, Swift and Python: {"ns": 2900, "failed": 0}
- * ns is the median of what each call took by itself. */
+ * ns is the median time of a call. */
 #ifndef BENCH_CACHE_H
 #define BENCH_CACHE_H
 
@@ -21,13 +21,13 @@ static int bench_compare(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-/* Calls it with one number after the other below `entries`, `warm` times and then `count` times. */
+/* Calls the function with numbers below `entries`, `warm` times unmeasured, then `count` times. */
 static inline long bench_each(long warm, long count, long entries, bool (*call)(long number)) {
   int64_t *times = malloc((size_t)count * sizeof *times);
   long failed = 0;
   if (times == NULL) bench_fail("malloc", "no memory");
   for (long i = -warm; i < count; i++) {
-    /* A stride that shares no factor with the count goes through all of them, in no order. */
+    /* A stride that is coprime to the count visits all numbers in a scattered order. */
     long number = (i + warm) * 7919 % entries;
     int64_t start = bench_ns();
     bool is_done = call(number);

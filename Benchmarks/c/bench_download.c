@@ -1,9 +1,9 @@
-/* Wherry: a download into a file with a receive buffer of 256 KiB, as a C programmer writes it
+/* Wherry: a typical download with libcurl, with a receive buffer of 256 KiB
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: bench_download URL PATH COUNT [CA [1.1]]
  *
- * CA is a file of certificates for https, 1.1 the version of HTTP instead of libcurl's choice. */
+ * CA is a certificate file for https; 1.1 forces that HTTP version. */
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Wherry: what stored answers are measured against: plain files, read whole
+/* Wherry: reads plain files, to compare with cache hits
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: bench_file FOLDER SIZE ENTRIES COUNT */

@@ -1,11 +1,11 @@
-/* Wherry: many GETs at once with libcurl, as a careful C programmer writes it
+/* Wherry: many concurrent GETs with libcurl, written carefully
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: bench_get URL REQUESTS IN_FLIGHT
  *
- * One thread, curl_multi_socket_action, no timerfd. epoll is told lazily: the interest of a
- * descriptor is changed only when an event came that nobody wants, or when more is wanted than
- * it has. Easy handles are used again without a reset. */
+ * One thread, curl_multi_socket_action, no timerfd. The epoll interest of a
+ * descriptor changes lazily: only after an unwanted event, or when libcurl wants more events than
+ * are set. Easy handles are reused without a reset. */
 #include <curl/curl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *s
 
 static int on_close(void *user, curl_socket_t fd) {
   (void)user;
-  table[fd].want = table[fd].have = 0; /* the kernel takes it out */
+  table[fd].want = table[fd].have = 0; /* the kernel removes it */
   return close(fd);
 }
 
@@ -115,7 +115,7 @@ int main(int count, char **arguments) {
   for (long i = 0; i < in_flight; i++) {
     easies[i] = curl_easy_init();
     curl_easy_setopt(easies[i], CURLOPT_URL, arguments[1]);
-    /* The same bytes go out as from the other drivers. */
+    /* Sends the same bytes as the other drivers. */
     curl_easy_setopt(easies[i], CURLOPT_USERAGENT, "wherry/0.1.0");
     curl_easy_setopt(easies[i], CURLOPT_ACCEPT_ENCODING, "identity");
     curl_easy_setopt(easies[i], CURLOPT_PROXY, "");

@@ -1,4 +1,4 @@
-/* Wherry: one GET after the other with curl_easy_perform
+/* Wherry: sequential GETs with curl_easy_perform
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: bench_get_sync URL REQUESTS */
@@ -32,7 +32,7 @@ int main(int count, char **arguments) {
   curl_global_init(CURL_GLOBAL_ALL);
   CURL *easy = curl_easy_init();
   curl_easy_setopt(easy, CURLOPT_URL, arguments[1]);
-  /* The same bytes go out as from the other drivers. */
+  /* Sends the same bytes as the other drivers. */
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "wherry/0.1.0");
   curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "identity");
   curl_easy_setopt(easy, CURLOPT_PROXY, "");

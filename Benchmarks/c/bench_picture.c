@@ -1,10 +1,10 @@
-/* Wherry: a picture compressed from file to file through wherry.h
+/* Wherry: compresses an image file through wherry.h
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: bench_picture IN OUT QUALITY TIMES [WIDTH [jpeg [OPTIMIZE]]]
  *
- * Prints one line: CPU milliseconds of one time (the least of all), peak RSS in KiB and what it was
- * before the first, bytes. */
+ * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the first
+ * run, and bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -51,7 +51,7 @@ int main(int count, char **arguments) {
   if (count < 5) return 2;
   double quality = atof(arguments[3]), best = 1e12;
   long width = count > 5 ? atol(arguments[5]) : 0;
-  wherry_compression *first = NULL; /* loads the library, so that growth is the picture's */
+  wherry_compression *first = NULL; /* loads the library, so that memory growth is the image's */
   check(wherry_compression_new(1, &first));
   check(wherry_compression_free(first));
   long before = bench_peak_kib();

@@ -1,13 +1,13 @@
-/* Wherry: a JPEG requantised from file to file by Wherry's own C, and nothing else of the library
+/* Wherry: requantizes a JPEG file with Wherry's C code, without the rest of the library
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: bench_requantise IN.jpg OUT.jpg QUALITY [TIMES [OPTIMIZE]]
  *
- * What wherry_image_compress does where the coefficients are in memory anyway; here also where they
- * are not, so that it can be held against decoding and encoding. Built with Sources/CImageCodecs.
+ * wherry_image_compress does this only if the coefficients are in memory anyway. This program always
+ * does it, to compare with decoding and encoding. Built with Sources/CImageCodecs.
  *
- * Prints one line: CPU milliseconds of one time (the least of all), peak RSS in KiB and what it was
- * before the first, bytes. */
+ * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the first
+ * run, and bytes. */
 #include <cimage.h>
 #include <fcntl.h>
 #include <stdio.h>

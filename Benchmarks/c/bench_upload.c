@@ -1,4 +1,4 @@
-/* Wherry: multipart uploads of a file with libcurl's mime and a send buffer of 1 MiB
+/* Wherry: multipart uploads of a file with libcurl's MIME API and a send buffer of 1 MiB
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: bench_upload URL FILE COUNT */

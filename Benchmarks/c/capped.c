@@ -1,11 +1,11 @@
-/* Wherry: a server whose every connection has a cap, for benchmarks of downloads in segments
+/* Wherry: a server with a speed limit per connection, for benchmarks of parallel downloads
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: capped BYTES RATE     prints {"port": N} and leaves when its standard input ends
+ * usage: capped BYTES RATE     prints {"port": N} and exits at the end of its standard input
  *
- * HTTP/1.1 on loopback: one file of so many bytes with a strong entity tag, GET and HEAD, one range
- * in each request. RATE is bytes per second of each connection, never ahead of it; 0 is none. nginx
- * is no use here: it gives each request a second of burst. A thread serves each connection. */
+ * HTTP/1.1 on loopback: one file of BYTES bytes with a strong ETag, GET and HEAD, single ranges. RATE
+ * limits the bytes per second of each connection without bursts; 0 means no limit. nginx is not
+ * suitable, because it allows each request a burst of one second. Each connection has a thread. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static bool send_all(int fd, const char *bytes, size_t count) {
   return true;
 }
 
-/* Sends bytes [start, end): a step each time it is due. */
+/* Sends bytes [start, end) in steps at the given rate. */
 static bool send_body(int fd, int64_t start, int64_t end) {
   int64_t begun = now_ns(), sent = 0, count = end - start;
   while (sent < count) {
@@ -62,7 +62,7 @@ static bool send_body(int fd, int64_t start, int64_t end) {
   return true;
 }
 
-/* Answers one request; false ends the connection. */
+/* Responds to one request; false closes the connection. */
 static bool answer(int fd, const char *head) {
   int64_t start = 0, end = size;
   bool is_head = strncmp(head, "HEAD ", 5) == 0;

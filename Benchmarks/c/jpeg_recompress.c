@@ -1,16 +1,16 @@
-/* Wherry: a JPEG coded anew with libjpeg, rows streamed from file to file, as a C programmer does
+/* Wherry: a typical program that recompresses a JPEG file with libjpeg, row by row
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: jpeg_recompress IN.jpg OUT.jpg QUALITY [TIMES [WIDTH [OPTIMIZE]]]
  *
- * To a width: the decoder's scaling to the N/8 just above it, then a triangle over what is left.
- * OPTIMIZE 1 makes Huffman tables for the picture.
+ * With WIDTH, the decoder scales to the next larger N/8, then a triangle filter to the width.
+ * OPTIMIZE 1 optimizes the Huffman tables.
  *
- * Prints one line: CPU milliseconds of one time (the least of all), peak RSS in KiB and what it was
- * before the first, bytes. */
+ * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the first
+ * run, and bytes. */
 /* clang-format off */
 #include <stdio.h>
-#include <jpeglib.h> /* wants stdio before */
+#include <jpeglib.h> /* needs stdio.h first */
 /* clang-format on */
 #include <stdlib.h>
 #include <time.h>
@@ -24,16 +24,16 @@ static void fail(const char *what, const char *which) {
   exit(1);
 }
 
-/* What is left of the scaling: rows in, rows of another size out. */
+/* The second scaling step: takes rows and returns rows of another size. */
 typedef struct scaler {
   int from_width, from_height, width, height, channels, got, next;
-  int *left, taps;  /* of each output column: the first source column, and how many */
+  int *left, taps;  /* of each output column: the first source column, and the number of them */
   float *weights;
-  float *rows; /* the last `ring` source rows, narrowed */
+  float *rows; /* the last `ring` source rows, scaled horizontally */
   int ring;
 } scaler;
 
-/* The triangle around an output's middle; its taps, the first and their weights. */
+/* Computes the taps of a triangle filter around an output sample, and their weights. */
 static int weigh(int from, int to, int at, float *weights, int *first) {
   double scale = (double)from / to, middle = (at + 0.5) * scale, sum = 0;
   int low = (int)(middle - scale), high = (int)(middle + scale) + 1, count = 0;
@@ -81,7 +81,7 @@ static void scaler_push(scaler *s, const JSAMPLE *row) {
   }
 }
 
-/* The next row, if all of its source is there. */
+/* Returns the next row if all of its source rows are available. */
 static int scaler_pull(scaler *s, JSAMPLE *row) {
   float weights[64];
   int first, count;

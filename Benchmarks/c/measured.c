@@ -1,10 +1,10 @@
-/* Wherry: runs a program and prints what it took, for benchmarks
+/* Wherry: runs a program and prints its time and memory
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: measured PROGRAM [ARGUMENT...]
  *
- * One line of JSON: {"wall_s": 1.9, "cpu_s": 1.2, "peak_kib": 9800}. What it prints itself is thrown away.
- * The kernel counts the memory of who starts a program as the program's own: this one has next to none. */
+ * Prints {"wall_s": 1.9, "cpu_s": 1.2, "peak_kib": 9800}, and discards the program's own output. The
+ * kernel counts the parent's memory as part of the program's peak, so this parent is small. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

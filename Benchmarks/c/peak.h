@@ -1,11 +1,11 @@
-/* Wherry: the most memory that a benchmark has had
+/* Wherry: the peak memory of a benchmark
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PEAK_H
 #define PEAK_H
 
 #include <stdio.h>
 
-/* Peak RSS in KiB; 0 where it cannot be read. getrusage tells the parent's where that was more. */
+/* Peak RSS in KiB, or 0 if unknown. getrusage would return the parent's peak if that was higher. */
 static long bench_peak_kib(void) {
   char line[256];
   long peak = 0;

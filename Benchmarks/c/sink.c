@@ -1,11 +1,11 @@
-/* Wherry: a server that swallows uploads as fast as the machine can, for benchmarks
+/* Wherry: a server that discards uploads as fast as possible, for benchmarks
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: sink     prints {"port": N} and leaves when its standard input ends
+ * usage: sink     prints {"port": N} and exits at the end of its standard input
  *
- * HTTP/1.1 on loopback, kept alive, any method. Bodies need a Content-Length or are chunked
- * without trailers; what comes is thrown away in the kernel where its length is known. The answer
- * is 200 with {"bytes": N}. nginx is no use here: it answers before it has read a body. */
+ * HTTP/1.1 on loopback with keep-alive and any method. Bodies have a Content-Length or are chunked
+ * without trailers. If the length is known, the kernel discards the data. The response is 200 with
+ * {"bytes": N}. nginx is not suitable, because it responds before it has read the body. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ typedef struct connection {
 static bool send_all(int fd, const char *text, size_t count) {
   for (size_t sent = 0; sent < count;) {
     ssize_t step = send(fd, text + sent, count - sent, MSG_NOSIGNAL);
-    if (step < 0 && errno != EINTR) return false; /* answers are tiny: never EAGAIN in practice */
+    if (step < 0 && errno != EINTR) return false; /* responses are tiny: never EAGAIN in practice */
     if (step > 0) sent += (size_t)step;
   }
   return true;
@@ -56,7 +56,7 @@ static bool answer(connection *self) {
   return send_all(self->fd, text, (size_t)count);
 }
 
-/* What is held is worked off as far as it goes; false ends the connection. */
+/* Processes the buffered data; false closes the connection. */
 static bool advance(connection *self) {
   for (;;) {
     if (!self->in_body) {

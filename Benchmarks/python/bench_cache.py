@@ -1,16 +1,15 @@
-# Wherry: hits of the caches from Python, and of what others have
+# Wherry: cache hits from Python, in Wherry and in other caches
 # SPDX-License-Identifier: Apache-2.0
 """bench_cache.py WHO FOLDER memory|disk SIZE ENTRIES COUNT: prints {"ns": median, "failed": 0}.
 
-WHO: read            Client.cache.read, out of a folder that Benchmarks/c/bench_cache.c has filled
-     get             Client.get with cache=, which never reaches the network
-     get-http        the same of the HTTP cache
-     diskcache       Cache.get of the body alone
-     hishel          an httpx client with its cache on SQLite
-     requests-cache  a session with its cache in memory, or on SQLite
+WHO: read            Client.cache.read, from a folder filled by Benchmarks/c/bench_cache.c
+     get             Client.get with cache=, which never uses the network
+     get-http        the same with the HTTP cache
+     diskcache       Cache.get of the body only
+     hishel          an httpx client with its cache in SQLite
+     requests-cache  a session with its cache in memory or in SQLite
 
-The others come from Benchmarks/python/peers.txt. What they answer at first comes from a transport
-that stands for the network.
+Benchmarks/python/peers.txt lists the other caches. Their first responses come from a stub transport.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ def requests_cache_call(folder: str, in_memory: bool, size: int, urls: List[str]
 
 
 def run(call: Call, urls: List[str], count: int) -> int:
-    """Prints the line; how many calls were no hit."""
+    """Measures, prints the line, and returns the number of misses."""
     times: List[int] = []
     failed = 0
     for turn in range(len(urls) + count):

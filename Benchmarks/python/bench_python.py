@@ -1,9 +1,9 @@
-# Wherry: the Python binding's part of the benchmarks
+# Wherry: benchmark driver of the Python binding
 # SPDX-License-Identifier: Apache-2.0
-"""bench_python.py sync|asyncio VERB WORD...: prints one line as Benchmarks/c/bench.h tells.
+"""bench_python.py sync|asyncio VERB WORD...: prints one line in the format of Benchmarks/c/bench.h.
 
     sync URL REQUESTS          one GET after the other
-    get URL REQUESTS FLIGHT    so many GETs at once (asyncio)
+    get URL REQUESTS FLIGHT    FLIGHT GETs at once (asyncio)
     download URL PATH COUNT    into a file
     upload URL PATH COUNT      a multipart form with that file, one after the other
 """
@@ -26,7 +26,7 @@ sys.path.insert(
 import wherry  # noqa: E402
 
 WARM_UP = 64
-#: What the other drivers send and look up, too: nothing of the environment, nothing compressed.
+#: The same settings as in the other drivers: no environment, no compression.
 SETTINGS: Any = {"trust_env": False, "compressed": 0}
 Counts = Tuple[int, int, int]
 
@@ -40,9 +40,9 @@ def status_kib(name: str) -> int:
 
 
 def measured(run: Callable[[], Counts]) -> None:
-    """Runs it and prints the line."""
+    """Runs the case and prints the line."""
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
-        file.write("5")  # forgets the peak so far
+        file.write("5")  # resets the peak
     start, wall, cpu = status_kib("VmRSS:"), time.perf_counter(), time.process_time()
     done, failed, count = run()
     figures = {

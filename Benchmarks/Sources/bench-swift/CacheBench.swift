@@ -1,19 +1,19 @@
-// Wherry: hits of the caches; see Benchmarks/c/bench_cache.c, which fills the folder.
+// Wherry: benchmark of cache hits; Benchmarks/c/bench_cache.c fills the folder.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import Wherry
 
-/// Answers that `bench_cache` has stored, asked for again and again.
+/// Repeated requests for the entries that `bench_cache` stored.
 struct CacheBench {
-    /// How many requests are taken in turn at most.
+    /// The maximum number of different requests.
     static let most = 1024
 
     let client: Client
     let requests: [Request]
     let size: Int
 
-    /// - Parameter isHTTP: the HTTP cache, in place of the timed one.
+    /// - Parameter isHTTP: whether to use the HTTP cache instead of the timed cache.
     init(folder: String, inMemory: Bool, size: Int, entries: Int, isHTTP: Bool) throws {
         client = try Client {
             $0.storageDirectory = folder
@@ -33,7 +33,7 @@ struct CacheBench {
         response.isFromCache && response.body.count == size && response.body[size - 1] == 0x78
     }
 
-    /// `ResponseCache.response(to:)`, or a whole blocking request.
+    /// Measures `ResponseCache.response(to:)` or a blocking request.
     func run(_ call: String, times: Int) throws {
         switch call {
         case "read": measure(times) { isHit(try client.cache.response(to: $0)) }
@@ -42,7 +42,7 @@ struct CacheBench {
         }
     }
 
-    /// A whole request by `await`, which never looks into a cache on the calling thread.
+    /// Measures a request with `await`, which never reads a cache on the calling thread.
     func send(times: Int) async throws {
         var found = Times(times)
         for turn in 0..<(requests.count + times) {
@@ -66,7 +66,7 @@ struct CacheBench {
     }
 }
 
-/// What each call took.
+/// The time of each call.
 private struct Times {
     private var times: [Int64] = []
     private var failed = 0
@@ -85,7 +85,7 @@ private struct Times {
         if !isRight { failed += 1 }
     }
 
-    /// Prints the line of Benchmarks/c/bench_cache.h.
+    /// Prints a line in the format of Benchmarks/c/bench_cache.h.
     func end() {
         let median = times.sorted()[times.count / 2]
         print("{\"ns\": \(median), \"failed\": \(failed)}")

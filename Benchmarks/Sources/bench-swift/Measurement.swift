@@ -1,17 +1,17 @@
-// Wherry: what every benchmark driver measures and prints; see Benchmarks/c/bench.h.
+// Wherry: measurements of every benchmark driver; see Benchmarks/c/bench.h.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 import Glibc
 
-/// Time and memory from its making to `end`.
+/// Time and memory from `init` to `end`.
 struct Measurement {
     private let wall = seconds(CLOCK_MONOTONIC)
     private let cpu = seconds(CLOCK_PROCESS_CPUTIME_ID)
     private let startKiB: Int
 
     init() {
-        // 5 forgets the peak so far.
+        // 5 resets the peak.
         try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
         startKiB = Self.statusKiB("VmRSS:")
     }

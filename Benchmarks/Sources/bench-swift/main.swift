@@ -1,4 +1,4 @@
-// Wherry: the benchmarks' programs in Swift.
+// Wherry: the benchmark driver in Swift.
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: bench-swift get URL REQUESTS IN_FLIGHT
@@ -22,14 +22,14 @@ func usage() -> Never {
 func openClient(_ inFlight: Int) throws -> Client {
     try Client {
         $0.proxy = ""
-        // The same bytes on the wire as the other drivers.
+        // Sends the same bytes as the other drivers.
         $0.contentCodings = .identity
         $0.maxPerHost = max(6, inFlight)
         $0.maxConnections = max(32, inFlight)
     }
 }
 
-/// So many requests, so many of them at once, each by `await`.
+/// Sends requests with `await`, with a number of them in flight.
 func get(_ url: String, _ total: Int, _ inFlight: Int, onNetwork: Bool) async throws {
     let client = try openClient(inFlight)
     let asked = Request(url, method: "GET")
@@ -58,7 +58,7 @@ func get(_ url: String, _ total: Int, _ inFlight: Int, onNetwork: Bool) async th
     measurement.end(done: total, failed: sum.failed, bytes: sum.bytes)
 }
 
-/// One blocking call after the other.
+/// Sends blocking requests one after the other.
 func sync(_ url: String, _ total: Int) throws {
     let client = try openClient(1)
     let request = Request(url, method: "GET")
@@ -72,7 +72,7 @@ func sync(_ url: String, _ total: Int) throws {
     measurement.end(done: total, failed: failed, bytes: bytes)
 }
 
-/// A file fetched to disk, again and again.
+/// Downloads a file repeatedly.
 func download(_ url: String, _ path: String, _ count: Int) async throws {
     let client = try openClient(1)
     var request = Request(url)
@@ -90,7 +90,7 @@ func download(_ url: String, _ path: String, _ count: Int) async throws {
     measurement.end(done: count, failed: failed, bytes: bytes)
 }
 
-/// A multipart form with one file, again and again.
+/// Uploads a form with one file repeatedly.
 func upload(_ url: String, _ path: String, _ count: Int) throws {
     let client = try openClient(1)
     var request = Request(url, method: "POST")
@@ -105,7 +105,7 @@ func upload(_ url: String, _ path: String, _ count: Int) throws {
     measurement.end(done: count, failed: failed, bytes: size * Int64(count - failed))
 }
 
-/// Hits of a cache.
+/// Measures cache hits.
 func cache(_ words: [String]) async throws {
     guard words.count == 8, let size = Int(words[5]), let entries = Int(words[6]),
         let times = Int(words[7]), size > 0, entries > 0, times > 0
