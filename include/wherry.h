@@ -1313,8 +1313,8 @@ wherry_status wherry_stub_new(wherry_stub **out_stub);
 /* Clients made with it keep it alive. */
 wherry_status wherry_stub_free(wherry_stub *stub);
 /* Responds to the next `times` matching requests (-1: all); the oldest matching rule applies.
- * method NULL: any. In url, each '*' stands for any text. head: "Name: value\n" lines or NULL.
- * A request without a rule fails with E_NETWORK `connect`. */
+ * method NULL: any. In url, each '*' matches any text, in the host only up to the path. head:
+ * "Name: value\n" lines or NULL. A request without a rule fails with E_NETWORK `connect`. */
 wherry_status wherry_stub_add_answer(wherry_stub *stub, const char *method, const char *url,
     int32_t times, int32_t http_code, const char *head, const void *body, size_t count);
 /* Fails with a reason of docs/errors.md, such as "resolve" or "truncated", after so many bytes. */

@@ -3,43 +3,59 @@
 
 import WherrySystem
 
-/// A URL, or a pattern in which each "*" stands for any text.
+/// A URL, or a pattern in which each "*" matches any text.
 ///
-/// Scheme and host match in any case, the rest exactly. A URL without "*" is compared in its
-/// normal form.
+/// Scheme and host match in any case, the rest exactly. In a pattern with a path, a "*" in the scheme
+/// or host does not match beyond it. A URL without "*" is compared in its normal form.
 struct StubPattern: Sendable {
-    /// The text between the stars, in order.
-    private let pieces: [[UInt8]]
+    private let globs: [Glob]
 
     init(_ text: String) {
-        guard text.utf8.contains(UInt8(ascii: "*")) else {
-            pieces = [Self.folded((try? HTTPURL(text).text) ?? text)]
-            return
-        }
-        pieces = Self.folded(text)
-            .split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(Array.init)
+        let isPattern = text.utf8.contains(UInt8(ascii: "*"))
+        let url = isPattern ? text : (try? HTTPURL(text).text) ?? text
+        globs = (Self.parts(url) ?? [Array(url.utf8)[...]]).map(Glob.init)
     }
 
-    /// Scheme and host of a URL in lower case.
-    static func folded(_ url: String) -> [UInt8] {
-        // In a pattern without a scheme, nothing says where the host ends.
-        guard url.contains("://") else { return Array(url.utf8) }
-        var slashes = 0
-        return url.utf8.map { byte in
-            if byte == UInt8(ascii: "/") { slashes += 1 }
-            return slashes < 3 ? byte.asciiLowercased : byte
-        }
+    /// Whether an absolute URL matches, given by its ``parts(_:)``.
+    func matches(_ parts: [ArraySlice<UInt8>]) -> Bool {
+        guard globs.count == parts.count else { return globs[0].matches(Self.folded(parts)[...]) }
+        return zip(globs, parts).allSatisfy { $0.matches($1) }
     }
 
-    /// Whether a URL in the form of ``folded(_:)`` matches.
-    func matches(_ url: [UInt8]) -> Bool {
+    /// Scheme, authority, and the rest from the first "/" on; scheme and authority in lower case.
+    static func parts(_ url: String) -> [ArraySlice<UInt8>]? {
+        let bytes = Array(url.utf8)
+        let slash = UInt8(ascii: "/")
+        guard let mark = bytes.indices.first(where: { bytes[$0...].starts(with: Array("://".utf8)) }),
+            let path = bytes[(mark + 3)...].firstIndex(of: slash)
+        else { return nil }
+        let scheme = bytes[..<mark].map(\.asciiLowercased)
+        let authority = bytes[(mark + 3)..<path].map(\.asciiLowercased)
+        return [scheme[...], authority[...], bytes[path...]]
+    }
+
+    private static func folded(_ parts: [ArraySlice<UInt8>]) -> [UInt8] {
+        parts[0] + Array("://".utf8) + parts[1] + parts[2]
+    }
+}
+
+/// Bytes in which each "*" matches any bytes, none included.
+private struct Glob: Sendable {
+    /// The bytes between the stars, in order.
+    private let pieces: [ArraySlice<UInt8>]
+
+    init(_ text: ArraySlice<UInt8>) {
+        pieces = text.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
+    }
+
+    func matches(_ text: ArraySlice<UInt8>) -> Bool {
         guard pieces.count > 1, let first = pieces.first, let last = pieces.last else {
-            return url == pieces.first
+            return text == pieces.first
         }
-        guard url.count >= first.count + last.count, url.starts(with: first),
-            url.suffix(last.count).elementsEqual(last)
+        guard text.count >= first.count + last.count, text.starts(with: first),
+            text.suffix(last.count).elementsEqual(last)
         else { return false }
-        var rest = url[first.count..<(url.count - last.count)]
+        var rest = text.dropFirst(first.count).dropLast(last.count)
         for piece in pieces[1..<(pieces.count - 1)] where !piece.isEmpty {
             // The leftmost match leaves the most room for the pieces that follow.
             guard rest.count >= piece.count,

@@ -136,10 +136,10 @@ final class StubScript: Sendable {
     }
 
     private static func rule(for method: String, _ url: String, in state: State) -> Int? {
-        let url = StubPattern.folded(url)
+        guard let parts = StubPattern.parts(url) else { return nil }
         return state.rules.firstIndex { rule in
             rule.times != 0 && (rule.method == nil || rule.method == method)
-                && rule.pattern.matches(url)
+                && rule.pattern.matches(parts)
         }
     }
 
