@@ -1,24 +1,26 @@
-// Wherry: memory for bytes that pass through, used again.
+// Wherry: a pool of memory blocks for transient data.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// Blocks of one size. A few that were given back are kept for the next: memory that is made anew for
-/// each of many blocks is memory that the kernel clears anew each time. From any thread.
+/// A pool of memory blocks of one size. Thread-safe.
+///
+/// The pool keeps a few returned blocks for reuse, because the kernel must clear each newly
+/// allocated block.
 @usableFromInline
 package final class BlockPool: Sendable {
-    /// Bytes in each block.
+    /// The size of a block in bytes.
     package let blockSize: Int
     private let most: Int
     private let kept: Lock<Kept>
 
     private struct Kept {
         var blocks: [UnsafeMutableRawPointer] = []
-        /// Blocks were asked for since all were freed.
+        /// Whether a block was requested since the last `freeAll`.
         var isInUse = false
     }
 
-    /// - Parameter most: how many are kept at the same time.
+    /// - Parameter most: The number of free blocks to keep.
     package init(blockSize: Int, most: Int) {
         self.blockSize = max(1, blockSize)
         self.most = most
@@ -29,7 +31,7 @@ package final class BlockPool: Sendable {
 
     deinit { freeAll() }
 
-    /// A block, the one that was given back last; `nil` if there is no memory.
+    /// Returns a block, the most recently returned one first; `nil` if out of memory.
     package func take() -> UnsafeMutableRawPointer? {
         let block = kept.withLock { kept in
             kept.isInUse = true
@@ -38,7 +40,7 @@ package final class BlockPool: Sendable {
         return block ?? malloc(blockSize)
     }
 
-    /// Takes a block back.
+    /// Returns a block to the pool.
     package func give(_ block: UnsafeMutableRawPointer) {
         let isKept = kept.withLock { kept in
             guard kept.isInUse, kept.blocks.count < most else { return false }
@@ -48,12 +50,12 @@ package final class BlockPool: Sendable {
         if !isKept { free(block) }
     }
 
-    /// Gives memory of malloc to its pool, or to free where it is nobody's block.
+    /// Returns memory to its pool, or frees it if it is not a pool's block.
     static func release(_ memory: UnsafeMutableRawPointer?, to pool: BlockPool?) {
         if let pool, let memory { pool.give(memory) } else { free(memory) }
     }
 
-    /// Gives back what is kept, and what comes back before one is taken again.
+    /// Frees the kept blocks, and every block returned before the next `take`.
     package func freeAll() {
         let blocks = kept.withLock { kept in
             kept.isInUse = false

@@ -1,8 +1,8 @@
-// Wherry: bytes put together.
+// Wherry: concatenation of bytes.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Bytes {
-    /// These bytes and the UTF-8 form of `text` after them; ends the program where there is no memory.
+    /// Returns these bytes followed by `text` in UTF-8. Ends the program if out of memory.
     package func appending(_ text: String) -> Bytes {
         var text = text
         var buffer = ByteBuffer()

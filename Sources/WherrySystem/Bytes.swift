@@ -1,19 +1,19 @@
-// Wherry: bytes that are received once and lent many times.
+// Wherry: immutable shared bytes, and the buffer that builds them.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// An immutable run of bytes on the heap, shared by reference.
+/// An immutable, reference-counted block of heap memory.
 @usableFromInline
 package final class ByteStorage: @unchecked Sendable {  // never changes after init
     @usableFromInline package let base: UnsafeMutableRawPointer?
     @usableFromInline package let count: Int
-    /// Whose memory it is a part of; `nil` where it is its own.
+    /// The storage that owns the memory; `nil` if this object owns it.
     private let owner: ByteStorage?
-    /// Where its memory goes afterwards; `nil` is `free`.
+    /// The pool that receives the memory on release; `nil` for `free`.
     private let pool: BlockPool?
 
-    /// Takes over memory from malloc; it is given back to `pool`, or to free.
+    /// Takes ownership of memory from malloc. Releases it to `pool`, or with `free`.
     package init(
         taking base: UnsafeMutableRawPointer?, count: Int, givingBackTo pool: BlockPool? = nil
     ) {
@@ -38,13 +38,12 @@ package final class ByteStorage: @unchecked Sendable {  // never changes after i
 public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral {
     @usableFromInline package let storage: ByteStorage?
 
-    /// No bytes.
+    /// Creates an empty sequence.
     public init() { storage = nil }
 
     package init(_ storage: ByteStorage) { self.storage = storage.count == 0 ? nil : storage }
 
-    /// A copy of the bytes of `buffer`. Ends the program where there is no memory for it, as making
-    /// an array does.
+    /// Copies the bytes of `buffer`. Ends the program if out of memory, as creating an array does.
     public init(copying buffer: UnsafeRawBufferPointer) {
         guard let copy = Bytes(copyingIfPossible: buffer) else {
             fatalError("There is no memory for a copy of \(buffer.count) bytes")
@@ -52,8 +51,7 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
         self = copy
     }
 
-    /// A copy of the bytes of `buffer`; `nil` if there is no memory for it. For what others choose
-    /// the size of.
+    /// Copies the bytes of `buffer`, whose size a peer may have chosen; `nil` if out of memory.
     package init?(copyingIfPossible buffer: UnsafeRawBufferPointer) {
         guard buffer.count > 0, let source = buffer.baseAddress else {
             storage = nil
@@ -64,7 +62,7 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
         storage = ByteStorage(taking: base, count: buffer.count)
     }
 
-    /// A copy of the elements of `bytes`.
+    /// Copies the elements of `bytes`.
     @inlinable
     public init(_ bytes: some Sequence<UInt8>) {
         if let copied = bytes.withContiguousStorageIfAvailable({
@@ -76,7 +74,7 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
         }
     }
 
-    /// The UTF-8 form of `text`.
+    /// Copies the UTF-8 form of `text`.
     public init(_ text: String) {
         var text = text
         self = text.withUTF8 { Bytes(copying: UnsafeRawBufferPointer($0)) }
@@ -92,7 +90,7 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
         return storage!.base!.load(fromByteOffset: position, as: UInt8.self)
     }
 
-    /// Calls `body` with the bytes in place. The pointer is good inside `body` only.
+    /// Calls `body` with the bytes. The pointer is valid inside `body` only.
     @inlinable
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -107,21 +105,21 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
         return try body(buffer.bindMemory(to: UInt8.self))
     }
 
-    /// Where the bytes lie, good as long as these bytes or a copy of them live; `nil` for none.
+    /// A pointer that is valid as long as these bytes or a copy of them live; `nil` if empty.
     package var lent: UnsafeMutableRawPointer? { storage?.base }
 
-    /// The bytes as text; sequences that are not UTF-8 become U+FFFD.
+    /// The bytes as UTF-8 text; invalid sequences become U+FFFD.
     public var text: String {
         withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A copy as an array.
+    /// A copy of the bytes as an array.
     public var array: [UInt8] { withUnsafeBytes { Array($0) } }
 
-    /// A copy of a part as an array.
+    /// Returns a range of the bytes as an array.
     package func array(_ part: Range<Int>) -> [UInt8] { withUnsafeBytes { Array($0[part]) } }
 
-    /// A part of these bytes, which shares their memory and so keeps all of it.
+    /// Returns a range of these bytes. It shares the memory, and so keeps the full memory alive.
     package func part(_ part: Range<Int>) -> Bytes {
         guard let storage, part != 0..<storage.count else {
             precondition(part == 0..<count, "a part outside of no bytes")
@@ -143,15 +141,15 @@ extension Bytes: CustomStringConvertible {
     public var description: String { "\(count) bytes" }
 }
 
-/// A growing run of bytes whose memory is handed over, not copied, at the end.
+/// A growing byte buffer that hands over its memory without a copy.
 ///
-/// Growth is checked: where no memory can be had, `append` answers `false` and nothing changes,
-/// since sizes here are chosen by the peer.
+/// Peers choose the sizes here, so growth is checked: if memory runs out, `append` returns `false`
+/// and changes nothing.
 package struct ByteBuffer: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer?
     @usableFromInline var filled = 0
     @usableFromInline var capacity = 0
-    /// Whose block the memory is; `nil` where it is nobody's.
+    /// The pool that the memory belongs to; `nil` for malloc memory.
     @usableFromInline var pool: BlockPool?
 
     @inlinable package var count: Int { filled }
@@ -161,19 +159,19 @@ package struct ByteBuffer: ~Copyable {
 
     deinit { BlockPool.release(base, to: pool) }
 
-    /// Makes room for `total` bytes in all. `false` if there is no memory.
+    /// Reserves capacity for `total` bytes. Returns `false` if out of memory.
     @inlinable
     package mutating func reserve(_ total: Int) -> Bool {
         guard total > capacity else { return true }
         guard let grown = realloc(base, total) else { return false }
         base = grown
         capacity = total
-        // It is no block any more.
+        // The reallocated memory no longer belongs to the pool.
         pool = nil
         return true
     }
 
-    /// Makes room for a block of the pool, of one that has no memory yet. `false` if there is none.
+    /// Takes a block of the pool if the buffer has no memory yet. Returns `false` if out of memory.
     package mutating func reserve(from pool: BlockPool) -> Bool {
         guard base == nil else { return reserve(pool.blockSize) }
         guard let block = pool.take() else { return false }
@@ -203,7 +201,7 @@ package struct ByteBuffer: ~Copyable {
     @inlinable
     package mutating func removeAll() { filled = 0 }
 
-    /// Gives memory back that is more than so many bytes.
+    /// Releases capacity above `most` bytes.
     package mutating func trim(to most: Int) {
         guard capacity > most else { return }
         BlockPool.release(base, to: pool)
@@ -213,7 +211,7 @@ package struct ByteBuffer: ~Copyable {
         capacity = 0
     }
 
-    /// Takes the last byte away, if there is one.
+    /// Removes the last byte, if any.
     package mutating func dropLast() { filled = Swift.max(0, count - 1) }
 
     @inlinable
@@ -221,13 +219,13 @@ package struct ByteBuffer: ~Copyable {
         append(UnsafeRawPointer(text.utf8Start), length)
     }
 
-    /// The bytes in place, until the next change.
+    /// The bytes, valid until the next change.
     @inlinable
     package var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base, count: count)
     }
 
-    /// Hands the bytes over and is empty afterwards.
+    /// Returns the bytes without a copy, and empties the buffer.
     package mutating func take() -> Bytes {
         guard count > 0, let memory = base else { return Bytes() }
         let storage = ByteStorage(taking: memory, count: count, givingBackTo: pool)

@@ -1,15 +1,15 @@
-// Wherry: text in other charsets than UTF-8
+// Wherry: decoding text in charsets other than UTF-8.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
 extension Bytes {
-    /// The bytes as text of a charset, such as "iso-8859-1"; `nil` for one that the system does not
-    /// know. What the charset cannot mean becomes U+FFFD.
+    /// Returns the bytes decoded from a charset, such as "iso-8859-1". Undecodable bytes become
+    /// U+FFFD; `nil` for a charset that the system does not support.
     package func text(charset: String) -> String? {
         let name = charset.asciiLowercased
         if name == "utf-8" || name == "utf8" { return text }
-        // Else "latin1//translit" would be more than a charset.
+        // Rejects iconv suffixes such as "//translit".
         let isName = name.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x30...0x3A).contains(byte)
                 || [0x2D, 0x2E, 0x5F].contains(byte)
@@ -19,17 +19,17 @@ extension Bytes {
     }
 }
 
-/// iconv(3) to UTF-8.
+/// A conversion to UTF-8 with iconv(3).
 private final class Converter {
     private let handle: iconv_t
     /// U+FFFD.
     private static let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
 
-    /// Bytes of the smallest piece.
+    /// The size of the smallest code unit in bytes.
     private let unit: Int
 
     init?(from charset: String) {
-        // Servers also say "latin-1" and "utf_16", which iconv has without the mark.
+        // Servers also send "latin-1" and "utf_16", which iconv knows without the separator.
         let plain = charset.filter { $0 != "-" && $0 != "_" }
         guard let opened = Self.open(charset) ?? Self.open(plain) else { return nil }
         handle = opened
@@ -58,19 +58,20 @@ private final class Converter {
                     let failure = step(&next, &left, room, into: &text)
                     guard left > 0, failure != E2BIG else { continue }
                     text += Self.replacement
-                    // What the end cuts short is one character; else the next piece may begin one.
+                    // An incomplete sequence at the end is one character. Otherwise the next unit
+                    // may start one.
                     let skipped = failure == EINVAL ? left : min(left, unit)
                     next = next.map { $0 + skipped }
                     left -= skipped
                 }
-                // Back to the first state of charsets that have several.
+                // Resets the shift state of stateful charsets.
                 _ = step(nil, nil, room, into: &text)
             }
         }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Converts as much as there is room for. What stopped it, or 0.
+    /// Converts as much as fits into `room`. Returns the errno that stopped it, or 0.
     private func step(
         _ next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
         _ left: UnsafeMutablePointer<Int>?, _ room: UnsafeMutableRawBufferPointer,

@@ -1,24 +1,24 @@
-// Wherry: a checksum that finds damage.
+// Wherry: the CRC-32C checksum.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 
-/// CRC-32C (Castagnoli), as RFC 3720 has it: every error of up to 32 bits in a row is found.
+/// CRC-32C (Castagnoli) as in RFC 3720. Detects every burst error of up to 32 bits.
 package struct Checksum: Sendable {
     private var state: UInt32 = 0xFFFF_FFFF
 
-    /// The checksum of nothing yet.
+    /// Creates the checksum of no bytes.
     package init() {}
 
     /// The checksum of all bytes so far.
     package var value: UInt32 { ~state }
 
-    /// Takes in more bytes.
+    /// Adds bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         update(bytes, usesProcessor: true)
     }
 
-    /// Takes in a part of `bytes`.
+    /// Adds a range of `bytes`.
     package mutating func update(_ bytes: Bytes, _ part: Range<Int>) {
         bytes.withUnsafeBytes { update(UnsafeRawBufferPointer(rebasing: $0[part])) }
     }
@@ -29,7 +29,7 @@ package struct Checksum: Sendable {
         var left = bytes.count
         state = Self.tables.withUnsafeBufferPointer { tables in
             var crc = state
-            // Eight bytes at a time, each through a table of its own.
+            // Slicing by 8: each byte of a word has its own table.
             while left >= 8 {
                 let word = UInt64(littleEndian: cursor.loadUnaligned(as: UInt64.self)) ^ UInt64(crc)
                 crc =
@@ -51,21 +51,21 @@ package struct Checksum: Sendable {
         }
     }
 
-    /// The checksum of the bytes.
+    /// Returns the checksum of `bytes`.
     package static func of(_ bytes: Bytes) -> UInt32 {
         var checksum = Checksum()
         bytes.withUnsafeBytes { checksum.update($0) }
         return checksum.value
     }
 
-    /// The checksum of the bytes.
+    /// Returns the checksum of `bytes`.
     package static func of(_ bytes: [UInt8]) -> UInt32 {
         var checksum = Checksum()
         bytes.withUnsafeBytes { checksum.update($0) }
         return checksum.value
     }
 
-    /// Eight tables of 256: what a byte does so many places before the end.
+    /// Eight tables of 256 entries: the effect of a byte at each distance from the end of a word.
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: 0, count: 2048)
         for byte in 0..<256 {

@@ -1,20 +1,20 @@
-// Wherry: the monotonic clock, and one that moves by hand.
+// Wherry: the monotonic clock, and a manual clock for tests.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// A point in monotonic time, in nanoseconds since some fixed moment.
+/// A point in monotonic time, in nanoseconds since an arbitrary moment.
 package struct Instant: Hashable, Comparable, Sendable {
     package var nanoseconds: Int64
 
     @inlinable package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// Later than every other instant: the deadline of what has none.
+    /// An instant after all others; the value of "no deadline".
     package static let never = Instant(nanoseconds: .max)
 
     @inlinable package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// The instant so many nanoseconds later; saturates.
+    /// The instant `nanoseconds` later; saturates.
     @inlinable package func advanced(by nanoseconds: Int64) -> Instant {
         Instant(nanoseconds: self.nanoseconds.addingSaturating(nanoseconds))
     }
@@ -25,24 +25,25 @@ package struct Instant: Hashable, Comparable, Sendable {
     }
 }
 
-/// Where every deadline, age and speed takes its time from. Tests hand in a `ManualClock`.
+/// The source of time for deadlines, ages, and speeds. Tests pass a `ManualClock`.
 package protocol Clock: AnyObject, Sendable {
     func now() -> Instant
-    /// Seconds since 1970, for dates that servers and files speak of.
+    /// Returns seconds since 1970, to compare with dates from servers and files.
     func wallSeconds() -> Double
-    /// The longest real time, in nanoseconds, that may be slept for this span of clock time;
-    /// `nil` if only a move by hand can bring its end.
+    /// Returns the real time in nanoseconds that a thread may sleep for a span of clock time; `nil`
+    /// if only a manual advance can end the span.
     func realDelay(for nanoseconds: Int64) -> Int64?
-    /// Calls `body` after each move by hand until the observer is gone.
+    /// Calls `body` after each manual advance while the returned observation exists.
     func observe(_ body: @escaping @Sendable () -> Void) -> ClockObservation?
 }
 
 extension Clock {
-    /// Calls `body` with the observer after each move by hand, and does not keep the observer alive.
+    /// Calls `body` with the observer after each manual advance. Does not retain the observer.
     ///
-    /// Forms no weak reference on the system's clock, which is never moved: the reference counts of
-    /// an object that is referred to weakly lie in a table of their own. Leak detectors do not see
-    /// the packed pointer to that table, and report it for objects that live as long as the process.
+    /// Creates no weak reference for the system clock, which is never advanced manually. Swift
+    /// stores the reference counts of weakly referenced objects in a side table behind a packed
+    /// pointer. Leak detectors do not see that pointer and report the table for objects that live
+    /// as long as the process.
     package func observe<Observer: AnyObject & Sendable>(
         for observer: Observer, _ body: @escaping @Sendable (Observer) -> Void
     ) -> ClockObservation? {
@@ -53,14 +54,14 @@ extension Clock {
     }
 }
 
-/// Keeps a clock observation alive; letting go of it ends it.
+/// A token for a clock observation; releasing it ends the observation.
 package final class ClockObservation: Sendable {
     private let cancel: @Sendable () -> Void
     init(cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
     deinit { cancel() }
 }
 
-/// The system's clock: CLOCK_MONOTONIC and the wall clock.
+/// The system clock: CLOCK_MONOTONIC and the wall clock.
 package final class SystemClock: Clock {
     package static let shared = SystemClock()
 
@@ -82,7 +83,7 @@ package final class SystemClock: Clock {
     package func observe(_ body: @escaping @Sendable () -> Void) -> ClockObservation? { nil }
 }
 
-/// A clock that stands still until it is moved. Until the first move it runs with the system.
+/// A clock that changes only by `advance`. Before the first advance it can follow the system clock.
 package final class ManualClock: Clock {
     private struct State {
         var manual: Bool
@@ -93,7 +94,7 @@ package final class ManualClock: Clock {
     }
     private let state: Lock<State>
 
-    /// - Parameter manual: `false` lets the system's time pass until `advance` is first called.
+    /// - Parameter manual: `false` follows the system clock until the first `advance`.
     package init(manual: Bool = true) {
         let system = SystemClock.shared
         state = Lock(State(manual: manual, now: system.now(), wall: system.wallSeconds()))
@@ -122,7 +123,7 @@ package final class ManualClock: Clock {
         }
     }
 
-    /// Moves the clock on and tells whoever sleeps by it.
+    /// Advances the clock and wakes all sleepers.
     package func advance(by nanoseconds: Int64) {
         let observers = state.withLock { state in
             if !state.manual {
@@ -130,7 +131,7 @@ package final class ManualClock: Clock {
                 state.now = SystemClock.shared.now()
                 state.wall = SystemClock.shared.wallSeconds()
             }
-            // At `never` even what has no deadline would be late.
+            // Stops short of `never`, which must not become due.
             let last = Instant(nanoseconds: Instant.never.nanoseconds - 1)
             state.now = min(state.now.advanced(by: max(0, nanoseconds)), last)
             state.wall += Double(max(0, nanoseconds)) / 1e9
@@ -141,7 +142,7 @@ package final class ManualClock: Clock {
 }
 
 extension Int64 {
-    /// Milliseconds as nanoseconds; saturates.
+    /// Converts milliseconds to nanoseconds; saturates.
     package static func milliseconds(_ count: Int64) -> Int64 {
         let (product, overflow) = count.multipliedReportingOverflow(by: 1_000_000)
         return overflow ? (count < 0 ? .min : .max) : product

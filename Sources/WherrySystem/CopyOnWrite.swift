@@ -1,13 +1,15 @@
-// Wherry: a value behind one reference.
+// Wherry: a copy-on-write value.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value whose copies share one piece of memory until one of them is changed: for what has many
-/// members and goes through many hands, since each copy costs one count and not one per member.
+/// A value whose copies share memory until one of them changes.
 ///
-/// Public only so that other modules compile it into their own code; no product shows this module.
+/// For structs with many members that are copied often: a copy costs one reference count instead of
+/// one per member.
+///
+/// Public only so that other modules can inline it; no product exports this module.
 public struct CopyOnWrite<Value: Sendable>: Sendable {
     @usableFromInline
-    final class Storage: @unchecked Sendable {  // changed only by its one owner
+    final class Storage: @unchecked Sendable {  // mutated only while uniquely referenced
         @exclusivity(unchecked) @usableFromInline var value: Value
         @inlinable init(_ value: Value) { self.value = value }
     }
@@ -17,7 +19,7 @@ public struct CopyOnWrite<Value: Sendable>: Sendable {
     @inlinable
     public init(_ value: Value) { storage = Storage(value) }
 
-    /// Whether both are copies of which none was changed since.
+    /// Returns whether two values still share memory, so neither changed since they were copied.
     @inlinable
     public func isUnchanged(from other: CopyOnWrite) -> Bool { storage === other.storage }
 

@@ -1,21 +1,21 @@
-// Wherry: bodies coded as gzip or deflate, while they are sent.
+// Wherry: streaming gzip and deflate compression.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CZlib
 import Glibc
 
-/// A coder of one body. Belongs to one thread at a time.
+/// A compressor for one body. Use it from one thread at a time.
 ///
-/// gzip is one member (RFC 1952) without a name and a time; deflate is the zlib format (RFC 1950) that
-/// HTTP means by that word. The same pieces of input give the same output.
+/// gzip output is one member (RFC 1952) without a name and a time. deflate output is the zlib
+/// format (RFC 1950), as in HTTP. Equal input pieces produce equal output.
 package final class Deflater {
-    /// What a piece of input is followed by.
+    /// What follows a piece of input.
     package enum Flush: Sendable {
-        /// More of it, for which output may be kept back.
+        /// More input; output may be held back.
         case more
-        /// A wait: what has come so far can be decoded by then.
+        /// A pause; the receiver can decode everything so far.
         case wait
-        /// Nothing.
+        /// The end of the body.
         case end
 
         fileprivate var mode: Int32 {
@@ -29,7 +29,7 @@ package final class Deflater {
 
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// `nil` where there is no memory for its state, which is a quarter of a megabyte.
+    /// Allocates about 256 KiB of state; `nil` if out of memory.
     package init?(_ coding: Inflater.Coding) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -44,10 +44,9 @@ package final class Deflater {
         stream.deallocate()
     }
 
-    /// Codes more of the body, and adds what comes of it to `output`.
+    /// Compresses a piece of the body and appends the result to `output`.
     ///
-    /// - Returns: `false` where there is no memory for that. After that, and after the end, nothing
-    ///   more may be fed.
+    /// - Returns: `false` if out of memory. Do not call it again after that or after the end.
     package func feed(
         _ input: UnsafeRawBufferPointer, _ flush: Flush, into output: inout ByteBuffer
     ) -> Bool {
@@ -66,7 +65,7 @@ package final class Deflater {
                 }
                 switch result {
                 case Z_STREAM_END: return true
-                // Room that is left says that all of it has come out.
+                // zlib has written everything if it left room.
                 case Z_OK, Z_BUF_ERROR:
                     if stream.pointee.avail_out > 0 { return flush != .end }
                 default: return false
@@ -75,7 +74,7 @@ package final class Deflater {
         }
     }
 
-    /// All of `input` as one body; `nil` where there is no memory for it.
+    /// Returns `input` compressed as one body; `nil` if out of memory.
     package static func code(_ input: Bytes, _ coding: Inflater.Coding) -> Bytes? {
         guard let deflater = Deflater(coding) else { return nil }
         var output = ByteBuffer()

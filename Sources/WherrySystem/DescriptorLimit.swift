@@ -1,11 +1,11 @@
-// Wherry: how many files a process may have open.
+// Wherry: the limit on open files.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// The limit of open files of this process (`RLIMIT_NOFILE`).
+/// The limit on open files of this process (`RLIMIT_NOFILE`).
 package enum DescriptorLimit {
-    /// The soft limit; `Int.max` without one.
+    /// The soft limit; `Int.max` if unlimited.
     package static var current: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
@@ -14,7 +14,7 @@ package enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Whether no descriptor is left now.
+    /// Whether the process has no free descriptor now.
     package static var isReached: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor < 0 else {
@@ -24,7 +24,7 @@ package enum DescriptorLimit {
         return errno == EMFILE || errno == ENFILE
     }
 
-    /// What happened, for a message: the limit and how to raise it.
+    /// A message that names the limit and how to raise it.
     package static var text: String {
         "the process has reached its limit of \(current) open files. Raise the limit (ulimit -n) or "
             + "close files"

@@ -1,23 +1,23 @@
-// Wherry: starting a program that outlives us.
+// Wherry: starting a program that outlives this process.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 
-/// A program in a session of its own, which nothing that ends us ends.
+/// A program that runs in its own session and survives the end of this process.
 package enum DetachedProgram {
-    /// Starts a program: in a session of its own, in "/", every signal at its default, standard
-    /// input, output and error on /dev/null, and no descriptor of ours but the one given.
+    /// Starts a program in a new session and in "/", with default signal handlers. Standard input,
+    /// output and error are /dev/null; no other descriptor is inherited except `ready`.
     ///
-    /// The program is our child until its end; one that starts another and leaves is waited for by
-    /// ``start(_:_:environment:ready:waits:)``.
+    /// The program is a child of this process until it exits. A program that forks and exits is
+    /// reaped by ``start(_:_:environment:ready:waits:)``.
     ///
     /// - Parameters:
-    ///   - path: of the executable; the search path is never looked at.
-    ///   - arguments: without the name of the program.
-    ///   - environment: the whole of it, as "NAME=value".
-    ///   - ready: becomes its descriptor 3.
-    ///   - waits: returns when the program has left.
+    ///   - path: The executable; the search path is not used.
+    ///   - arguments: The arguments without the program name.
+    ///   - environment: The complete environment, as "NAME=value".
+    ///   - ready: The file that becomes descriptor 3.
+    ///   - waits: Whether to return only when the program has exited.
     package static func start(
         _ path: String, _ arguments: [String], environment: [String], ready: File?, waits: Bool
     ) throws(SystemError) {
@@ -44,12 +44,12 @@ package enum DetachedProgram {
         pointers.append(nil)
         defer { for pointer in pointers { free(pointer) } }
         return pointers.withUnsafeBufferPointer { buffer in
-            // Never empty: it has the end's mark.
+            // Never empty: it contains the terminator.
             body(buffer.baseAddress!)
         }
     }
 
-    /// A pipe whose ends are handed to nobody by themselves.
+    /// Creates a pipe whose ends are close-on-exec.
     package static func pipe() throws(SystemError) -> (read: File, write: File) {
         var read: Int32 = -1
         var write: Int32 = -1
@@ -60,12 +60,12 @@ package enum DetachedProgram {
         )
     }
 
-    /// Reads a line from a pipe, or what came before nobody could write to it any more; `nil` if that
-    /// took too long or it broke.
+    /// Reads a line from a pipe, or everything up to the end of the pipe. Returns `nil` on timeout
+    /// or error.
     ///
     /// - Parameters:
-    ///   - limit: more than so many bytes are not read.
-    ///   - nanoseconds: of real time.
+    ///   - limit: The maximum number of bytes to read.
+    ///   - nanoseconds: The timeout in real time.
     package static func readLine(_ pipe: File, limit: Int, nanoseconds: Int64) -> [UInt8]? {
         let end = SystemClock.shared.now().advanced(by: nanoseconds)
         var bytes: [UInt8] = []
@@ -86,9 +86,9 @@ package enum DetachedProgram {
         return bytes
     }
 
-    /// Writes to a pipe whose reader is there to read.
+    /// Writes to a pipe.
     ///
-    /// - Returns: false if it is not.
+    /// - Returns: `false` if the pipe has no reader.
     @discardableResult
     package static func write(_ bytes: [UInt8], to pipe: File) -> Bool {
         var offset = 0
@@ -104,7 +104,7 @@ package enum DetachedProgram {
         return true
     }
 
-    /// The file this code was loaded from: the shared library, or the program that contains it.
+    /// Returns the path of the file that contains this code: the shared library or the program.
     package static func ownFile() throws(SystemError) -> String {
         var buffer = [CChar](repeating: 0, count: 4097)
         let failure = clinux_own_file(&buffer, UInt64(buffer.count))
@@ -112,7 +112,7 @@ package enum DetachedProgram {
         return buffer.withUnsafeBufferPointer { PathText.text($0.baseAddress!) }
     }
 
-    /// Whether a path is a file that may be executed.
+    /// Returns whether a path names an executable file.
     package static func isExecutable(_ path: String) -> Bool {
         guard File.isWhole(path) else { return false }
         var status = stat()
@@ -125,21 +125,21 @@ package enum DetachedProgram {
     /// Sets the process's umask.
     package static func setUmask(_ mask: UInt32) { _ = umask(mode_t(mask & 0o777)) }
 
-    /// Makes standard error an open file, so that last words go there.
+    /// Redirects standard error to an open file.
     package static func redirectStandardError(to file: File) throws(SystemError) {
         let failure = clinux_redirect_error(file.descriptor)
         guard failure == 0 else { throw SystemError(failure, "redirect standard error") }
     }
 
-    /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those it starts; the file is readable
-    /// when one of them came.
+    /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and the threads it starts. The returned
+    /// file is readable when one of them arrives.
     package static func endSignals() throws(SystemError) -> File {
         let descriptor = clinux_end_signals()
         guard descriptor >= 0 else { throw .last("watch for signals") }
         return File(adopting: descriptor, path: "signals")
     }
 
-    /// Whether a descriptor is open.
+    /// Returns whether a descriptor is open.
     package static func isOpen(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_GETFD) >= 0 }
 
     /// The id of this process.
@@ -147,10 +147,10 @@ package enum DetachedProgram {
 }
 
 extension Environment {
-    /// The whole environment as "NAME=value".
+    /// The complete environment as "NAME=value".
     package static var all: [String] {
         var texts: [String] = []
-        // Nobody but a program's first thread calls this, before there is another.
+        // Called only by the first thread of a program, before it starts others.
         var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = environ
         while let text = entry.pointee {
             texts.append(PathText.text(text))

@@ -1,11 +1,11 @@
-// Wherry: digests of bytes as they come.
+// Wherry: incremental digests.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The digests that checksums and identifiers use.
+/// The digest algorithms for checksums and identifiers.
 package enum DigestAlgorithm: String, Sendable, CaseIterable {
     case md5, sha1, sha256, sha512
 
-    /// The algorithm of a name in any case, with or without a dash after "sha"; `nil` for others.
+    /// Parses a name in any case, with or without a dash after "sha"; `nil` if unknown.
     package init?(name: some StringProtocol) {
         let name = name.lowercased()
         self.init(rawValue: name.hasPrefix("sha-") ? "sha" + name.dropFirst(4) : name)
@@ -22,22 +22,23 @@ package enum DigestAlgorithm: String, Sendable, CaseIterable {
     }
 }
 
-/// Something that takes bytes in and gives their digest.
+/// An incremental digest implementation.
 protocol DigestEngine: Sendable {
     mutating func update(_ bytes: UnsafeRawBufferPointer)
-    /// The digest of the bytes so far; more may follow.
+    /// Returns the digest of the bytes so far. More bytes may follow.
     func finalize() -> [UInt8]
 }
 
-/// A digest in the making: a value, so that a copy goes its own way.
+/// An incremental digest. A value type: copies are independent.
 ///
-/// libcrypto does the work where it can be loaded and offers the algorithm; else our own code does.
+/// Uses libcrypto if it can be loaded and supports the algorithm, otherwise the Swift
+/// implementation.
 package struct Digest: Sendable {
-    /// What is computed.
+    /// The digest algorithm.
     package let algorithm: DigestAlgorithm
     private var engine: any DigestEngine
 
-    /// The digest of nothing yet.
+    /// Creates the digest of no bytes.
     package init(_ algorithm: DigestAlgorithm) {
         self.init(algorithm, usesLibrary: true)
     }
@@ -48,22 +49,22 @@ package struct Digest: Sendable {
         engine = library ?? algorithm.fallback
     }
 
-    /// Takes in more bytes.
+    /// Adds bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         if bytes.count > 0 { engine.update(bytes) }
     }
 
-    /// Takes in more bytes.
+    /// Adds bytes.
     package mutating func update(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { update($0) }
     }
 
-    /// The digest of all bytes so far; more may follow.
+    /// Returns the digest of all bytes so far. More bytes may follow.
     ///
-    /// Empty, and so equal to no digest, in the one case that libcrypto fails in the middle.
+    /// Returns an empty array, which equals no digest, if libcrypto failed.
     package func finalize() -> [UInt8] { engine.finalize() }
 
-    /// The digest of `bytes`.
+    /// Returns the digest of `bytes`.
     package static func hash(of bytes: [UInt8], _ algorithm: DigestAlgorithm) -> [UInt8] {
         if let digest = LibcryptoDigest.hash(of: bytes, algorithm) { return digest }
         var digest = Digest(algorithm)
@@ -71,7 +72,7 @@ package struct Digest: Sendable {
         return digest.finalize()
     }
 
-    /// The digest of the UTF-8 form of `text`.
+    /// Returns the digest of `text` in UTF-8.
     package static func hash(of text: String, _ algorithm: DigestAlgorithm) -> [UInt8] {
         hash(of: Array(text.utf8), algorithm)
     }

@@ -1,9 +1,9 @@
 // Wherry: SHA-256 and SHA-512 in Swift.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The constants of FIPS 180-4. Those of SHA-256 are the upper halves of SHA-512's first 64.
+/// The constants of FIPS 180-4. SHA-256 uses the upper halves of the first 64 of SHA-512.
 private enum SHA2 {
-    /// The fractions of the cube roots of the first 80 primes, 64 bits of each.
+    /// The first 64 bits of the fractional parts of the cube roots of the first 80 primes.
     static let rounds: [UInt64] = [
         0x428a2f98_d728ae22, 0x71374491_23ef65cd, 0xb5c0fbcf_ec4d3b2f, 0xe9b5dba5_8189dbbc,
         0x3956c25b_f348b538, 0x59f111f1_b605d019, 0x923f82a4_af194f9b, 0xab1c5ed5_da6d8118,
@@ -27,7 +27,7 @@ private enum SHA2 {
         0x4cc5d4be_cb3e42b6, 0x597f299c_fc657e2a, 0x5fcb6fab_3ad6faec, 0x6c44198c_4a475817,
     ]
 
-    /// The fractions of the square roots of the first 8 primes, 64 bits of each.
+    /// The first 64 bits of the fractional parts of the square roots of the first 8 primes.
     static let start: [UInt64] = [
         0x6a09e667_f3bcc908, 0xbb67ae85_84caa73b, 0x3c6ef372_fe94f82b, 0xa54ff53a_5f1d36f1,
         0x510e527f_ade682d1, 0x9b05688c_2b3e6c1f, 0x1f83d9ab_fb41bd6b, 0x5be0cd19_137e2179,

@@ -1,26 +1,26 @@
-// Wherry: digests where no libcrypto can be loaded.
+// Wherry: digests in Swift, for systems without libcrypto.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A hash function of the Merkle-Damgard kind: what it does with one block.
+/// The compression function of a Merkle-Damgard hash.
 protocol BlockHash: Sendable {
     associatedtype Word: FixedWidthInteger & Sendable
-    /// The size of a block.
+    /// The block size in bytes.
     static var blockBytes: Int { get }
-    /// The size of the message's length in bits at the end of the last block.
+    /// The size of the message length field at the end of the last block, in bytes.
     static var lengthBytes: Int { get }
-    /// The byte order of the words and of the length.
+    /// Whether the words and the length are big-endian.
     static var isBigEndian: Bool { get }
-    /// The state, which is the digest after the last block.
+    /// The state; the digest after the last block.
     var words: [Word] { get }
     init()
-    /// Takes in one block of `blockBytes`.
+    /// Processes one block of `blockBytes`.
     mutating func compress(_ block: UnsafeRawPointer)
 }
 
-/// Cuts what is hashed into blocks and pads the last one.
+/// Splits the input into blocks and pads the last block.
 struct BlockHasher<Hash: BlockHash>: DigestEngine {
     private var hash = Hash()
-    /// The bytes of the block that is not full yet.
+    /// The bytes of the incomplete block.
     private var pending: [UInt8] = []
     private var total: UInt64 = 0
 
@@ -53,7 +53,7 @@ struct BlockHasher<Hash: BlockHash>: DigestEngine {
             last.pad(to: Hash.blockBytes)
             last.takePending()
         }
-        // The length is at most 64 bits here, also where the field has room for 128.
+        // The length has at most 64 bits, even if its field has 128.
         let bits = total &* 8
         last.pad(to: Hash.isBigEndian ? Hash.blockBytes - 8 : lengthStart)
         for place: UInt64 in 0..<8 {
@@ -77,7 +77,7 @@ struct BlockHasher<Hash: BlockHash>: DigestEngine {
 }
 
 extension DigestAlgorithm {
-    /// The algorithm in Swift.
+    /// The Swift implementation of the algorithm.
     var fallback: any DigestEngine {
         switch self {
         case .md5: BlockHasher<MD5Blocks>()

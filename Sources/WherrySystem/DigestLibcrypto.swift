@@ -1,10 +1,10 @@
-// Wherry: digests by OpenSSL's libcrypto.
+// Wherry: digests with OpenSSL's libcrypto.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// The functions of libcrypto that digests need, found at run time: libcurl has loaded the library
-/// already, but its headers and its link name are not promised by the packages we depend on.
+/// The libcrypto functions for digests, found at run time. libcurl has already loaded the library,
+/// but the packages we depend on guarantee neither its headers nor its link name.
 private struct Libcrypto: @unchecked Sendable {  // written once; the functions are thread-safe
     typealias Fetch =
         @convention(c) (
@@ -32,7 +32,7 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
     let finish: Finish
     let copy: Copy
     let whole: Whole
-    /// Fetched once: looking an algorithm up for each digest costs more than hashing a short text.
+    /// Fetched once: fetching an algorithm costs more than hashing a short text.
     let algorithms: [DigestAlgorithm: OpaquePointer]
 
     /// `nil` if the library is missing or too old.
@@ -55,7 +55,7 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
         var algorithms: [DigestAlgorithm: OpaquePointer] = [:]
         ProcessExit.guarding(library) {
             for algorithm in DigestAlgorithm.allCases {
-                // A library in FIPS mode has no MD5: that one is ours then.
+                // A library in FIPS mode has no MD5. The Swift implementation is used then.
                 algorithms[algorithm] = fetch(nil, algorithm.rawValue, nil)
             }
         }
@@ -67,8 +67,8 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
 
 /// A digest computed by libcrypto.
 struct LibcryptoDigest: DigestEngine {
-    /// Owns one EVP_MD_CTX. Not shared between threads while it changes: `update` copies it first
-    /// where another value holds it too.
+    /// An EVP_MD_CTX. `update` copies it first if another value shares it, so no context is shared
+    /// between threads while it changes.
     private final class Context: @unchecked Sendable {
         let library: Libcrypto
         let pointer: OpaquePointer
@@ -90,11 +90,11 @@ struct LibcryptoDigest: DigestEngine {
     }
 
     private let byteCount: Int
-    /// `nil` after libcrypto has failed.
+    /// `nil` after a failure of libcrypto.
     private var context: Context?
 
-    /// `nil` if libcrypto cannot be loaded, does not offer the algorithm, or must not be called any
-    /// more because the process is exiting.
+    /// Returns `nil` if libcrypto cannot be loaded, lacks the algorithm, or must not be called
+    /// because the process is exiting.
     init?(_ algorithm: DigestAlgorithm) {
         let started = ProcessExit.pass { () -> Context? in
             guard let library = Libcrypto.shared, let kind = library.algorithms[algorithm],
@@ -107,7 +107,7 @@ struct LibcryptoDigest: DigestEngine {
         self.context = context
     }
 
-    /// The digest of all bytes at once; `nil` as for ``init(_:)``.
+    /// Returns the digest of all bytes at once; `nil` as for ``init(_:)``.
     static func hash(of bytes: [UInt8], _ algorithm: DigestAlgorithm) -> [UInt8]? {
         guard let library = Libcrypto.shared, let kind = library.algorithms[algorithm] else {
             return nil

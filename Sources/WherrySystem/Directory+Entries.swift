@@ -1,22 +1,22 @@
-// Wherry: folders of many small files.
+// Wherry: directories of many small files.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 
 extension Directory {
-    /// Opens a folder that only we may write to, and makes it 0700 whatever the umask if it is
-    /// not there (SEC-C5). The folders above it have to be there.
+    /// Opens a directory that only this user can write to. Creates it with mode 0700, whatever the
+    /// umask, if it is missing (SEC-C5). Its parent directories must exist.
     ///
-    /// A folder of another user, a link, and one that others may write to are refused: what lies
-    /// in it could be anybody's.
+    /// Fails for a directory of another user, a symbolic link, and a directory that others can
+    /// write to: anyone could have placed its contents.
     package static func openPrivate(_ path: String, in parent: Directory? = nil)
         throws(SystemError) -> Directory
     {
         let base = parent?.file.descriptor ?? AT_FDCWD
         guard File.isWhole(path) else { throw SystemError(EINVAL, "make", path: path) }
         if path.withPath({ mkdirat(base, $0, 0o700) }) == 0 {
-            // The umask may have taken away more than others' rights.
+            // The umask may also have removed permissions of the owner.
             guard path.withPath({ fchmodat(base, $0, 0o700, 0) }) == 0 else {
                 throw .last("set the permissions of", path: path)
             }
@@ -35,20 +35,20 @@ extension Directory {
         return folder
     }
 
-    /// Reads a file below this folder as a whole, without following a link anywhere in the path.
+    /// Reads a whole file below this directory. Follows no symbolic link anywhere in the path.
     ///
     /// - Parameters:
-    ///   - path: one or more names, with slashes between them.
-    ///   - limit: the largest file that is read.
-    /// - Returns: `nil` if there is no such file, if it is none, too large, or cannot be read, and
-    ///   where there is no memory for it.
+    ///   - path: One or more names separated by slashes.
+    ///   - limit: The maximum size of the file in bytes.
+    /// - Returns: `nil` if no regular file exists there, if it is too large or unreadable, or if
+    ///   out of memory.
     package func contents(of path: String, limit: Int) -> Bytes? {
         let descriptor = path.withPath { clinux_open_below(file.descriptor, $0) }
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var buffer = ByteBuffer()
-        // Most files end within the first piece, and then one call has read them: a file of a
-        // disk is read short only at its end.
+        // Most files fit into the first chunk and need one call: a disk file is read short only at
+        // its end.
         var piece = min(limit.addingSaturating(1), 8192)
         while true {
             guard buffer.reserve(buffer.count + piece) else { return nil }
@@ -62,12 +62,14 @@ extension Directory {
         return buffer.take()
     }
 
-    /// Writes a file beside its place and gives it its name when all of it is there, 0600
-    /// whatever the umask. Until then its name is `temporary`, and it is locked, so that leftovers
-    /// of a process that died can be told. Nothing is flushed: the reader's checksum decides.
+    /// Writes a file under the name `temporary` and renames it when complete. Mode 0600 whatever
+    /// the umask.
+    ///
+    /// The file stays locked until then, so that leftovers of a dead process can be recognized.
+    /// Nothing is flushed to the device: the reader verifies the checksum.
     package func write(_ parts: [Bytes], to name: String, temporary: String) throws(SystemError) {
         let made = try File.open(temporary, [.write, .create, .exclusive], in: self)
-        // The lock ends with it.
+        // The lock ends with the object.
         defer { withExtendedLifetime(made) {} }
         do {
             _ = try made.lock()
@@ -84,15 +86,15 @@ extension Directory {
         }
     }
 
-    /// Sets the time of the last change of a name to now.
+    /// Sets the modification time of a file to now.
     package func touch(_ path: String) {
         _ = path.withPath { utimensat(file.descriptor, $0, nil, AT_SYMLINK_NOFOLLOW) }
     }
 }
 
 extension ByteBuffer {
-    /// Lets `read` append up to `room` bytes, which have been reserved, and gives what it
-    /// returned; an interrupted call is repeated.
+    /// Lets `read` append up to `room` reserved bytes and returns its result. Retries interrupted
+    /// calls.
     mutating func fill(
         _ room: Int, _ read: (UnsafeMutableRawPointer, Int, Int) -> Int
     ) -> Int {

@@ -1,11 +1,11 @@
-// Wherry: folders that are ours alone.
+// Wherry: private directories.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
 extension Directory {
-    /// Makes a folder that only we may enter, 0700 whatever the umask; fine if it is there, ours
-    /// and open to nobody else. What stands in its place is never touched (SEC-C5).
+    /// Creates a directory with mode 0700, whatever the umask. Succeeds if it exists, belongs to
+    /// this user, and is closed to others. Never changes anything else in its place (SEC-C5).
     package static func makePrivate(_ path: String) throws(SystemError) {
         var isNew = path.withPath { mkdir($0, 0o700) } == 0
         if !isNew, errno == ENOENT {
@@ -31,13 +31,13 @@ extension Directory {
             throw SystemError(EPERM, "store things in a folder of another user,", path: path)
         }
         if status.permissions & 0o077 != 0 {
-            // Somebody made it for other things: its mode is not ours to change.
+            // The directory serves another purpose: do not change its mode.
             throw SystemError(EPERM, "store things in a folder that others may enter,", path: path)
         }
     }
 
-    /// Checks that ``makePrivate(_:)`` may succeed, as far as that is known without making anything:
-    /// the folder is private and writable, or the nearest directory above it is writable.
+    /// Checks that ``makePrivate(_:)`` is likely to succeed, without creating anything: the
+    /// directory is private and writable, or its nearest existing parent is writable.
     package static func checkPrivate(_ path: String) throws(SystemError) {
         var present = path
         while true {

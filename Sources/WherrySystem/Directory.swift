@@ -1,17 +1,17 @@
-// Wherry: a directory held open, and the names in it
+// Wherry: an open directory and its entries.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 
-/// An open directory. Every call is relative to it, so a renamed or replaced path cannot lead
-/// elsewhere meanwhile. Names are single components.
+/// An open directory. Calls resolve names relative to it, so renaming or replacing its path has no
+/// effect. Names are single path components.
 package final class Directory: Sendable {
     package let file: File
-    /// The path it was opened by; for messages and for results.
+    /// The path that opened the directory, for messages and results.
     package var path: String { file.path }
 
-    /// The path that leads to it now, whatever it was opened by; `nil` where the system does not say.
+    /// The current path of the directory; `nil` if the system cannot tell.
     package var presentPath: String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/fd/\(file.descriptor)", &buffer, buffer.count)
@@ -20,15 +20,15 @@ package final class Directory: Sendable {
 
     private init(_ file: File) { self.file = file }
 
-    /// The path without a descriptor: for messages, and to open the directory again. Calls fail with
+    /// The same path without a descriptor, for messages and for opening it again. Calls fail with
     /// `EBADF`.
     package var closed: Directory { Directory(file.closed) }
     package var isOpen: Bool { file.descriptor >= 0 }
 
     /// Opens an existing directory.
     ///
-    /// - Parameter following: whether a symbolic link at the last component is followed. Default
-    ///   true, as for a directory named by a person.
+    /// - Parameter following: Whether to follow a symbolic link as the last component. Default:
+    ///   true, as for a directory that a user names.
     package static func open(
         _ path: String, following: Bool = true, in directory: Directory? = nil
     ) throws(SystemError) -> Directory {
@@ -37,15 +37,15 @@ package final class Directory: Sendable {
         return Directory(try File.open(path, options, in: directory))
     }
 
-    /// Makes the directory and the missing ones above it; fine if it is there.
+    /// Creates the directory and missing parents. Succeeds if it exists.
     ///
-    /// - Parameter permissions: of each one made, before the umask. Default 0777.
+    /// - Parameter permissions: The mode of each new directory, before the umask. Default: 0777.
     package static func create(_ path: String, permissions: UInt32 = 0o777) throws(SystemError) {
         guard File.isWhole(path) else { throw SystemError(EINVAL, "make", path: path) }
         if path.withPath({ mkdir($0, mode_t(permissions & 0o7777)) }) == 0 { return }
         switch errno {
         case EEXIST:
-            // Something has the name; a link to a directory will do.
+            // The name exists; a symbolic link to a directory is fine.
             _ = try Directory.open(path)
         case ENOENT:
             let parent = Directory.split(path).parent
@@ -62,8 +62,8 @@ package final class Directory: Sendable {
         }
     }
 
-    /// Makes a directory inside this one; fine if it is there. The caller judges what is there by
-    /// opening it.
+    /// Creates a directory inside this one. Succeeds if the name exists; opening it shows whether
+    /// it is a directory.
     package func makeDirectory(_ name: String, permissions: UInt32 = 0o700) throws(SystemError) {
         guard File.isWhole(name) else { throw SystemError(EINVAL, "make", path: path(of: name)) }
         let made = name.withPath { mkdirat(file.descriptor, $0, mode_t(permissions & 0o7777)) }
@@ -72,8 +72,8 @@ package final class Directory: Sendable {
         }
     }
 
-    /// A path split at its last slash: "/a/b" is ("/a", "b"), "b" is (".", "b"), "/" is ("/", "").
-    /// Slashes at the end do not count.
+    /// Splits a path at its last slash: "/a/b" is ("/a", "b"), "b" is (".", "b"), "/" is ("/", "").
+    /// Ignores trailing slashes.
     package static func split(_ path: String) -> (parent: String, name: String) {
         let slash = UInt8(ascii: "/")
         var bytes = Array(path.utf8)
@@ -87,8 +87,8 @@ package final class Directory: Sendable {
         return (parent.isEmpty ? "/" : String(decoding: parent, as: UTF8.self), name)
     }
 
-    /// The path with the working directory before it, unless it is absolute already. Nothing is
-    /// resolved: no links, no "..".
+    /// Returns the path, prefixed with the working directory if it is relative. Resolves neither
+    /// symbolic links nor "..".
     package static func absolute(_ path: String) throws(SystemError) -> String {
         if path.utf8.first == UInt8(ascii: "/") { return path }
         guard let current = getcwd(nil, 0) else { throw .last("find the working directory") }
@@ -97,14 +97,15 @@ package final class Directory: Sendable {
         return base == "/" ? "/" + path : base + "/" + path
     }
 
-    /// The path of a name in this directory.
+    /// Returns the path of a name in this directory.
     package func path(of name: String) -> String {
         path.utf8.last == UInt8(ascii: "/") ? path + name : path + "/" + name
     }
 
     // MARK: Names
 
-    /// What a name stands for, a link itself and not its target; nil if there is no such name.
+    /// Returns the status of a name, of a symbolic link itself unless `following`; `nil` if the
+    /// name does not exist.
     package func status(of name: String, following: Bool = false) throws(SystemError)
         -> FileStatus?
     {
@@ -118,9 +119,9 @@ package final class Directory: Sendable {
         throw .last("examine", path: path(of: name))
     }
 
-    /// Removes a name.
+    /// Removes a file.
     ///
-    /// - Returns: false if there was none.
+    /// - Returns: `false` if the name did not exist.
     @discardableResult
     package func remove(_ name: String) throws(SystemError) -> Bool {
         guard File.isWhole(name) else { throw SystemError(EINVAL, "remove", path: path(of: name)) }
@@ -129,9 +130,9 @@ package final class Directory: Sendable {
         throw .last("remove", path: path(of: name))
     }
 
-    /// Removes an empty directory in this one.
+    /// Removes an empty directory.
     ///
-    /// - Returns: false if there was none.
+    /// - Returns: `false` if the name did not exist.
     @discardableResult
     package func removeDirectory(_ name: String) throws(SystemError) -> Bool {
         guard File.isWhole(name) else { throw SystemError(EINVAL, "remove", path: path(of: name)) }
@@ -140,9 +141,9 @@ package final class Directory: Sendable {
         throw .last("remove", path: path(of: name))
     }
 
-    /// Gives a file another name in this directory, or in `other`, in one step.
+    /// Renames a file within this directory, or moves it to `other`, atomically.
     ///
-    /// - Parameter replacing: whether a file of the new name goes; else `EEXIST`.
+    /// - Parameter replacing: Whether to replace an existing file; otherwise fails with `EEXIST`.
     package func rename(
         _ name: String, to newName: String, in other: Directory? = nil, replacing: Bool
     ) throws(SystemError) {
@@ -166,9 +167,10 @@ package final class Directory: Sendable {
         }
     }
 
-    /// The names in the directory, without "." and "..", in no order.
+    /// Returns the names in the directory, unsorted, without "." and "..".
     package func names() throws(SystemError) -> [String] {
-        // fdopendir takes its descriptor over, and shares the position with duplicates of it.
+        // fdopendir takes ownership of its descriptor, and duplicates share a position. So open a
+        // new one.
         let own = try File.open(".", [.read, .directory], in: self)
         let copy = fcntl(own.descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw .last("list", path: path) }
@@ -185,7 +187,7 @@ package final class Directory: Sendable {
                 if errno != 0 { throw .last("list", path: path) }
                 return names
             }
-            // The name may be longer than the array it is declared as: read it where it lies.
+            // The name may be longer than its declared array: read it in place.
             let offset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 19
             let bytes = UnsafeRawPointer(entry).advanced(by: offset)
                 .assumingMemoryBound(to: CChar.self)
@@ -196,10 +198,10 @@ package final class Directory: Sendable {
 
     // MARK: The file system below
 
-    /// Waits until names made, changed and removed here are on the device.
+    /// Flushes created, renamed and removed names to the device.
     package func synchronize() throws(SystemError) { try file.synchronize() }
 
-    /// Bytes this user may still write here.
+    /// Returns the bytes that this user can still write to the file system.
     package func freeSpace() throws(SystemError) -> Int64 {
         var status = statvfs()
         guard fstatvfs(file.descriptor, &status) == 0 else { throw .last("examine", path: path) }
@@ -208,14 +210,15 @@ package final class Directory: Sendable {
         return overflow ? Int64.max : Int64(clamping: bytes)
     }
 
-    /// Whether this user may make names here: EROFS on a read-only mount, EACCES without permission.
+    /// Checks that this user can create files here: EROFS on a read-only mount, EACCES without
+    /// permission.
     package func checkWritable() throws(SystemError) {
         guard faccessat(file.descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 else {
             throw SystemError(errno, "write in", path: file.path)
         }
     }
 
-    /// The file system that it lies on.
+    /// Returns the kind of file system of the directory.
     package func fileSystem() throws(SystemError) -> FileSystem {
         var magic: UInt64 = 0
         let failure = clinux_file_system(file.descriptor, &magic)
@@ -223,7 +226,7 @@ package final class Directory: Sendable {
         return FileSystem(magic: magic)
     }
 
-    /// The largest file this process may write (`RLIMIT_FSIZE`), `Int64.max` without a limit.
+    /// Returns the maximum file size of this process (`RLIMIT_FSIZE`); `Int64.max` if unlimited.
     package static func fileSizeLimit() -> Int64 {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else {
@@ -232,7 +235,7 @@ package final class Directory: Sendable {
         return Int64(clamping: limit.rlim_cur)
     }
 
-    /// The process's umask, read without changing it; nil where /proc does not tell.
+    /// Returns the umask of the process without changing it; `nil` if /proc does not show it.
     package static func umask() -> UInt32? {
         guard let file = try? File.open("/proc/self/status", [.read]),
             let bytes = try? file.read(512, at: 0)

@@ -1,4 +1,4 @@
-// Wherry: a lock that the kernel lets go when the owner dies
+// Wherry: file locks that end with their process.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
@@ -7,11 +7,12 @@ import Glibc
 extension File {
     /// Takes an exclusive lock on the whole file without waiting.
     ///
-    /// It belongs to this open file (an OFD lock): it excludes every other opening of the file, in
-    /// this process too, and ends with this object or the process. Taking it twice is fine. Some
-    /// network file systems grant it to everybody: see ``FileSystem/withoutLocks``.
+    /// The lock belongs to this open file (an OFD lock). It excludes all other openings of the
+    /// file, even in this process, and ends with this object or the process. Locking twice
+    /// succeeds. Some network file systems grant the lock to everyone: see
+    /// ``FileSystem/withoutLocks``.
     ///
-    /// - Returns: false while another opening holds it.
+    /// - Returns: `false` while another opening holds the lock.
     package func lock() throws(SystemError) -> Bool {
         let failure = clinux_lock(descriptor)
         if failure == EAGAIN { return false }
@@ -20,7 +21,7 @@ extension File {
         return true
     }
 
-    /// Whether another opening of the file holds a lock. Takes none.
+    /// Returns whether another opening of the file holds a lock. Takes none.
     package func isLockedElsewhere() throws(SystemError) -> Bool {
         var isLocked: Int32 = 0
         let failure = clinux_is_locked(descriptor, &isLocked)
@@ -28,7 +29,7 @@ extension File {
         return isLocked != 0
     }
 
-    /// Gives the lock back; fine without one.
+    /// Releases the lock, if any.
     package func unlock() throws(SystemError) {
         let failure = clinux_unlock(descriptor)
         if failure != 0 { throw SystemError(failure, "unlock", path: path) }

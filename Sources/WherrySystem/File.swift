@@ -1,34 +1,34 @@
-// Wherry: an owned file descriptor
+// Wherry: an open file.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 import Synchronization
 
-/// An open file, closed when the last reference goes.
+/// An open file. Closed with the last reference.
 ///
-/// All calls name their offset, so there is no shared position; any thread may use it. Interrupted
-/// calls are repeated and short ones continued. A path with a NUL byte is refused with `EINVAL`
-/// instead of naming another file.
+/// Every call takes an offset, so there is no shared position, and any thread may use the file.
+/// Interrupted calls are repeated and short ones continued. A path with a NUL byte fails with
+/// `EINVAL` instead of naming another file.
 package final class File: Sendable {
-    /// How a file is opened. `O_CLOEXEC` is always set, symbolic links at the last component are
-    /// never followed unless `.following` is given, and opening never blocks on a FIFO.
+    /// How to open a file. `O_CLOEXEC` is always set. A symbolic link as the last component is
+    /// followed only with `.following`. Opening a FIFO never blocks.
     package struct Options: OptionSet, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
 
         package static let read = Options(rawValue: 1)
         package static let write = Options(rawValue: 2)
-        /// Makes the file if it is missing.
+        /// Creates the file if it is missing.
         package static let create = Options(rawValue: 4)
-        /// With `create`: `EEXIST` if anything has that name, a dangling link included.
+        /// With `create`: fails with `EEXIST` if the name exists, even as a dangling symbolic link.
         package static let exclusive = Options(rawValue: 8)
         package static let truncate = Options(rawValue: 16)
-        /// Every write goes to the end, whatever its offset.
+        /// Writes always append, whatever their offset.
         package static let append = Options(rawValue: 32)
-        /// `ENOTDIR` unless it is a directory.
+        /// Fails with `ENOTDIR` unless it is a directory.
         package static let directory = Options(rawValue: 64)
-        /// Follows a symbolic link at the last component.
+        /// Follows a symbolic link as the last component.
         package static let following = Options(rawValue: 128)
 
         var flags: Int32 {
@@ -44,32 +44,33 @@ package final class File: Sendable {
         }
     }
 
-    /// The descriptor, good as long as this object lives.
+    /// The descriptor, valid as long as this object lives.
     package let descriptor: Int32
-    /// A path that opens the same file, whatever became of its name; good as long as this object lives.
+    /// A path that opens the same file even after a rename, valid as long as this object lives.
     package var descriptorPath: String { "/proc/self/fd/\(descriptor)" }
-    /// What errors call it.
+    /// The path in error messages.
     package let path: String
 
-    /// Takes over a descriptor, which is closed with this object.
+    /// Takes ownership of a descriptor.
     package init(adopting descriptor: Int32, path: String) {
         self.descriptor = descriptor
         self.path = path
     }
 
-    /// Whether a lock was taken through this object.
+    /// Whether this object took a lock.
     let holdsLock = Atomic(false)
 
     deinit {
-        // A child that is just being started has a copy of the descriptor until it executes its
-        // program; the lock would live on in it for that moment.
+        // A child between fork and exec has a copy of the descriptor, which would keep the lock for
+        // that time.
         if holdsLock.load(ordering: .relaxed) { _ = clinux_unlock(descriptor) }
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Opens a path, relative to `directory` if one is given, else to the working directory.
+    /// Opens a path, relative to `directory` or the working directory.
     ///
-    /// - Parameter permissions: of a file made by this call, before the umask. Default 0600.
+    /// - Parameter permissions: The mode of a file that this call creates, before the umask.
+    ///   Default: 0600.
     package static func open(
         _ path: String, _ options: Options, permissions: UInt32 = 0o600,
         in directory: Directory? = nil
@@ -86,17 +87,17 @@ package final class File: Sendable {
         }
     }
 
-    /// Whether a path reaches the kernel as it is: not empty, no NUL.
+    /// Returns whether the kernel sees a path unchanged: not empty, no NUL.
     static func isWhole(_ path: String) -> Bool {
         !path.isEmpty && !path.utf8.contains(0)
     }
 
-    /// The path without a descriptor. Calls fail with `EBADF`.
+    /// The same path without a descriptor. Calls fail with `EBADF`.
     package var closed: File { File(adopting: -1, path: path) }
 
     // MARK: Bytes
 
-    /// Writes all bytes at the offset. On failure an unknown part of them is on disk.
+    /// Writes all bytes at the offset. After a failure an unknown part of them is on disk.
     @inline(__always)
     package func write(_ bytes: RawSpan, at offset: Int64) throws(SystemError) {
         let failure = bytes.withUnsafeBytes { writeAll($0, at: offset) }
@@ -108,7 +109,7 @@ package final class File: Sendable {
         try write(bytes.span.bytes, at: offset)
     }
 
-    /// Writes the bytes of a range at the offset; what lies outside of `bytes` is left out.
+    /// Writes a range of the bytes at the offset. Ignores the part of the range outside of `bytes`.
     package func write(_ bytes: Bytes, _ range: Range<Int>, at offset: Int64)
         throws(SystemError)
     {
@@ -137,17 +138,17 @@ package final class File: Sendable {
         return 0
     }
 
-    /// Reads what lies in the page cache, without waiting for the disk.
+    /// Reads from the page cache without waiting for the disk.
     ///
-    /// - Returns: fewer bytes than there is room for where only those are at hand; 0 where none
-    ///   are, at the end of the file, and on file systems that cannot tell.
+    /// - Returns: The number of bytes that were available. 0 if none were, at the end of the file,
+    ///   and on file systems that cannot tell.
     package func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         let count = clinux_read_now(descriptor, base, UInt64(buffer.count), offset)
         return max(0, Int(count))
     }
 
-    /// Fills the buffer from the offset; fewer bytes than it holds only at the end of the file.
+    /// Fills the buffer from the offset. Reads fewer bytes only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
         throws(SystemError) -> Int
     {
@@ -170,10 +171,10 @@ package final class File: Sendable {
         return done
     }
 
-    /// Fills the array from the offset and returns how many bytes there were: fewer than it holds
-    /// only at the end of the file. The rest of the array is left as it was.
+    /// Fills the array from the offset and returns the number of bytes: fewer than its size only at
+    /// the end of the file. The rest of the array is unchanged.
     package func read(into buffer: inout [UInt8], at offset: Int64) throws(SystemError) -> Int {
-        // withUnsafeMutableBytes rethrows untyped errors: hence the result in between.
+        // withUnsafeMutableBytes rethrows untyped errors: hence the Result.
         let result = buffer.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
             do throws(SystemError) {
                 return .success(try read(into: bytes, at: offset))
@@ -184,7 +185,7 @@ package final class File: Sendable {
         return try result.get()
     }
 
-    /// At most `count` bytes from the offset; fewer only at the end of the file.
+    /// Reads `count` bytes from the offset; fewer only at the end of the file.
     package func read(_ count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: max(0, count))
         let done = try read(into: &bytes, at: offset)
@@ -194,7 +195,7 @@ package final class File: Sendable {
 
     // MARK: Size and durability
 
-    /// Cuts or extends (with zeros) to the length.
+    /// Truncates the file, or extends it with zeros.
     package func truncate(to length: Int64) throws(SystemError) {
         while ftruncate(descriptor, Int(length)) != 0 {
             guard errno == EINTR else { throw .last("change the length of", path: path) }
@@ -203,7 +204,8 @@ package final class File: Sendable {
 
     /// Reserves blocks for a range without changing the length.
     ///
-    /// - Returns: false where the file system cannot: writing then finds out by itself.
+    /// - Returns: `false` if the file system does not support it. Later writes may run out of space
+    ///   then.
     @discardableResult
     package func reserve(from offset: Int64, count: Int64) throws(SystemError) -> Bool {
         guard count > 0 else { return true }
@@ -213,9 +215,10 @@ package final class File: Sendable {
         return true
     }
 
-    /// Releases the blocks of a range, which reads as zeros afterwards, without changing the length.
+    /// Releases the blocks of a range without changing the length. The range reads as zeros
+    /// afterwards.
     ///
-    /// - Returns: false if the file system does not support it.
+    /// - Returns: `false` if the file system does not support it.
     @discardableResult
     package func release(_ range: Range<Int64>) throws(SystemError) -> Bool {
         guard !range.isEmpty else { return true }
@@ -226,20 +229,20 @@ package final class File: Sendable {
         return true
     }
 
-    /// Has the device begin with the bytes that are only in memory, so that a later flush has less to wait
-    /// for (sync_file_range). It promises nothing: what cannot be written is an error of the flush.
+    /// Starts writing dirty pages to the device, so that a later flush has less to wait for
+    /// (sync_file_range). Write errors are reported by that flush.
     package func beginWriteBack() {
         _ = clinux_begin_write_back(descriptor)
     }
 
-    /// Waits until the bytes, and the length if it grew, are on the device (fdatasync).
+    /// Flushes the data, and the length if it grew, to the device (fdatasync).
     package func synchronizeData() throws(SystemError) {
         while fdatasync(descriptor) != 0 {
             guard errno == EINTR else { throw .last("flush", path: path) }
         }
     }
 
-    /// Waits until bytes and metadata are on the device (fsync).
+    /// Flushes data and metadata to the device (fsync).
     package func synchronize() throws(SystemError) {
         while fsync(descriptor) != 0 {
             guard errno == EINTR else { throw .last("flush", path: path) }
@@ -248,22 +251,21 @@ package final class File: Sendable {
 
     // MARK: Metadata
 
-    /// Kind, owner, size, times.
+    /// Returns type, owner, size and times.
     package func status() throws(SystemError) -> FileStatus {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .last("examine", path: path) }
         return FileStatus(status)
     }
 
-    /// Sets the permission bits exactly, whatever the umask.
+    /// Sets the permission bits, whatever the umask.
     package func setPermissions(_ permissions: UInt32) throws(SystemError) {
         guard fchmod(descriptor, mode_t(permissions & 0o7777)) == 0 else {
             throw .last("change the permissions of", path: path)
         }
     }
 
-    /// Sets the time of the last change, in whole seconds since 1970; the time of the last reading
-    /// stays.
+    /// Sets the modification time in whole seconds since 1970. Keeps the access time.
     package func setModificationTime(secondsSince1970 seconds: Int64) throws(SystemError) {
         let failure = clinux_set_modified(descriptor, seconds)
         if failure != 0 { throw SystemError(failure, "set the time of", path: path) }
@@ -271,7 +273,7 @@ package final class File: Sendable {
 }
 
 extension File {
-    /// Whether a file can be opened for reading; the error says why not.
+    /// Checks that a file can be opened for reading; the error says why not.
     package static func checkReadable(_ path: String) throws(SystemError) {
         _ = try open(path, [.read, .following])
     }

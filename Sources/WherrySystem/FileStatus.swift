@@ -1,24 +1,24 @@
-// Wherry: what stat(2) tells
+// Wherry: the result of stat(2).
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// Kind, identity, owner, size and time of a file.
+/// Type, identity, owner, size and times of a file.
 package struct FileStatus: Equatable, Sendable {
     package enum Kind: Sendable { case regular, directory, symbolicLink, other }
 
     package let kind: Kind
     package let device: UInt64
     package let inode: UInt64
-    /// Names of the file; 0 once it is unlinked.
+    /// The number of hard links; 0 once it is unlinked.
     package let links: UInt64
     package let owner: UInt32
     /// The twelve permission bits.
     package let permissions: UInt32
     package let size: Int64
-    /// Last change of the content, nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     package let modifiedNanoseconds: Int64
-    /// Last reading as far as the mount records it, nanoseconds since 1970.
+    /// The access time, as far as the mount records it, in nanoseconds since 1970.
     package let accessedNanoseconds: Int64
 
     init(_ status: stat) {
@@ -42,11 +42,11 @@ package struct FileStatus: Equatable, Sendable {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
-    /// Whether both describe one file.
+    /// Returns whether both describe the same file.
     package func isSameFile(as other: FileStatus) -> Bool {
         device == other.device && inode == other.inode
     }
 
-    /// Whether it belongs to the user this process acts for.
+    /// Whether the effective user of this process owns the file.
     package var isOurs: Bool { owner == geteuid() }
 }

@@ -1,20 +1,20 @@
-// Wherry: what a file system may be trusted with.
+// Wherry: kinds of file systems.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file system by what it promises.
+/// A kind of file system, by its guarantees.
 package enum FileSystem: Sendable {
-    /// Of a device of this machine. What is written goes to memory first, and no other machine or
-    /// program is asked: ext4, XFS, Btrfs, F2FS, overlayfs.
+    /// A local disk behind the page cache, without another machine or program: ext4, XFS, Btrfs,
+    /// F2FS, overlayfs.
     case local
-    /// In memory: tmpfs, ramfs. Space that is reserved is memory that is taken.
+    /// In memory: tmpfs, ramfs. Reserved space is used memory.
     case memory
-    /// Of the network, with locks that are known to be granted to several at once, or to none: NFS,
-    /// Lustre, GPFS, SMB.
+    /// A network file system whose locks may fail or be granted to several owners: NFS, Lustre,
+    /// GPFS, SMB.
     case withoutLocks
-    /// Any other, as FUSE.
+    /// Any other, such as FUSE.
     case other
 
-    /// - Parameter magic: its number (statfs(2)).
+    /// - Parameter magic: The type number from statfs(2).
     package init(magic: UInt64) {
         self =
             switch magic {

@@ -1,4 +1,4 @@
-// Wherry: bodies coded as gzip or deflate, decoded as they come.
+// Wherry: streaming gzip and deflate decompression.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CZlib
@@ -6,14 +6,14 @@ import Glibc
 
 /// Why a compressed body could not be decoded.
 package enum InflateError: Error, Hashable, Sendable {
-    /// The body ended before its own end mark: what came out is only a part.
+    /// The body ended before its end mark, so the output is incomplete.
     case truncated
-    /// The body breaks its format or its checksum; zlib's words about it.
+    /// The body violates its format or its checksum; with zlib's message.
     case corrupt(String)
-    /// There is no memory for the decoder.
+    /// Out of memory for the decoder.
     case noMemory
 
-    /// A sentence for a person.
+    /// A sentence for people.
     package var message: String {
         switch self {
         case .truncated: "The compressed body ended too early."
@@ -23,8 +23,7 @@ package enum InflateError: Error, Hashable, Sendable {
     }
 }
 
-/// The memory that decoded bytes pass through, 64 KiB. Decoders that run on one thread may share
-/// it, since it holds nothing between two calls.
+/// A 64 KiB output buffer. Decoders on one thread may share it: it holds nothing between calls.
 package final class InflateBuffer {
     package static let capacity = 64 << 10
     fileprivate let memory = UnsafeMutableRawPointer.allocate(
@@ -35,18 +34,18 @@ package final class InflateBuffer {
     deinit { memory.deallocate() }
 }
 
-/// A decoder of one body. Belongs to one thread at a time.
+/// A decompressor for one body. Use it from one thread at a time.
 ///
-/// - gzip (RFC 1952): one or more members, decoded one after the other. Bytes after a member that
-///   do not start another one (padding, mostly) are ignored and counted.
-/// - deflate: the zlib format (RFC 1950) that HTTP means by that name, or the bare deflate data
-///   (RFC 1951) that some servers send; the first two bytes tell which, as in browsers.
+/// - gzip (RFC 1952): one or more members. Bytes after a member that start no other member, mostly
+///   padding, are ignored and counted.
+/// - deflate: the zlib format (RFC 1950), which HTTP means by that name, or raw deflate data (RFC
+///   1951), which some servers send. The first two bytes decide, as in browsers.
 package final class Inflater {
-    /// The content codings that can be decoded.
+    /// The supported content codings.
     package enum Coding: String, Sendable, CaseIterable {
         case gzip, deflate
 
-        /// The coding of a name in any case; `x-gzip` is gzip (RFC 9110, section 8.4.1.3).
+        /// Parses a name in any case; `x-gzip` is gzip (RFC 9110, section 8.4.1.3).
         package init?(name: some StringProtocol) {
             switch name.lowercased() {
             case "gzip", "x-gzip": self = .gzip
@@ -56,43 +55,44 @@ package final class Inflater {
         }
     }
 
-    /// How far the body has come.
+    /// The decoder's state.
     private enum Phase {
-        /// Nothing is known yet: `started`, or `ended` when nothing comes.
+        /// No input yet. Next: `started`, or `ended` if the body is empty.
         case fresh
-        /// The first byte of deflate data; with the second it tells the format: `started`.
+        /// Holds the first byte of deflate data; the second one decides the format. Next:
+        /// `started`.
         case held(UInt8)
-        /// Inside of a member or of the only data: `between`, `over` or `failed`.
+        /// Inside a member or the only data. Next: `between`, `over` or `failed`.
         case started
-        /// After a gzip member. 0x1F may be the start of another: `started` or `over`.
+        /// After a gzip member; 0x1F may start another. Next: `started` or `over`.
         case between(isHalfway: Bool)
-        /// Complete; whatever comes is ignored.
+        /// Complete; more input is ignored.
         case over
-        /// Says the same again to whoever goes on.
+        /// Failed; further calls throw the same error.
         case failed(InflateError)
     }
 
-    /// What is decoded.
+    /// The content coding of the body.
     package let coding: Coding
-    /// Compressed bytes taken so far.
+    /// The number of compressed bytes consumed.
     package private(set) var bytesIn = 0
-    /// Decoded bytes given out so far, the piece being given out included.
+    /// The number of decoded bytes delivered, including the chunk being delivered.
     package private(set) var bytesOut = 0
-    /// Bytes after the end of the compressed data, which mean nothing.
+    /// The number of ignored bytes after the end of the compressed data.
     package private(set) var bytesIgnored = 0
 
     private let buffer: InflateBuffer
     private let stream: UnsafeMutablePointer<z_stream>
     private var hasState = false
     private var phase = Phase.fresh
-    /// A sink wanted no more, and `resume` goes on from there.
+    /// Whether a sink paused the decoder; `resume` continues.
     package private(set) var isHeld = false
-    /// The input that it left.
+    /// The input not consumed when the sink paused.
     private var left = ByteBuffer()
 
-    /// A decoder for one body.
+    /// Creates a decoder for one body.
     ///
-    /// - Parameter buffer: its own, or one that all decoders of a thread share.
+    /// - Parameter buffer: The output buffer. The decoders of a thread may share one.
     package init(_ coding: Coding, buffer: InflateBuffer = InflateBuffer()) {
         self.coding = coding
         self.buffer = buffer
@@ -105,18 +105,19 @@ package final class Inflater {
         stream.deallocate()
     }
 
-    /// Whether more came out than `ratio` times what went in, once `floor` bytes have come out: the
-    /// mark of a body made to fill the memory. zlib's own ceiling is about 1,030 to 1.
+    /// Returns whether the output exceeds `ratio` times the input, once it has `floor` bytes: a
+    /// sign of a decompression bomb. zlib's own maximum ratio is about 1,030.
     package func isBomb(ratio: Int = 1_000, floor: Int = 1 << 20) -> Bool {
         bytesOut > floor && bytesOut / max(1, ratio) >= max(1, bytesIn)
     }
 
-    /// Decodes more of the body and gives it out in pieces of at most 64 KiB, good during the call.
+    /// Decodes a piece of the body and delivers it in chunks of at most 64 KiB, valid during the
+    /// call.
     ///
-    /// - Parameter sink: answers whether it wants more; its first `false` ends the call.
-    /// - Returns: `false` if the sink did not want more. The rest of `input` is kept then, and
-    ///   `resume` has to come before anything more is fed.
-    /// - Throws: what is wrong with the body. Pieces given out before stay as they are.
+    /// - Parameter sink: Returns whether to continue; the first `false` ends the call.
+    /// - Returns: `false` if the sink paused. The rest of `input` is kept; call `resume` before
+    ///   feeding more.
+    /// - Throws: The error in the body. Chunks delivered earlier remain valid.
     @discardableResult
     package func feed(
         _ input: UnsafeRawBufferPointer, into sink: (UnsafeRawBufferPointer) -> Bool
@@ -125,9 +126,9 @@ package final class Inflater {
         return try run(input, sink)
     }
 
-    /// Goes on after a sink wanted no more, with another or the same.
+    /// Continues after a sink paused, with any sink.
     ///
-    /// - Returns, Throws: as `feed` does.
+    /// - Returns, Throws: As `feed`.
     @discardableResult
     package func resume(
         into sink: (UnsafeRawBufferPointer) -> Bool
@@ -137,7 +138,7 @@ package final class Inflater {
         let input = left.take()
         return try input.withUnsafeBytes { input throws(InflateError) in
             if input.isEmpty, case .started = phase {
-                // What zlib has taken may still have more to give out.
+                // zlib may still hold output for consumed input.
                 return try step(input, sink) != nil
             }
             return try run(input, sink)
@@ -188,8 +189,7 @@ package final class Inflater {
         return true
     }
 
-    /// Checks that the body was complete: an end anywhere else than after its checksum is an error,
-    /// and so is a body of no bytes.
+    /// Verifies that the body is complete. Throws if it ended before its checksum, or is empty.
     package func finish() throws(InflateError) {
         switch phase {
         case .over, .between(isHalfway: false): return
@@ -198,8 +198,8 @@ package final class Inflater {
         }
     }
 
-    /// A zlib header: deflate with a window of at most 32 KiB, no preset dictionary, check bits
-    /// right (RFC 1950, section 2.2).
+    /// Returns whether two bytes are a zlib header: deflate, a window of at most 32 KiB, no preset
+    /// dictionary, valid check bits (RFC 1950, section 2.2).
     private static func isZlib(_ first: UInt8, _ second: UInt8) -> Bool {
         first & 0x8F == 0x08 && second & 0x20 == 0
             && (UInt16(first) << 8 | UInt16(second)).isMultiple(of: 31)
@@ -213,7 +213,7 @@ package final class Inflater {
         phase = .started
     }
 
-    /// Hands over a byte that was held back; one alone never completes anything.
+    /// Feeds the byte that was held back; one byte never completes anything.
     private func decode(
         held byte: UInt8, _ sink: (UnsafeRawBufferPointer) -> Bool
     ) throws(InflateError) -> Bool {
@@ -222,8 +222,8 @@ package final class Inflater {
         }
     }
 
-    /// Decodes, and keeps what is left where the sink wants no more; `nil` then, else how many
-    /// bytes were not used.
+    /// Decodes, and keeps the rest of the input if the sink pauses. Returns the number of unused
+    /// bytes, or `nil` after a pause.
     private func step(
         _ input: UnsafeRawBufferPointer, _ sink: (UnsafeRawBufferPointer) -> Bool
     ) throws(InflateError) -> Int? {
@@ -236,9 +236,9 @@ package final class Inflater {
         return nil
     }
 
-    /// Decodes until the input is used up or the compressed data are complete.
+    /// Decodes until the input is used up or the compressed data ends.
     ///
-    /// - Returns: how many bytes at the end of the input were not used, and whether the sink wants
+    /// - Returns: The number of unused bytes at the end of the input, and whether the sink wants
     ///   more.
     private func decode(
         _ input: UnsafeRawBufferPointer, _ sink: (UnsafeRawBufferPointer) -> Bool
@@ -266,7 +266,7 @@ package final class Inflater {
             switch result {
             case Z_STREAM_END: return (input.count - used, true)
             case Z_OK, Z_BUF_ERROR:
-                // A full buffer may hide more; anything else waits for input.
+                // A full buffer may hide more output; otherwise zlib waits for input.
                 if used == input.count, made < InflateBuffer.capacity { return (0, true) }
                 if taken == 0, made == 0 { throw .corrupt("it does not go on") }
             case Z_NEED_DICT: throw .corrupt("it needs a dictionary")

@@ -1,13 +1,13 @@
-// Wherry: a socket between processes of one user.
+// Wherry: sockets between processes of one user.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 
-/// A unix stream socket under a name in a directory. Non-blocking, closed with the last reference.
+/// A Unix stream socket with a name in a directory. Non-blocking; closed with the last reference.
 ///
-/// The name is reached through the open directory (`/proc/self/fd`), so that neither a long path nor
-/// one that was replaced meanwhile matters. It is used from one thread at a time.
+/// The name is resolved through the open directory (`/proc/self/fd`), so the path may be long or
+/// replaced. Use it from one thread at a time.
 package final class LocalSocket: Sendable {
     private let file: File
     package var descriptor: Int32 { file.descriptor }
@@ -20,7 +20,8 @@ package final class LocalSocket: Sendable {
         "/proc/self/fd/\(directory.file.descriptor)/\(name)"
     }
 
-    /// Listens under a name, mode 0600; what had the name goes. Call it as the only one who may.
+    /// Listens under a name with mode 0600, and replaces an existing file. The caller must be the
+    /// only one that listens there.
     package static func listen(_ name: String, in directory: Directory) throws(SystemError)
         -> LocalSocket
     {
@@ -30,7 +31,7 @@ package final class LocalSocket: Sendable {
         return LocalSocket(descriptor, directory.path(of: name))
     }
 
-    /// Connects to a listener; `nil` if nobody listens, or so many wait that one more has no room.
+    /// Connects to a listener; `nil` if there is none, or if its backlog is full.
     package static func connect(_ name: String, in directory: Directory) throws(SystemError)
         -> LocalSocket?
     {
@@ -42,7 +43,7 @@ package final class LocalSocket: Sendable {
         }
     }
 
-    /// Whether somebody listens under a name.
+    /// Returns whether a process listens under a name.
     package static func hasListener(_ name: String, in directory: Directory) -> Bool {
         let descriptor = clinux_connect(reach(name, directory))
         guard descriptor >= 0 else { return errno == EAGAIN }
@@ -50,29 +51,29 @@ package final class LocalSocket: Sendable {
         return true
     }
 
-    /// The next one who wants to talk; `nil` if nobody does.
+    /// Accepts the next connection; `nil` if none is pending.
     package func accept() -> LocalSocket? {
         let descriptor = clinux_accept(self.descriptor)
         return descriptor >= 0 ? LocalSocket(descriptor, file.path) : nil
     }
 
-    /// Whether the other end belongs to a process of this process's user.
+    /// Whether the peer process runs as the same user as this process.
     package var isPeerOurs: Bool {
         var user: UInt32 = 0
         return clinux_peer_user(descriptor, &user) == 0 && user == geteuid()
     }
 
-    /// What a step brought.
+    /// The result of one send or receive call.
     package enum Step: Equatable, Sendable {
-        /// So many bytes went.
+        /// The number of bytes transferred.
         case moved(Int)
-        /// Nothing just now.
+        /// The call would block.
         case wait
-        /// The other end is gone, or the socket broken.
+        /// The peer closed the connection, or the connection failed.
         case closed
     }
 
-    /// Sends what goes now of the bytes from `offset` on.
+    /// Sends as many bytes from `offset` on as the socket accepts now.
     package func send(_ bytes: [UInt8], from offset: Int) -> Step {
         guard offset < bytes.count else { return .moved(0) }
         let count = bytes.withUnsafeBytes { all -> Int64 in
@@ -83,7 +84,7 @@ package final class LocalSocket: Sendable {
         return errno == EAGAIN ? .wait : .closed
     }
 
-    /// Appends what is there, at most `limit` bytes.
+    /// Appends available bytes, at most `limit`.
     package func receive(into bytes: inout [UInt8], limit: Int = 65_536) -> Step {
         let old = bytes.count
         bytes += [UInt8](repeating: 0, count: limit)
@@ -98,9 +99,9 @@ package final class LocalSocket: Sendable {
     }
 }
 
-/// Waits for descriptors.
+/// Waiting for descriptors with poll(2).
 package enum Poll {
-    /// What is waited for, and what came.
+    /// The events to wait for, and those that occurred.
     package struct Item: Sendable {
         package let descriptor: Int32
         package var wantsRead: Bool
@@ -115,16 +116,16 @@ package enum Poll {
         }
     }
 
-    /// Lets a moment of real time pass.
+    /// Sleeps for a span of real time.
     package static func rest(nanoseconds: Int64) {
         var items: [Item] = []
         wait(&items, nanoseconds: nanoseconds)
     }
 
-    /// Waits in real time until something comes; a descriptor whose other end is gone can be read
-    /// and written.
+    /// Waits in real time for an event. A descriptor whose peer is gone counts as readable and
+    /// writable.
     ///
-    /// - Parameter nanoseconds: `nil` waits for ever.
+    /// - Parameter nanoseconds: The timeout; `nil` waits forever.
     package static func wait(_ items: inout [Item], nanoseconds: Int64?) {
         var interests = items.map { item in
             pollfd(
@@ -132,7 +133,7 @@ package enum Poll {
                 events: Int16((item.wantsRead ? POLLIN : 0) | (item.wantsWrite ? POLLOUT : 0)),
                 revents: 0)
         }
-        // Rounded up, so that what is due then is due.
+        // Rounded up, so that a deadline has passed when the wait ends.
         let milliseconds = nanoseconds.map { max(0, $0).addingSaturating(999_999) / 1_000_000 }
         let timeout = milliseconds.map { Int32(clamping: $0) } ?? -1
         let count = poll(&interests, nfds_t(interests.count), timeout)

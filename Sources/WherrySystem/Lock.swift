@@ -1,19 +1,19 @@
-// Wherry: a mutex that owns what it guards.
+// Wherry: a mutex that owns its state.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// A mutual-exclusion lock around a value: the value is reachable only while the lock is held.
+/// A mutual-exclusion lock around a value, which is accessible only while the lock is held.
 ///
-/// Built on `pthread_mutex_t` on the heap: `Synchronization.Mutex` spins on a futex that
-/// ThreadSanitizer cannot see and so reports races that are none.
+/// Uses a `pthread_mutex_t` on the heap: `Synchronization.Mutex` spins on a futex that
+/// ThreadSanitizer cannot see, which leads to false reports.
 ///
-/// Public, as the rest of this file, only so that other modules compile it into their own code;
-/// no product shows this module.
+/// Public, like the rest of this file, only so that other modules can inline it; no product exports
+/// this module.
 ///
-/// Not recursive. Hold it for a few instructions only: no I/O, no foreign code, no resumption.
+/// Not recursive. Hold it for a few instructions only: no I/O, no user code, no continuations.
 public struct Lock<State>: ~Copyable, @unchecked Sendable {  // guarded by the mutex
-    /// The mutex, and behind it the state: one piece of memory, whose address is stable.
+    /// The mutex and the state behind it, in one allocation with a stable address.
     @usableFromInline let memory: UnsafeMutableRawPointer
 
     @inlinable
@@ -50,7 +50,7 @@ public struct Lock<State>: ~Copyable, @unchecked Sendable {  // guarded by the m
         memory.deallocate()
     }
 
-    /// Runs `body` with the lock held, and returns what it returns.
+    /// Runs `body` with the lock held and returns its result.
     @inlinable
     @inline(__always)
     public func withLock<Result, Failure: Error>(
@@ -62,11 +62,11 @@ public struct Lock<State>: ~Copyable, @unchecked Sendable {  // guarded by the m
     }
 }
 
-/// A lock with a condition: threads wait in it until another one changes the state.
+/// A lock with a condition variable: threads wait in it for a change of the state.
 public final class Monitor<State>: @unchecked Sendable {  // guarded by `mutex`
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
-    // The mutex excludes overlapping accesses; checking each would cost as much as the lock.
+    // The mutex prevents overlapping access; checking each access would cost as much as the lock.
     @exclusivity(unchecked) @usableFromInline var state: State
 
     package init(_ state: State) {
@@ -98,7 +98,7 @@ public final class Monitor<State>: @unchecked Sendable {  // guarded by `mutex`
         return try body(&state)
     }
 
-    /// Runs `body` with the lock held and wakes every waiting thread afterwards.
+    /// Runs `body` with the lock held, then wakes all waiting threads.
     @inlinable
     public func update<Result>(_ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
@@ -109,16 +109,16 @@ public final class Monitor<State>: @unchecked Sendable {  // guarded by `mutex`
         return body(&state)
     }
 
-    /// Wakes every waiting thread; allowed with the lock held.
+    /// Wakes all waiting threads; allowed with the lock held.
     @inlinable
     public func notify() { pthread_cond_broadcast(condition) }
 
-    /// Wakes one waiting thread; for states in which any of them will do.
+    /// Wakes one waiting thread, for states in which any thread will do.
     package func notifyOne() { pthread_cond_signal(condition) }
 
-    /// Waits until `body` returns something, which is returned; `nil` when `timeout` ran out.
+    /// Waits until `body` returns a value and returns that value; `nil` on timeout.
     ///
-    /// - Parameter timeout: in nanoseconds of real time; `nil` waits for ever.
+    /// - Parameter timeout: Real time in nanoseconds; `nil` waits forever.
     package func wait<Result>(
         timeout: Int64? = nil, until body: (inout State) -> Result?
     ) -> Result? {
@@ -144,7 +144,7 @@ public final class Monitor<State>: @unchecked Sendable {  // guarded by `mutex`
 }
 
 extension FixedWidthInteger {
-    /// The sum, held at the largest or smallest value instead of overflowing.
+    /// Returns the sum, clamped to the range of the type.
     @inlinable
     package func addingSaturating(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)

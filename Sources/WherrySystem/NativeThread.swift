@@ -49,8 +49,8 @@ package final class NativeThread: @unchecked Sendable {  // `handle` is written 
 
     package var isCurrent: Bool { pthread_equal(handle, pthread_self()) != 0 }
 
-    /// Waits until the thread has ended. Returns early if the process exits, since the thread may
-    /// block for good then.
+    /// Waits until the thread has ended. Returns early if the process exits, because the thread may
+    /// then block forever.
     package func join() { clinux_exit_join(UInt(handle)) }
     package func detach() { pthread_detach(handle) }
 }
@@ -63,7 +63,8 @@ package enum ForkGuard {
         return true
     }()
 
-    /// A number that changes in a forked child. Objects keep the one they were made in.
+    /// A number that differs in a forked child. Objects store the value of the process that created
+    /// them.
     package static var current: Int {
         _ = installed
         return generation.load(ordering: .relaxed)

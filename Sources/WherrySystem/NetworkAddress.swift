@@ -1,13 +1,13 @@
-// Wherry: addresses of the internet protocol, and how names become some.
+// Wherry: IP addresses and name resolution.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
 /// An IPv4 or IPv6 address without a port.
 package struct NetworkAddress: Hashable, Sendable {
-    /// 4 or 16 of them, in network order.
+    /// The 4 or 16 bytes in network order.
     package let bytes: [UInt8]
-    /// The link that a link-local address is on; 0 for any.
+    /// The interface index of a link-local address; 0 for any.
     package let scope: Int32
 
     package init(bytes: [UInt8], scope: Int32 = 0) {
@@ -15,16 +15,16 @@ package struct NetworkAddress: Hashable, Sendable {
         self.scope = scope
     }
 
-    /// Reads "192.0.2.1", "2001:db8::1" or "fe80::1%eth0"; `nil` for anything else, names too.
+    /// Parses "192.0.2.1", "2001:db8::1" or "fe80::1%eth0"; `nil` for other text, including names.
     package init?(_ text: String) {
         guard let found = Self.look(up: text, numeric: true)?.first else { return nil }
         self = found
     }
 
-    /// The addresses of a host, those first that the system would try first. Blocks for as long
-    /// as its name servers need.
+    /// Resolves a host, in the system's order of preference. Blocks as long as its name servers
+    /// need.
     ///
-    /// - Returns: `nil` if there are none, or if nobody answers.
+    /// - Returns: `nil` if the host has no address or no name server responds.
     package static func all(of host: String) -> [NetworkAddress]? {
         look(up: host, numeric: false)
     }
@@ -48,7 +48,7 @@ package struct NetworkAddress: Hashable, Sendable {
         return found.isEmpty ? nil : found
     }
 
-    /// The address in what the socket calls take; `nil` for other protocols.
+    /// Converts a socket address; `nil` for other protocols.
     package init?(_ address: UnsafePointer<sockaddr>?) {
         guard let address else { return nil }
         switch Int32(address.pointee.sa_family) {
@@ -69,12 +69,12 @@ package struct NetworkAddress: Hashable, Sendable {
     }
 }
 
-/// Asks a port whether anybody listens there.
+/// A test for whether a port accepts connections.
 package enum ConnectionProbe {
-    /// Connects to the addresses of a host one after the other and hangs up again. Blocks.
+    /// Connects to the addresses of a host one after another and closes each connection. Blocks.
     ///
-    /// - Parameter timeout: for each address, in nanoseconds of real time.
-    /// - Returns: whether one of them took the connection.
+    /// - Parameter timeout: The timeout for each address, in nanoseconds of real time.
+    /// - Returns: Whether a connection succeeded.
     package static func connects(to host: String, port: UInt16, timeout: Int64) -> Bool {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

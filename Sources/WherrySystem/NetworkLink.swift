@@ -1,23 +1,23 @@
-// Wherry: the links of this machine, and what kind each is of.
+// Wherry: network interfaces and their kinds.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 
-/// A network interface as it stands now.
+/// A snapshot of a network interface.
 package struct NetworkLink: Hashable, Sendable {
     package var index: Int32
     package var name: String
-    /// It is switched on.
+    /// Whether the interface is enabled.
     package var isUp: Bool
-    /// Something is at its other end.
+    /// Whether the other end is connected.
     package var hasCarrier: Bool
     package var isLoopback: Bool
-    /// The number of its kind of hardware, ARPHRD_*.
+    /// The hardware type, ARPHRD_*.
     package var hardware: UInt32
-    /// What the kernel calls its driver, such as "tun"; "" where it does not.
+    /// The kernel's name of the driver, such as "tun"; empty if unknown.
     package var driver: String
-    /// DEVTYPE of sysfs, such as "wwan" and "wlan"; "" where there is none.
+    /// DEVTYPE from sysfs, such as "wwan" and "wlan"; empty if unknown.
     package var deviceType: String
     package var isWireless: Bool
 
@@ -50,7 +50,7 @@ package struct NetworkLink: Hashable, Sendable {
             hardware: link.hardware, driver: text(&link.driver))
     }
 
-    /// The link with that index; `nil` if there is none (any more).
+    /// Returns the interface with an index; `nil` if it does not exist.
     package static func at(_ index: Int32) -> NetworkLink? {
         var link = clinux_link()
         guard clinux_link_at(index, &link) == 0 else { return nil }
@@ -59,7 +59,7 @@ package struct NetworkLink: Hashable, Sendable {
         return result
     }
 
-    /// Every link; none where the system does not tell.
+    /// All interfaces; empty if the system does not list them.
     package static var all: [NetworkLink] {
         var capacity = 32
         while true {
@@ -77,8 +77,9 @@ package struct NetworkLink: Hashable, Sendable {
         }
     }
 
-    /// What only sysfs knows. Where that shows another network than ours, as in a container that
-    /// did not mount it anew, its names lead nowhere as a rule, and names decide.
+    /// Reads the properties that only sysfs has. In a container that did not mount sysfs again,
+    /// sysfs shows another network namespace. Its entries then usually do not match, and interface
+    /// names decide.
     private mutating func readSysfs() {
         let folder = "/sys/class/net/\(name)/"
         isWireless =
@@ -91,29 +92,29 @@ package struct NetworkLink: Hashable, Sendable {
     }
 }
 
-/// What a link is made of. The raw values are the words of the interface.
+/// The kind of a network interface. The raw values are the words of the C interface.
 package enum LinkKind: String, CaseIterable, Sendable {
     case wired, wifi, wwan, vpn, loopback
 }
 
-/// Tells the kinds of links: by what the program says of their names, by what the system says, and
-/// by how they are usually called.
+/// Determines the kind of an interface: from the program's rules for names, from the properties
+/// that the system reports, and from naming conventions.
 package struct LinkRules: Sendable {
     private var rules: [(pattern: String, kind: LinkKind)] = []
 
     package init() {}
 
-    /// Those of this process.
+    /// The rules of this process.
     package static let shared = Lock(LinkRules())
 
-    /// Says what links of a name are; a name that ends in `*` stands for all that begin so. What
-    /// was said last counts; `nil` takes back what was said of exactly this pattern.
+    /// Sets the kind of the interfaces with a name; a pattern that ends in `*` matches a prefix.
+    /// Later rules override earlier ones; `nil` removes the rule for exactly this pattern.
     package mutating func set(_ pattern: String, _ kind: LinkKind?) {
         rules.removeAll { $0.pattern == pattern }
         if let kind { rules.append((pattern, kind)) }
     }
 
-    /// What a link is.
+    /// Returns the kind of an interface.
     package func kind(of link: NetworkLink) -> LinkKind {
         for rule in rules.reversed() where Self.matches(rule.pattern, link.name) {
             return rule.kind
@@ -133,7 +134,7 @@ package struct LinkRules: Sendable {
         if Self.begins(link.name, ["wlan", "wlp", "wlx", "wlo", "wls", "ath", "wifi"]) {
             return .wifi
         }
-        // Point-to-point over a line is the modem's; over Ethernet it has to be said by a rule.
+        // Point-to-point over a serial line is a modem; PPP over Ethernet needs a rule.
         return link.hardware == 512 ? .wwan : .wired
     }
 

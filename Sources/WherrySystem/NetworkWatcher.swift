@@ -1,18 +1,18 @@
-// Wherry: the ways out of this machine, and news of them.
+// Wherry: routes, and notifications of network changes.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 
-/// Which way packets to an address would go.
+/// The route that packets to an address would take.
 package struct NetworkRoute: Hashable, Sendable {
-    /// The index of the link.
+    /// The index of the interface.
     package var link: Int32
-    /// The address is one of this machine.
+    /// Whether the address belongs to this machine.
     package var isLocal = false
-    /// Nothing is at the other end of the link, and the kernel would use it all the same.
+    /// Whether the kernel would use the interface although its other end is not connected.
     package var isDown = false
-    /// There is an address to send from.
+    /// Whether the machine has a source address for this route.
     package var hasSource = true
 
     package init(link: Int32, isLocal: Bool = false, isDown: Bool = false, hasSource: Bool = true) {
@@ -22,7 +22,7 @@ package struct NetworkRoute: Hashable, Sendable {
         self.hasSource = hasSource
     }
 
-    /// Asks the kernel; nothing is sent. `nil` if there is no way.
+    /// Queries the kernel without sending anything; `nil` if there is no route.
     package static func to(_ address: NetworkAddress) -> NetworkRoute? {
         var route = clinux_route()
         let failure = clinux_route_to(
@@ -35,21 +35,22 @@ package struct NetworkRoute: Hashable, Sendable {
     }
 }
 
-/// Knows the networks of this machine, and when they change.
+/// A source of network state and change notifications.
 package protocol NetworkSource: AnyObject, Sendable {
-    /// Readable once something has changed.
+    /// Becomes readable after a change.
     var descriptor: Int32 { get }
-    /// Reads away the news. `nil` if there will be no more of it: the source is broken.
+    /// Discards pending notifications. Returns `nil` if the source failed and will deliver none.
     func takeNews() -> Bool?
-    /// Which way an address is reached.
+    /// Returns the route to an address.
     func route(to address: NetworkAddress) -> NetworkRoute?
-    /// The link with that index, as it stands now.
+    /// Returns a snapshot of the interface with an index.
     func link(_ index: Int32) -> NetworkLink?
 }
 
-/// The kernel's networks: of the network namespace that it is made in.
+/// The kernel's network state, for the network namespace of the creating thread.
 ///
-/// A netlink socket hears of links, addresses, routes and rules, IPv4 and IPv6; nothing is polled.
+/// A netlink socket reports changes of links, addresses, routes and rules for IPv4 and IPv6;
+/// nothing is polled.
 package final class NetworkWatcher: NetworkSource {
     package let descriptor: Int32
 
@@ -70,11 +71,11 @@ package final class NetworkWatcher: NetworkSource {
 }
 
 extension EventFD {
-    /// Waits in real time until it or `other` is readable.
+    /// Waits in real time until its own descriptor or `other` is readable.
     ///
-    /// - Parameter milliseconds: -1 waits for ever.
-    /// - Returns: which of them are; neither when the time ran out. An `other` that cannot be
-    ///   waited for counts as readable.
+    /// - Parameter milliseconds: The timeout; -1 waits forever.
+    /// - Returns: Which descriptors are readable; neither on timeout. An `other` that cannot be
+    ///   polled counts as readable.
     package func wait(with other: Int32, milliseconds: Int32) -> (own: Bool, other: Bool) {
         let interest = Int16(POLLIN)
         var both = [

@@ -1,22 +1,22 @@
-// Wherry: file paths as text that keeps every byte.
+// Wherry: lossless conversion of file paths to text.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// File paths as Swift strings.
+/// Conversion between file paths and Swift strings.
 ///
-/// Linux paths are bytes, and a Swift string is valid Unicode. A byte that belongs to no valid UTF-8
-/// sequence is therefore held as one character of the private use area: byte `B` (0x80...0xFF) as
-/// U+EF00 + `B`. The bytes of a real U+EF80...U+EFFF are held the same way, one by one, so that each
-/// sequence of bytes has exactly one text. Paths can be joined, split, compared, hashed, and written
-/// to JSON as text; only the system calls and the C interface see the bytes.
+/// Linux paths are bytes; Swift strings are valid Unicode. A byte `B` (0x80...0xFF) outside of a
+/// valid UTF-8 sequence becomes one private-use character, U+EF00 + `B`. The bytes of a real
+/// U+EF80...U+EFFF are escaped one by one in the same way, so each byte sequence has exactly one
+/// text. Paths can be joined, split, compared, hashed, and written to JSON as text. Only system
+/// calls and the C interface use bytes.
 package enum PathText {
-    /// The first byte of U+EF80...U+EFFF in UTF-8, and the two that follow it.
+    /// The first UTF-8 byte of U+EF80...U+EFFF.
     private static let lead: UInt8 = 0xEE
     private static let low: UInt8 = 0xBE
     private static let high: UInt8 = 0xBF
 
-    /// The text of a path.
+    /// Returns the text of a path.
     package static func text(_ bytes: some Collection<UInt8>) -> String {
         let bytes = Array(bytes)
         if !bytes.contains(lead), let text = String(validating: bytes, as: UTF8.self) {
@@ -39,12 +39,12 @@ package enum PathText {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The text of a path that ends with a NUL byte.
+    /// Returns the text of a NUL-terminated path.
     package static func text(_ path: UnsafePointer<CChar>) -> String {
         text(UnsafeRawBufferPointer(start: path, count: strlen(path)))
     }
 
-    /// The bytes of a path.
+    /// Returns the bytes of a path.
     package static func bytes(_ text: String) -> [UInt8] {
         let coded = Array(text.utf8)
         guard coded.contains(lead) else { return coded }
@@ -63,13 +63,13 @@ package enum PathText {
         return result
     }
 
-    /// Whether a path has bytes that are not UTF-8.
+    /// Returns whether a path contains bytes that are not UTF-8.
     package static func hasRawBytes(_ text: String) -> Bool {
         guard text.utf8.contains(lead) else { return false }
         return text.unicodeScalars.contains { (0xEF80...0xEFFF).contains($0.value) }
     }
 
-    /// A text with each raw byte as `\xE9`, for messages.
+    /// Returns the text with each raw byte as `\xE9`, for messages.
     package static func shown(_ text: String) -> String {
         guard hasRawBytes(text) else { return text }
         var shown = ""
@@ -89,7 +89,7 @@ package enum PathText {
         return second == low || second == high
     }
 
-    /// How many bytes the valid UTF-8 sequence at the start has; 0 if there is none.
+    /// Returns the length of the valid UTF-8 sequence at the start; 0 if there is none.
     private static func length(of bytes: ArraySlice<UInt8>) -> Int {
         guard let first = bytes.first else { return 0 }
         let count: Int
@@ -106,13 +106,13 @@ package enum PathText {
 }
 
 extension String {
-    /// Calls `body` with the path's bytes and a NUL after them.
+    /// Calls `body` with the NUL-terminated bytes of the path.
     package func withPath<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
         guard utf8.contains(0xEE) else { return withCString(body) }
         var bytes = PathText.bytes(self)
         bytes.append(0)
         return bytes.withUnsafeBytes { buffer in
-            // Never empty: the NUL is in it.
+            // Never empty: it contains the NUL.
             body(buffer.baseAddress!.assumingMemoryBound(to: CChar.self))
         }
     }

@@ -1,10 +1,10 @@
-// Wherry: one object for a process, and another for each child that it forks.
+// Wherry: one object per process, also after fork.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 
-/// Holds one object for the process, made when it is first asked for. A forked child gets one of
-/// its own: in the parent's, threads may be missing and locks held by nobody.
+/// A holder of one object per process, created on first use. A forked child creates a new object,
+/// because the parent's object may lack its threads or hold locks that no thread will release.
 package final class ProcessLocal<Object: AnyObject & Sendable>: Sendable {
     private final class Entry: Sendable {
         let object: Object
@@ -14,7 +14,7 @@ package final class ProcessLocal<Object: AnyObject & Sendable>: Sendable {
             self.generation = generation
         }
     }
-    /// An `Entry` that is kept for ever, or 0.
+    /// The address of an `Entry` that is never freed, or 0.
     private let entry = Atomic<UInt>(0)
     private let make: @Sendable () -> Object
 
@@ -27,7 +27,7 @@ package final class ProcessLocal<Object: AnyObject & Sendable>: Sendable {
             let known = entry.load(ordering: .acquiring)
             if let pointer = UnsafeRawPointer(bitPattern: known) {
                 let found = Unmanaged<Entry>.fromOpaque(pointer).takeUnretainedValue()
-                // What a parent had is left as it is.
+                // Leave the parent's object alone.
                 if found.generation == generation { return found.object }
             }
             let fresh = Unmanaged.passRetained(Entry(make(), generation))

@@ -1,19 +1,19 @@
-// Wherry: the process's environment and name.
+// Wherry: environment variables and the program name.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 
-/// Environment variables of the process.
+/// The environment variables of the process.
 package enum Environment {
-    /// The value of a variable; `nil` if it is not set or empty.
+    /// The value of a variable; `nil` if unset or empty.
     package static subscript(name: String) -> String? {
         guard let value = getenv(name), value[0] != 0 else { return nil }
         return PathText.text(value)
     }
 
-    /// The value of a variable that says what is executed, or written where; `nil` in a program that
-    /// has rights its caller does not have (AT_SECURE), if it is not set, or empty (SEC-S4).
+    /// Returns a variable that names a program to run or a file to write; `nil` if unset or empty,
+    /// and in a program that has more privileges than its caller (AT_SECURE) (SEC-S4).
     package static func trusted(_ name: String) -> String? {
         guard let value = clinux_secure_variable(name), value[0] != 0 else { return nil }
         return PathText.text(value)
@@ -22,7 +22,7 @@ package enum Environment {
 
 /// The name of the running program.
 package enum ProgramName {
-    /// The last component of what was executed; "wherry" if that cannot be told.
+    /// The last path component of the executable; "wherry" if unknown.
     package static let current: String = {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -1,12 +1,12 @@
-// Wherry: names under which everybody may have a host.
+// Wherry: the public suffix list.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// The public-suffix list of libpsl, which the system's libcurl has loaded already. Its headers are not
-/// promised by the packages we depend on, so that it is found at run time, as libcrypto is.
+/// The public suffix list from libpsl, which the system's libcurl has already loaded. It is found
+/// at run time, like libcrypto, because the packages we depend on do not guarantee its headers.
 package enum PublicSuffix {
-    private struct Library: @unchecked Sendable {  // the list never changes, and is only read
+    private struct Library: @unchecked Sendable {  // the list is immutable
         typealias List = @convention(c) () -> OpaquePointer?
         typealias IsSuffix = @convention(c) (OpaquePointer, UnsafePointer<CChar>) -> Int32
 
@@ -23,12 +23,12 @@ package enum PublicSuffix {
         }()
     }
 
-    /// Whether there is a list. Without one only names without a dot count as suffixes.
+    /// Whether the list is available. Without it only names without a dot are suffixes.
     package static var isKnown: Bool { Library.shared != nil }
 
-    /// Whether hosts under that name belong to different people: "com", "co.uk", "github.io".
+    /// Returns whether different owners register hosts under a name: "com", "co.uk", "github.io".
     ///
-    /// - Parameter name: in lower case, IDNs in their ASCII form, without dots at its ends.
+    /// - Parameter name: Lower case, IDNs in their ASCII form, without leading or trailing dots.
     package static func contains(_ name: String) -> Bool {
         guard let library = Library.shared else { return !name.utf8.contains(0x2E) }
         return library.isSuffix(library.list, name) != 0

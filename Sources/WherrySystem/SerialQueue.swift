@@ -1,11 +1,11 @@
-// Wherry: jobs in order, one at a time, on a pool's threads.
+// Wherry: serial job queues on a thread pool.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Runs the jobs of one owner on a pool's threads: first in, first out, one at a time, not always
-/// on the same thread. What they touch needs no lock of its own.
+/// Runs jobs on the threads of a pool in order, one at a time, not always on the same thread. State
+/// that only the jobs use needs no lock.
 package final class SerialQueue: Sendable {
     private struct State {
-        /// In the order of submission; those before `head` were taken.
+        /// In submission order; the jobs before `head` have been taken.
         var jobs: [(@Sendable () -> Void)?] = []
         var head = 0
         var isRunning = false
@@ -15,7 +15,7 @@ package final class SerialQueue: Sendable {
 
     package init(on pool: WorkerPool) { self.pool = pool }
 
-    /// Queues a job. May be called from a job.
+    /// Queues a job. A job may call it.
     package func submit(_ job: @escaping @Sendable () -> Void) {
         let mustStart = state.withLock { state -> Bool in
             state.jobs.append(job)
@@ -26,8 +26,8 @@ package final class SerialQueue: Sendable {
         if mustStart { pool.submit { [self] in run() } }
     }
 
-    /// Runs a job on the calling thread, where none is queued or running and `mayRunHere` answers `true`;
-    /// else queues it. `mayRunHere` may touch what the jobs do.
+    /// Runs a job on the calling thread if no job is queued or running and `mayRunHere` returns
+    /// `true`; otherwise queues it. `mayRunHere` may use the state of the jobs.
     package func submit(
         _ job: @escaping @Sendable () -> Void, orRunHereIf mayRunHere: () -> Bool
     ) {
@@ -47,7 +47,8 @@ package final class SerialQueue: Sendable {
         if mustGoOn { pool.submit { [self] in run() } }
     }
 
-    /// Some jobs, then to the pool's end: other queues want the thread too.
+    /// Runs a few jobs, then queues itself at the end of the pool, so that other queues get the
+    /// thread.
     private func run() {
         for _ in 0..<16 {
             guard let job = next() else { return }

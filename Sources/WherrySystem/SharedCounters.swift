@@ -1,29 +1,30 @@
-// Wherry: numbers that several processes see.
+// Wherry: counters shared between processes.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
 /// A small file of 64-bit counters that several processes read and change.
 ///
-/// The file is read and written by system calls and never mapped: whoever may write the file can
-/// truncate it, and touching a page that a truncated file has lost ends the process with SIGBUS.
+/// The file is accessed by system calls and never mapped: another process can truncate it, and
+/// touching a page of a mapping beyond the end of the file ends the process with SIGBUS.
 ///
-/// One counter is the file's *epoch*: a random number that is never 0, drawn when the file is made.
-/// A change that finds the file short, or the epoch 0, repairs the file with a new epoch. Values
-/// that are compared together with the epoch therefore never repeat.
+/// One counter is the *epoch* of the file: a random number, never 0, chosen when the file is
+/// created. A change that finds the file too short, or the epoch 0, repairs the file with a new
+/// epoch. Therefore values that are compared together with the epoch never repeat.
 package final class SharedCounters: Sendable {
     private let file: File
     private let epoch: Int
     private let afterDamage: [Int: Int64]
-    /// Orders the changes of this process: the lock of the file excludes other openings only.
+    /// Serializes the changes of this process: the file lock excludes other openings only.
     private let changes = Lock(())
     package let count: Int
 
-    /// Opens or makes the file, 0600, with so many counters; new ones are 0.
+    /// Opens or creates the file with mode 0600. New counters are 0.
     ///
     /// - Parameters:
-    ///   - epoch: the index of the epoch.
-    ///   - afterDamage: values of counters in a repaired file; the others are as they were, or 0.
+    ///   - epoch: The index of the epoch.
+    ///   - afterDamage: Values of counters in a repaired file; other counters keep their value or
+    ///     are 0.
     package init(
         _ name: String, count: Int, epoch: Int, afterDamage: [Int: Int64] = [:],
         in directory: Directory
@@ -50,12 +51,12 @@ package final class SharedCounters: Sendable {
         if let failure { throw failure }
     }
 
-    /// The counter's value; 0 while the file is damaged. What other processes did before they
-    /// changed the counter is visible.
+    /// The value of a counter; 0 while the file is damaged. Everything that another process did
+    /// before it changed the counter is visible.
     package subscript(index: Int) -> Int64 { value(index) ?? 0 }
 
-    /// Adds to the counter, and returns its new value. Repairs a damaged file first. On a disk error
-    /// the counter may stay as it is.
+    /// Adds to the counter and returns the new value. Repairs a damaged file first. The counter may
+    /// not change on a disk error.
     @discardableResult
     package func add(_ number: Int64, to index: Int) -> Int64 {
         change {
@@ -82,13 +83,13 @@ package final class SharedCounters: Sendable {
 
     /// Runs `body` while no other thread or process changes a counter.
     ///
-    /// A process that was stopped inside of a change keeps the file's lock: after 5 ms the change is
-    /// made all the same, and at worst one of the two is lost.
+    /// A process stopped during a change keeps the file lock. After 5 ms `body` runs without the
+    /// lock; at worst one of the two changes is lost.
     private func change<Result>(_ body: () -> Result) -> Result {
         changes.withLock { _ in
             var isLocked = false
             for _ in 0..<100 {
-                // `nil`: the file system has no locks.
+                // `nil`: the file system does not support locks.
                 guard let answer = try? file.lock() else { break }
                 isLocked = answer
                 if isLocked { break }
@@ -102,7 +103,7 @@ package final class SharedCounters: Sendable {
     // MARK: Damage
 
     private var isDamaged: Bool {
-        // The last counter tells whether the file is short.
+        // The last counter shows whether the file is too short.
         value(count - 1) == nil || (value(epoch) ?? 0) == 0
     }
 
@@ -111,8 +112,8 @@ package final class SharedCounters: Sendable {
         for (index, value) in afterDamage { try store(value, at: index) }
     }
 
-    /// Appends zeros up to the full size, and draws an epoch. Zeros, not a hole: a full disk is
-    /// noticed now and not with the first change.
+    /// Appends zeros up to the full size, and chooses an epoch. Writing zeros instead of leaving a
+    /// hole reports a full disk now, not on the first change.
     private func fill(from first: Int64) throws(SystemError) {
         let missing = count - Int(first)
         if missing > 0 {

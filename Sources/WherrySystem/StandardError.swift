@@ -3,9 +3,9 @@
 
 import Glibc
 
-/// Where the process complains.
+/// Standard error of the process.
 package enum StandardError {
-    /// Writes text in one call, so that lines of several threads do not mix.
+    /// Writes text in one call, so that output of several threads does not interleave.
     package static func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in

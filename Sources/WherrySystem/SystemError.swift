@@ -1,16 +1,16 @@
-// Wherry: what the system answered, and to what.
+// Wherry: errors of system calls.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 
-/// A system call that failed: its errno, what was tried, and on which file.
+/// A failed system call: its errno, the attempted action, and the file.
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The errno.
     package let code: Int32
-    /// What was tried, as a verb and its object: "open the file".
+    /// The attempted action, as a verb and its object: "open the file".
     package let action: String
-    /// The file or directory, where there is one.
+    /// The file or directory, if any.
     package let path: String?
 
     package init(_ code: Int32, _ action: String, path: String? = nil) {
@@ -19,13 +19,13 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
-    /// The calling thread's errno.
+    /// Returns an error with the calling thread's errno.
     static func last(_ action: String, path: String? = nil) -> SystemError {
         SystemError(errno, action, path: path)
     }
 
-    /// The system's words for `code`, such as "No space left on device". Names the limit of open files
-    /// if it was reached.
+    /// The system's message for `code`, such as "No space left on device". Names the limit on open
+    /// files if it was reached.
     package var cause: String {
         switch code {
         case EMFILE: DescriptorLimit.text

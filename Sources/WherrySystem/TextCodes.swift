@@ -1,9 +1,9 @@
-// Wherry: bytes written as hexadecimal digits, percent-escapes and Base64.
+// Wherry: hexadecimal, percent and Base64 encoding.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes as hexadecimal digits, two for each.
+/// Hexadecimal encoding, two digits for each byte.
 package enum Hex {
-    /// The digits of `bytes`, in lower case.
+    /// Returns the digits of `bytes` in lower case.
     package static func encode(_ bytes: [UInt8]) -> String {
         let (count, overflow) = bytes.count.multipliedReportingOverflow(by: 2)
         precondition(!overflow, "more bytes than there is memory")
@@ -16,10 +16,10 @@ package enum Hex {
         }
     }
 
-    /// The digits of `bytes`, in lower case.
+    /// Returns the digits of `bytes` in lower case.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String { encode(Array(bytes)) }
 
-    /// The bytes that `text` spells in either case; `nil` for an odd count or any other character.
+    /// Decodes digits in either case; `nil` for an odd count or any other character.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -34,12 +34,12 @@ package enum Hex {
         return bytes
     }
 
-    /// The ASCII digit for a value below 16, in lower case.
+    /// Returns the lower-case ASCII digit of a value below 16.
     package static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? 0x30 &+ value : 0x57 &+ value
     }
 
-    /// The value of one ASCII digit in either case, or `nil`.
+    /// Returns the value of one ASCII digit in either case, or `nil`.
     package static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit &- 0x30
@@ -50,9 +50,9 @@ package enum Hex {
     }
 }
 
-/// Percent-escapes (RFC 3986, section 2.1).
+/// Percent-encoding (RFC 3986, section 2.1).
 package enum PercentCoding {
-    /// The bytes with their escapes resolved once; `nil` where a percent sign starts none.
+    /// Decodes the escapes once; `nil` if a percent sign starts no escape.
     package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
@@ -70,7 +70,7 @@ package enum PercentCoding {
         return decoded
     }
 
-    /// Appends the escape of one byte, its digits in upper case.
+    /// Appends the escape of one byte, with upper-case digits.
     @inlinable package static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
         bytes.append(0x25)
         bytes.append(digit(byte >> 4))
@@ -87,7 +87,7 @@ package enum Base64 {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// The Base64 text of `bytes`; empty for none.
+    /// Returns the Base64 text of `bytes`; empty for no bytes.
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count / 3 * 4 + 4)
@@ -110,8 +110,8 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes that `text` spells; `nil` unless it is exactly what ``encode(_:)`` writes: whole
-    /// groups, padding, no other characters, unused bits zero.
+    /// Decodes `text`; `nil` unless it is exactly the output of ``encode(_:)``: whole groups,
+    /// padding, no other characters, unused bits zero.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 4) else { return nil }

@@ -1,13 +1,13 @@
-// Wherry: a bounded set of threads for what may block or burn.
+// Wherry: a bounded pool of threads for blocking or CPU-intensive work.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// Threads for disk, digests and pictures: none until the first job, then as many as there is
-/// work for, up to the number of cores (at least two). Jobs start in the order of submission.
+/// Threads for disk access, digests and images. Starts threads on demand, up to the number of cores
+/// and at least two. Jobs start in submission order.
 package final class WorkerPool: Sendable {
     private struct State {
-        /// `nil` once taken: a job lets go of what it holds when it has run.
+        /// `nil` once taken: a finished job releases what it captured.
         var jobs: [(@Sendable () -> Void)?] = []
         var head = 0
         var threads: [NativeThread] = []
@@ -22,8 +22,8 @@ package final class WorkerPool: Sendable {
         self.limit = max(1, limit)
     }
 
-    /// Queues a job. Runs it on the caller's thread if no thread can be started, and in a forked child,
-    /// which has no threads of the pool.
+    /// Queues a job. Runs it on the calling thread if no thread can be started, and in a forked
+    /// child, which has no pool threads.
     package func submit(_ job: @escaping @Sendable () -> Void) {
         guard ForkGuard.current == forkGeneration else { return job() }
         let runHere = state.update { state -> Bool in
@@ -43,8 +43,8 @@ package final class WorkerPool: Sendable {
         if runHere { job() }
     }
 
-    /// Finishes every queued job and ends the threads. A call from inside a job does not wait for the
-    /// thread of that job.
+    /// Finishes every queued job and ends the threads. A call from a job does not wait for its own
+    /// thread.
     package func close() {
         guard ForkGuard.current == forkGeneration else { return }
         let threads = state.update { state in
