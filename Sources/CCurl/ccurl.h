@@ -1,12 +1,12 @@
-/* Wherry: libcurl's variadic calls, typed. */
+/* Wherry: typed wrappers of libcurl's variadic functions. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CCURL_H
 #define CCURL_H
 
 #include <curl/curl.h>
 
-/* Swift cannot call variadic functions, and every option has a type of its own. These wrappers
- * are inlined away (5 to 9 ns a call, as from C). */
+/* Swift cannot call variadic functions, and each option has its own type. The compiler inlines
+ * these wrappers (5 to 9 ns a call, as from C). */
 
 static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -28,7 +28,7 @@ static inline CURLcode ccurl_set_headers(CURL *easy, struct curl_slist *list) {
   return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
 }
 
-/* The list must outlive the handle's use of it. */
+/* The list must outlive its use by the handle. */
 static inline CURLcode ccurl_set_resolve(CURL *easy, struct curl_slist *hosts) {
   return curl_easy_setopt(easy, CURLOPT_RESOLVE, hosts);
 }
@@ -122,7 +122,7 @@ static inline CURLcode ccurl_get_pointer(CURL *easy, void **value) {
   return curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)value);
 }
 
-/* The SSL connection that the handle uses now; NULL without one of OpenSSL. */
+/* The SSL connection that the handle uses; NULL if it has none or TLS is not OpenSSL. */
 static inline void *ccurl_get_tls(CURL *easy) {
   struct curl_tlssessioninfo *info = NULL;
   if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || info == NULL ||
@@ -147,7 +147,7 @@ static inline CURLMcode ccurl_multi_set_timer(CURLM *multi, curl_multi_timer_cal
   return code != CURLM_OK ? code : curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }
 
-/* The next completed handle and its result; NULL when there is none. */
+/* The next completed handle and its result; NULL if there is none. */
 static inline CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result) {
   int left = 0;
   CURLMsg *message;

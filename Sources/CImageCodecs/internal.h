@@ -1,4 +1,4 @@
-/* Wherry: what the codecs share. */
+/* Wherry: declarations shared by the image codecs. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CIMAGE_INTERNAL_H
 #define CIMAGE_INTERNAL_H
@@ -17,26 +17,26 @@ enum { CIMAGE_INPUT_CHUNK = 65536, CIMAGE_BAND = 16, CIMAGE_SIDE = 65500 };
 
 typedef struct {
   cimage_input source;
-  uint64_t offset; /* of what comes next */
+  uint64_t offset; /* of the next read */
   uint8_t *buffer; /* CIMAGE_INPUT_CHUNK bytes, for files */
   int error;       /* errno */
 } cimage_reader;
 
 cimage_status cimage_reader_open(cimage_reader *reader, const cimage_input *input);
 void cimage_reader_close(cimage_reader *reader);
-/* The next piece of at most `most` bytes, lent until the next call; *count 0 at the end. */
+/* Returns at most `most` bytes, valid until the next call; *count is 0 at the end. */
 cimage_status cimage_reader_next(cimage_reader *reader, size_t most, const uint8_t **bytes,
                                  size_t *count);
 
-/* ---- Output: a growing piece of malloc memory ---- */
+/* ---- Output: a growing malloc buffer ---- */
 
 typedef struct {
   uint8_t *bytes;
   size_t count, capacity;
-  uint64_t limit; /* 0: none */
+  uint64_t limit; /* 0: no limit */
 } cimage_buffer;
 
-/* Makes room for `more` bytes behind `count`. */
+/* Reserves capacity for `more` bytes after `count`. */
 cimage_status cimage_buffer_reserve(cimage_buffer *buffer, size_t more);
 cimage_status cimage_buffer_append(cimage_buffer *buffer, const void *bytes, size_t count);
 
@@ -47,7 +47,7 @@ bool cimage_is_late(int64_t deadline_ns);
 cimage_status cimage_judge(uint64_t width, uint64_t height, const cimage_limits *limits,
                            cimage_message message);
 
-/* The part every decoder begins with; `start`, `read` and `destroy` are the format's. */
+/* The common part of all decoders. The format supplies `start`, `read` and `destroy`. */
 struct cimage_decoder {
   cimage_header header;
   cimage_limits limits;

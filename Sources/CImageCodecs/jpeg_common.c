@@ -1,4 +1,4 @@
-/* Wherry: libjpeg's errors as statuses, its progress watched. */
+/* Wherry: libjpeg's errors as status codes, and progress limits. */
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
 #include "jpeg_internal.h"
@@ -13,13 +13,13 @@ static void jump(j_common_ptr codec) {
 }
 
 static void warn(j_common_ptr codec, int level) {
-  if (level >= 0) return; /* a trace */
+  if (level >= 0) return; /* a trace message */
   switch (codec->err->msg_code) {
-    case JWRN_ADOBE_XFORM: /* an unknown colour hint, guessed instead */
-    case JWRN_JFIF_MAJOR:  /* an unknown version number */
-    case JWRN_EXTRANEOUS_DATA: /* padding before a marker, which browsers accept too */
+    case JWRN_ADOBE_XFORM: /* an unknown color transform; libjpeg guesses */
+    case JWRN_JFIF_MAJOR:  /* an unknown version */
+    case JWRN_EXTRANEOUS_DATA: /* padding before a marker; browsers accept it too */
       return;
-    default: /* damaged data, which libjpeg would paint gray */
+    default: /* damaged data, which libjpeg would fill with gray */
       jump(codec);
   }
 }

@@ -43,7 +43,7 @@ static cimage_status jpeg_start(cimage_decoder *base, int eighths, uint32_t *out
   codec->scale_num = (unsigned)eighths;
   codec->scale_denom = 8;
   codec->dct_method = JDCT_ISLOW;
-  codec->do_block_smoothing = FALSE; /* only paints over missing scans */
+  codec->do_block_smoothing = FALSE; /* it would only hide missing scans */
   switch (base->pixels) {
     case CIMAGE_GRAY8:
       codec->out_color_space = JCS_GRAYSCALE;
@@ -75,13 +75,13 @@ static cimage_status jpeg_start(cimage_decoder *base, int eighths, uint32_t *out
   return CIMAGE_OK;
 }
 
-/* Rounds a*b/255 to nearest. */
+/* a*b/255, rounded to nearest. */
 static inline uint8_t scaled(unsigned a, unsigned b) {
   unsigned product = a * b + 128;
   return (uint8_t)((product + (product >> 8)) >> 8);
 }
 
-/* Adobe writes ink inverted, so that 255 is none of it; others write it as it is. */
+/* Adobe stores inverted ink, where 255 means none. Other programs do not invert. */
 static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *out, uint32_t width, bool inverted,
                         bool with_alpha) {
   uint8_t flip = inverted ? 0 : 255;

@@ -1,25 +1,25 @@
-/* Wherry: what the JPEG files share. */
+/* Wherry: declarations shared by the JPEG files. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CIMAGE_JPEG_INTERNAL_H
 #define CIMAGE_JPEG_INTERNAL_H
 
-/* jpeglib.h speaks of FILE and size_t without asking for them. */
+/* jpeglib.h uses FILE and size_t without including their headers. */
 /* clang-format off */
 #include "internal.h"
 
 #include <jpeglib.h>
 /* clang-format on */
 
-/* libjpeg's error manager with our landing place; the first member, so that the two share an
- * address. Set `landing` by setjmp in every function that calls libjpeg. */
+/* libjpeg's error manager, as the first member so that both share an address, and the jump
+ * target. Call setjmp on `landing` in every function that calls libjpeg. */
 typedef struct {
   struct jpeg_error_mgr base;
   jmp_buf landing;
-  cimage_status status; /* set before the jump where libjpeg's own code does not tell */
+  cimage_status status; /* set before the jump if libjpeg's error code does not tell */
   char text[JMSG_LENGTH_MAX];
 } cimage_jpeg_errors;
 
-/* Counts scans and looks at the clock once per row of blocks. */
+/* Counts scans, and checks the deadline once per row of blocks. */
 typedef struct {
   struct jpeg_progress_mgr base;
   uint32_t max_scans; /* 0: not a decoder */
@@ -32,10 +32,10 @@ typedef struct {
   struct jpeg_source_mgr source;
   cimage_jpeg_errors errors;
   cimage_jpeg_watch watch;
-  /* Of the first components, kept since libjpeg forgets them with the last row. */
+  /* Tables of the first components; libjpeg drops them after the last row. */
   UINT16 tables[3][DCTSIZE2];
   int tables_count;
-  uint8_t *cmyk; /* one row, where RGB is made of it by hand */
+  uint8_t *cmyk; /* one row, for the conversion to RGB */
 } cimage_jpeg_decoder;
 
 typedef struct {
@@ -44,14 +44,15 @@ typedef struct {
 } cimage_jpeg_sink;
 
 void cimage_jpeg_errors_init(cimage_jpeg_errors *errors);
-/* After the jump: the words into `message`, and the status. */
+/* After the jump: copies the text into `message` and returns the status. */
 cimage_status cimage_jpeg_failed(const cimage_jpeg_errors *errors, cimage_message message);
 void cimage_jpeg_fail(j_common_ptr codec, cimage_status status, const char *text);
 void cimage_jpeg_watch_init(cimage_jpeg_watch *watch, uint32_t max_scans, int64_t deadline_ns);
-/* Inside a landing: everything from quality to the extra segments but jpeg_start_compress. */
+/* Call after setjmp. Applies all options, from quality to the extra segments, but does not call
+ * jpeg_start_compress. */
 void cimage_jpeg_configure(j_compress_ptr codec, const cimage_jpeg_options *options);
 void cimage_jpeg_write_segments(j_compress_ptr codec, const uint8_t *segments, size_t count);
-/* The codec's quantisation tables turned for transposed blocks. */
+/* Transposes the codec's quantisation tables, for transposed blocks. */
 void cimage_jpeg_transpose_tables(j_compress_ptr codec);
 void cimage_jpeg_sink_init(cimage_jpeg_sink *sink, cimage_buffer *output);
 

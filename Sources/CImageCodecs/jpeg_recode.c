@@ -14,7 +14,7 @@ typedef struct {
   int orientation;
 } cimage_recoder;
 
-/* Both codecs fail to one landing, the decoder's. */
+/* Errors of both codecs jump to the decoder's landing. */
 static void prepare(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
                     const cimage_jpeg_options *options) {
   recoder->codec.err = &decoder->errors.base;
@@ -56,8 +56,8 @@ static void copy_planes(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
   JSAMPARRAY planes[PLANES];
   for (int plane = 0; plane < from->num_components; plane++) {
     const jpeg_component_info *part = &from->comp_info[plane];
-    /* Whole MCUs wide, since the last one may reach over the edge. The memory is the decoder's
-     * and goes with it, also when a failure jumps over this frame. */
+    /* Wide enough for whole MCUs, because the last one may extend past the edge. The decoder
+     * owns the memory and frees it even if an error jumps over this frame. */
     JDIMENSION width = part->width_in_blocks + (JDIMENSION)part->h_samp_factor;
     JSAMPARRAY lines =
         (*from->mem->alloc_sarray)((j_common_ptr)from, JPOOL_IMAGE, width * DCTSIZE, MOST_ROWS);
@@ -78,7 +78,7 @@ static void copy_planes(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
 
 /* ---- Coefficients ---- */
 
-/* The output's parameters from the input's, as jpegtran has them. */
+/* Sets the output's parameters from the input's, like jpegtran. */
 static void prepare_coefficients(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
                                  const cimage_jpeg_options *options) {
   j_compress_ptr to = &recoder->codec;
@@ -108,9 +108,9 @@ static void stop_when_late(j_decompress_ptr codec, const cimage_jpeg_options *op
   }
 }
 
-/* How an EXIF orientation reads the stored picture. */
+/* How an EXIF orientation reads the stored image. */
 typedef struct {
-  bool swaps, flips_columns, flips_rows; /* of the stored picture */
+  bool swaps, flips_columns, flips_rows; /* of the stored image */
 } turning;
 
 static turning turning_of(int orientation) {
@@ -131,7 +131,7 @@ bool cimage_jpeg_can_turn(const cimage_decoder *base, int orientation) {
           codec->image_height % (JDIMENSION)(codec->max_v_samp_factor * DCTSIZE) == 0);
 }
 
-/* For each coefficient of a turned block, in its order: where it is stored, and -1 to negate it. */
+/* For each coefficient of a turned block, in order: its stored position, and -1 to negate it. */
 typedef struct {
   uint8_t place[DCTSIZE2];
   JCOEF sign[DCTSIZE2];
@@ -141,7 +141,7 @@ static block_turning block_turning_of(turning turn) {
   block_turning result;
   for (int v = 0; v < DCTSIZE; v++) {
     for (int u = 0; u < DCTSIZE; u++) {
-      int column = turn.swaps ? v : u, row = turn.swaps ? u : v; /* frequencies as stored */
+      int column = turn.swaps ? v : u, row = turn.swaps ? u : v; /* the frequencies as stored */
       bool negative = (turn.flips_columns && (column & 1)) != (turn.flips_rows && (row & 1));
       result.place[v * DCTSIZE + u] = (uint8_t)(row * DCTSIZE + column);
       result.sign[v * DCTSIZE + u] = negative ? -1 : 0;
@@ -205,14 +205,15 @@ static void copy_turned(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
   finish_coefficients(recoder, decoder, turned, options);
 }
 
-/* Without comparing floats, so that every compiler makes vectors of it: GCC takes such a comparison
- * for one that may trap. The product fits into 31 bits: 16 of the table, 15 of the coefficient. */
+/* Compares no floats, so that every compiler can vectorize it: GCC assumes that such a
+ * comparison may trap. The product fits into 31 bits: 16 of the table, 15 of the coefficient. */
 static void round_block(JCOEF *restrict block, const float *restrict scale) {
   for (int i = 0; i < DCTSIZE2; i++) {
     float value = (float)block[i] * scale[i];
     int rounded = (int)(value + copysignf(0.5f, value));
-    /* What 8 bit can hold: -1024 only at the first place, and there it makes no other pixel. The
-     * standard Huffman tables have no code for it elsewhere, and libjpeg would not say so. */
+    /* The range of 8-bit JPEG. -1024 is valid only for the first coefficient, where it decodes
+     * to the same pixel. The standard Huffman tables have no code for it elsewhere, and libjpeg
+     * does not report that. */
     rounded = rounded < -1023 ? -1023 : rounded;
     rounded = rounded > 1023 ? 1023 : rounded;
     block[i] = (JCOEF)rounded;
@@ -265,7 +266,7 @@ static cimage_status recode(cimage_decoder *base, cimage_copy copy, int orientat
     free(recoder);
     return status;
   }
-  base->pixels = CIMAGE_YCBCR8; /* begun: no second use */
+  base->pixels = CIMAGE_YCBCR8; /* started: prevents a second use */
   copy(recoder, decoder, options);
   jpeg_destroy_compress(&recoder->codec);
   if (recoder->output.limit > 0 && recoder->output.count > recoder->output.limit) {

@@ -9,7 +9,7 @@ typedef struct {
   cimage_png_errors errors;
   uint32_t next_row;
   int passes;
-  uint8_t *whole; /* all rows of an interlaced picture */
+  uint8_t *whole; /* all rows of an interlaced image */
   size_t row_bytes;
 } cimage_png_decoder;
 
@@ -53,7 +53,7 @@ static void read_bytes(png_structp png, png_bytep out, size_t count) {
 
 /* ---- Rows ---- */
 
-/* All rows of an interlaced picture, pass by pass, in `whole`. */
+/* Reads all rows of an interlaced image, pass by pass, into `whole`. */
 static cimage_status read_whole(cimage_png_decoder *decoder, uint32_t height) {
   for (int pass = 0; pass < decoder->passes; pass++) {
     for (uint32_t y = 0; y < height; y++) {
@@ -135,8 +135,8 @@ static void png_destroy_decoder(cimage_decoder *base) {
 /* ---- Header ---- */
 
 static cimage_status describe(cimage_png_decoder *decoder, cimage_message message) {
-  /* Skipped unread: they may hold megabytes of deflated text. What of them is kept is copied by
-   * those who know the file's layout. */
+  /* Skipped, because they may hold megabytes of compressed text. The caller copies the chunks to
+   * keep, since it knows the layout of the file. */
   static const uint8_t skipped[] = "eXIf\0iTXt\0tEXt\0zTXt\0sPLT\0hIST";
   png_structp png = decoder->png;
   cimage_header *header = &decoder->base.header;
@@ -148,7 +148,8 @@ static cimage_status describe(cimage_png_decoder *decoder, cimage_message messag
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, skipped, 6);
 #endif
   png_set_chunk_malloc_max(png, 8000000);
-  png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* judged here, in better words */
+  png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* checked here, with better
+                                                               * messages */
   png_set_read_fn(png, decoder, read_bytes);
   png_read_info(png, decoder->info);
   header->width = png_get_image_width(png, decoder->info);

@@ -1,4 +1,4 @@
-/* Wherry: what the PNG files share. */
+/* Wherry: declarations shared by the PNG files. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CIMAGE_PNG_INTERNAL_H
 #define CIMAGE_PNG_INTERNAL_H
@@ -7,13 +7,13 @@
 
 #include "internal.h"
 
-/* What a libpng failure leaves behind; png_get_error_ptr answers it. */
+/* The state after a libpng error; png_get_error_ptr returns it. */
 typedef struct {
-  cimage_status status; /* set before png_error where its words do not tell */
+  cimage_status status; /* set before png_error if its message does not tell */
   char text[192];
 } cimage_png_errors;
 
-/* For png_create_*_struct: keeps the words and jumps; keeps silent about warnings. */
+/* For png_create_*_struct: stores the message and jumps. Warnings are ignored. */
 PNG_NORETURN void cimage_png_fail(png_structp png, png_const_charp text);
 void cimage_png_warn(png_structp png, png_const_charp text);
 cimage_status cimage_png_failed(const cimage_png_errors *errors, cimage_message message);

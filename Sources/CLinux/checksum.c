@@ -1,4 +1,4 @@
-/* Wherry: CRC-32C by the processor's own instruction; see clinux.h. */
+/* Wherry: CRC-32C with the processor's instruction; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clinux.h"
 
@@ -7,10 +7,11 @@
 #include <pthread.h>
 #include <string.h>
 
-/* The instruction answers after three cycles and may begin in each: three runs at once keep it busy. */
+/* The instruction has a latency of three cycles and a throughput of one: three interleaved runs
+ * keep it busy. */
 enum { RUN = 2048, RUNS = 3 };
 
-/* What a state becomes when RUN zeros follow it: by each of its bytes. */
+/* The effect on a state of RUN zero bytes, for each byte of the state. */
 static uint32_t after_zeros[4][256];
 static pthread_once_t is_prepared = PTHREAD_ONCE_INIT;
 
@@ -24,7 +25,7 @@ __attribute__((target("sse4.2"))) static void prepare(void) {
   for (int bit = 0; bit < 32; bit++) {
     uint64_t state = UINT32_C(1) << bit;
     for (int i = 0; i < RUN; i += 8) state = _mm_crc32_u64(state, 0);
-    /* The whole is linear: a byte is the sum of its bits. */
+    /* The operation is linear: combine the effects of single bits. */
     for (int byte = 0; byte < 256; byte++)
       if (byte >> bit % 8 & 1) after_zeros[bit / 8][byte] ^= (uint32_t)state;
   }

@@ -1,4 +1,4 @@
-/* Wherry: see clinux.h. */
+/* Wherry: Linux functions for Swift; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "clinux.h"

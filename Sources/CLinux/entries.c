@@ -1,4 +1,4 @@
-/* Wherry: files in folders of our own; see clinux.h. */
+/* Wherry: files in private directories; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "clinux.h"
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Opens each folder of the path by itself: for kernels and sandboxes without openat2. */
+/* Opens the directories of the path one by one, for kernels and sandboxes without openat2. */
 static int open_steps(int directory, const char *path) {
   int current = directory;
   for (;;) {

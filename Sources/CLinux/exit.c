@@ -1,4 +1,4 @@
-/* Wherry: the end of the process; see clinux.h. */
+/* Wherry: handling of process exit; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "clinux.h"
@@ -15,27 +15,27 @@
 
 enum {
   NO_ATEXIT = 0x80000, /* OPENSSL_INIT_NO_ATEXIT */
-  PATIENCE_MS = 80,    /* a library call that takes longer is left behind */
+  PATIENCE_MS = 80,    /* the handler gives up on a library call that takes longer */
   STEP_NS = 50000,
-  JOIN_STEP_NS = 20000000 /* how often a join looks whether the process is exiting */
+  JOIN_STEP_NS = 20000000 /* how often a join checks whether the process is exiting */
 };
 
 static atomic_int has_begun;
-/* The handler waits no more. */
+/* The handler has stopped waiting. */
 static atomic_int is_over;
 /* The thread that runs the exit handlers. */
 static atomic_uintptr_t leaver;
-/* How many threads are between enter and leave. */
+/* The number of threads between enter and leave. */
 static atomic_int inside;
 static __thread int own_depth;
-/* How many threads are between attach and detach. */
+/* The number of threads between attach and detach. */
 static atomic_int attached;
 static __thread int own_attached;
 /* Library threads keep OpenSSL's data until they end, and do not end while the process exits. */
 static __thread int is_library_thread;
 /* OPENSSL_thread_stop of libcurl's OpenSSL, and of a second copy if digests use one. */
 static _Atomic(uintptr_t) stops[2];
-/* Made on first use; a forked child makes another one. */
+/* Created on first use; a forked child creates another one. */
 static atomic_int descriptor = -1;
 
 void clinux_exit_block(int only_if_over) {
@@ -139,7 +139,7 @@ static void begin(void) {
   errno = error;
 }
 
-/* The other threads are not in the child, and its descriptor is the parent's. */
+/* The child lacks the other threads, and the descriptor belongs to the parent. */
 static void forget(void) {
   atomic_store(&inside, own_depth);
   atomic_store(&attached, own_attached);
@@ -152,8 +152,8 @@ static void watch_forks(void) { pthread_atfork(NULL, NULL, forget); }
 
 void clinux_exit_watch(void) {
   pthread_once(&once, watch_forks);
-  /* Handlers run in reverse order, so that this one runs before those registered so far. Without
-   * it the process ends as one that never asked. */
+  /* Handlers run in reverse order, so this one runs before those registered so far. Without it
+   * the process exits as if the library were not loaded. */
   if (atexit(begin) != 0) return;
 }
 

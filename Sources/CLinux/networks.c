@@ -1,4 +1,4 @@
-/* Wherry: links and routes of the kernel; see clinux.h. */
+/* Wherry: network interfaces and routes of the kernel; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "clinux.h"
@@ -13,7 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* The largest message of a dump fits, as the kernel's own documentation advises. */
+/* Fits the largest message of a dump, as the kernel documentation recommends. */
 enum { BUFFER_BYTES = 32768 };
 
 static int join(int socket, int group) {
@@ -36,7 +36,7 @@ int clinux_network_watch(void) {
       RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
     if (join(result, groups[i]) != 0) return close_failing(result);
-  /* Kernels without routing by policy have none of these. */
+  /* Kernels without policy routing do not have these groups. */
   (void)join(result, RTNLGRP_IPV4_RULE);
   (void)join(result, RTNLGRP_IPV6_RULE);
   return result;
@@ -52,7 +52,7 @@ int clinux_network_drain(int socket) {
     } else if (count == 0) {
       return changed;
     } else if (errno == ENOBUFS) {
-      changed = 1; /* so much has changed that the kernel dropped the news of it */
+      changed = 1; /* ENOBUFS: the kernel dropped notifications */
     } else if (errno == EAGAIN) {
       return changed;
     } else if (errno != EINTR) {
@@ -79,14 +79,15 @@ static void add_attribute(request *request, unsigned short type, const void *dat
       NLMSG_ALIGN(request->head.nlmsg_len) + (uint32_t)RTA_ALIGN(attribute->rta_len);
 }
 
-/* Takes one message of the answer. */
+/* Handles one message of a reply. */
 typedef void (*taker)(const struct nlmsghdr *message, void *context);
 
-/* Asks the kernel, which answers at once. 0 or an errno; EINTR where a dump was overtaken. */
+/* Sends a request and reads the reply, which arrives at once. 0 or an errno; EINTR if a dump was
+ * inconsistent. */
 static int ask(request *request, taker take, void *context) {
   int link = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (link < 0) return errno;
-  struct timeval patience = {.tv_sec = 5}; /* it never takes that long */
+  struct timeval patience = {.tv_sec = 5}; /* never takes this long */
   int failure = 0;
   int is_dump = request->head.nlmsg_flags & NLM_F_DUMP;
   struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
@@ -146,7 +147,7 @@ static void read_link(const struct nlmsghdr *message, clinux_link *out) {
   out->index = info->ifi_index;
   out->hardware = info->ifi_type;
   if (info->ifi_flags & IFF_UP) out->flags |= CLINUX_LINK_UP;
-  /* RUNNING says that it is not merely waiting to be let in, LOWER_UP that there is a cable. */
+  /* RUNNING: operational, not dormant. LOWER_UP: the cable is connected. */
   if ((info->ifi_flags & IFF_RUNNING) && (info->ifi_flags & IFF_LOWER_UP))
     out->flags |= CLINUX_LINK_CARRIER;
   if (info->ifi_flags & IFF_LOOPBACK) out->flags |= CLINUX_LINK_LOOPBACK;
@@ -210,7 +211,7 @@ static void take_route(const struct nlmsghdr *message, void *context) {
     case RTN_BROADCAST:
     case RTN_ANYCAST:
     case RTN_MULTICAST: break;
-    default: return; /* a way that ends here, such as `unreachable` */
+    default: return; /* a route without a destination, such as `unreachable` */
   }
   if (route->rtm_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN)) out->flags |= CLINUX_ROUTE_DOWN;
   int rest = (int)RTM_PAYLOAD(message);
@@ -226,7 +227,7 @@ int clinux_route_to(const uint8_t *address, int32_t size, int32_t scope, clinux_
                          .nlmsg_type = RTM_GETROUTE}};
   request.body.route.rtm_family = size == 4 ? AF_INET : AF_INET6;
   request.body.route.rtm_dst_len = (unsigned char)(size * 8);
-  /* The structures of both kinds differ in length: attributes begin where this one ends. */
+  /* The structures have different lengths: attributes start after this one. */
   add_attribute(&request, RTA_DST, address, (size_t)size);
   if (scope > 0) add_attribute(&request, RTA_OIF, &scope, sizeof scope);
   memset(out, 0, sizeof *out);

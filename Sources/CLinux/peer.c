@@ -1,4 +1,4 @@
-/* Wherry: what OpenSSL finds of a peer while libcurl shakes hands with it. */
+/* Wherry: peer verification with libcurl's OpenSSL. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "clinux.h"
@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The functions of the OpenSSL that libcurl itself is linked with: its objects are theirs alone.
- * Its headers are not promised by the packages we depend on, so each is declared here. */
+/* The functions of the OpenSSL that libcurl is linked with: no other copy may use its objects.
+ * Declared here because the packages we depend on do not guarantee its headers. */
 #define FUNCTIONS(X)                                                                       \
   X(void, SSL_CTX_set_cert_verify_callback, (void *, int (*)(void *, void *), void *))     \
   X(int, SSL_CTX_get_security_level, (const void *))                                       \
@@ -68,11 +68,11 @@ enum {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int is_ready;
-/* Where a context keeps its watch; -1 if there is no room. */
+/* The ex_data index of a context's watch; -1 if unavailable. */
 static int watch_index = -1;
 
-/* A handle of libcurl: a search from it finds the OpenSSL that libcurl is linked with, and no other
- * copy in the process. NULL if there is none. */
+/* A dlopen handle of libcurl: a lookup finds the OpenSSL that libcurl is linked with, and no
+ * other copy in the process. NULL if there is none. */
 static void *libcurl(void) {
   void *curl = dlsym(RTLD_DEFAULT, "curl_easy_init");
   Dl_info info;
@@ -101,7 +101,7 @@ int clinux_peer_is_available(void) {
   return is_ready;
 }
 
-/* Whether the chain ends at one of our own anchors, by all rules but names. */
+/* Whether the chain leads to one of the watch's anchors, by all rules except names. */
 static int is_anchored(void *context, const clinux_peer_watch *watch) {
   int is_good = 0;
   void *store = ssl.X509_STORE_new();
@@ -128,7 +128,7 @@ static int is_anchored(void *context, const clinux_peer_watch *watch) {
   }
   ssl.X509_STORE_CTX_free(other);
   ssl.X509_STORE_free(store);
-  /* What a certificate that fits nothing leaves behind would be told of the next connection. */
+  /* Errors that the lookup left in the queue would be reported for the next connection. */
   ssl.ERR_clear_error();
   return is_good;
 }

@@ -10,7 +10,7 @@ static inline int czlib_inflate_init(z_stream *stream, int window_bits) {
   return inflateInit2(stream, window_bits);
 }
 
-/* The same of deflateInit2: zlib's usual level, memory and strategy. */
+/* deflateInit2 with zlib's default level, memory and strategy. */
 static inline int czlib_deflate_init(z_stream *stream, int window_bits) {
   return deflateInit2(stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
 }

@@ -4,9 +4,9 @@
 #ifndef CARGUMENTS_H
 #define CARGUMENTS_H
 
-/* The number of arguments, the program's name included. */
+/* The number of arguments, including the program name. */
 int carguments_count(void);
-/* An argument, or NULL for an index that there is none for. It lives as long as the process. */
+/* An argument, or NULL if the index is out of range. Valid as long as the process lives. */
 const char *carguments_at(int index);
 
 #endif
