@@ -1,15 +1,15 @@
-// Wherry: the C codecs as objects that throw.
+// Wherry: Swift wrappers of the C codecs.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CImageCodecs
 import Glibc
 internal import WherrySystem
 
-/// What bounds the work on one picture.
+/// The limits for one image.
 struct Limits {
     let maxPixels: Int
     let maxMemory: Int
-    /// In the system's monotonic nanoseconds.
+    /// In nanoseconds of CLOCK_MONOTONIC.
     let deadline: Int64
 
     static let maxScans: UInt32 = 100
@@ -60,12 +60,12 @@ struct Limits {
     }
 }
 
-/// A picture's rows, from top to bottom, a band at a time.
+/// A source of image rows, from top to bottom, a band at a time.
 protocol RowSource: AnyObject {
     var pixels: cimage_pixels { get }
     var width: Int { get }
     var height: Int { get }
-    /// Writes the next rows, at most `count`, and answers how many; 0 only after the last.
+    /// Writes at most `count` rows and returns their number; 0 only after the last row.
     func read(
         into rows: UnsafeMutableRawPointer, stride: Int, count: Int
     ) throws(ImagingError) -> Int
@@ -76,7 +76,7 @@ extension RowSource {
     var rowBytes: Int { width * bytesPerPixel }
     var hasAlpha: Bool { pixels == CIMAGE_RGBA8 || pixels == CIMAGE_BGRA8 }
 
-    /// Fills `rows` from the next rows; `false` if the picture has no more that many.
+    /// Fills `rows`; returns `false` if the image has fewer rows left.
     func readAll(
         into rows: UnsafeMutableRawPointer, stride: Int, count: Int
     ) throws(ImagingError) -> Bool {
@@ -90,7 +90,7 @@ extension RowSource {
     }
 }
 
-/// Memory from malloc for a few rows.
+/// A malloc buffer for a few rows.
 final class RowMemory {
     let base: UnsafeMutableRawPointer
     let count: Int
@@ -104,7 +104,7 @@ final class RowMemory {
     deinit { free(base) }
 }
 
-/// Calls into the codecs with room for their words, and throws what they answer.
+/// Calls a codec function with a message buffer, and throws its status as an error.
 func callCodec(
     _ input: ImageInput? = nil, errno code: () -> Int32 = { 0 },
     _ body: (cimage_message) -> cimage_status
@@ -140,7 +140,7 @@ func callCodec(
     }
 }
 
-/// Rows out of an encoded picture.
+/// Decodes an encoded image to rows.
 final class Decoder: RowSource {
     let header: cimage_header
     private(set) var pixels: cimage_pixels
@@ -171,7 +171,7 @@ final class Decoder: RowSource {
 
     deinit { cimage_decoder_free(handle) }
 
-    /// Begins the pixels in the header's natural format, or in `wanted`.
+    /// Starts decoding in the header's natural format, or in `wanted`.
     func start(_ wanted: cimage_pixels? = nil, eighths: Int = 8) throws(ImagingError) {
         if let wanted { pixels = wanted }
         var columns: UInt32 = 0
@@ -195,21 +195,21 @@ final class Decoder: RowSource {
         return Int(got)
     }
 
-    /// A PNG's colour profile.
+    /// The color profile of a PNG.
     var pngProfile: [UInt8]? {
         var count = 0
         guard let bytes = cimage_png_profile(handle, &count) else { return nil }
         return Array(UnsafeBufferPointer(start: bytes, count: count))
     }
 
-    /// How a JPEG becomes another JPEG without colours in between.
+    /// A way to transcode a JPEG without color conversion.
     enum Recoding {
         case planes
         case requantised
         case turned(orientation: Int)
     }
 
-    /// The same picture, coded anew.
+    /// Returns the image transcoded to another JPEG.
     func recode(
         _ recoding: Recoding, _ options: cimage_jpeg_options, segments: [UInt8]
     ) throws(ImagingError) -> Bytes {
@@ -234,17 +234,19 @@ final class Decoder: RowSource {
         return Bytes(ByteStorage(taking: bytes, count: count))
     }
 
-    /// Whether the coefficients can be turned: the picture ends on whole blocks where needed.
+    /// Returns whether the coefficients can be turned without loss: edges that move inside must end
+    /// on whole blocks.
     func canTurn(_ orientation: Int) -> Bool { cimage_jpeg_can_turn(handle, Int32(orientation)) }
 
-    /// Makes `options` take over a begun JPEG's quantisation. Lives as long as this decoder.
+    /// Makes `options` use the quantisation of this started JPEG. Valid as long as this decoder
+    /// lives.
     func lendTables(to options: inout cimage_jpeg_options, transposed: Bool) {
         options.tables_from = handle
         options.transpose_tables = transposed
     }
 }
 
-/// Rows into an encoded picture.
+/// Encodes rows.
 enum Encoder {
     enum Target {
         case jpeg(cimage_jpeg_options, segments: [UInt8])

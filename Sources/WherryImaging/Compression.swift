@@ -1,104 +1,107 @@
-// Wherry: how a picture is made smaller for sending.
+// Wherry: options for image compression before an upload.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What to do with a picture before it is sent.
+/// Options for processing an image before it is sent.
 ///
-/// The default sends JPEG and PNG as they are, but for EXIF, GPS, XMP and comments, which are
-/// left out without touching the pixels, and turned upright.
+/// The default sends the pixels of JPEG and PNG images unchanged, removes EXIF, GPS, XMP and
+/// comments, and turns the image upright.
 package struct Compression: Hashable, Sendable {
-    /// What is kept of the data beside the pixels.
+    /// The metadata to keep.
     package enum Metadata: UInt8, Hashable, Sendable {
-        /// Nothing, not even the colour profile.
+        /// None, not even the color profile.
         case none = 1
         /// The ICC colour profile.
         case icc = 2
-        /// Everything but places: the GPS part of EXIF goes, and XMP that speaks of it.
+        /// Everything except locations: removes the GPS part of EXIF, and XMP that contains one.
         case noGPS = 3
         case all = 4
     }
 
     package enum Orientation: UInt8, Hashable, Sendable {
-        /// The pixels are turned upright.
+        /// Turns the pixels upright.
         case apply
-        /// The pixels stay, and so does the EXIF orientation, even where the rest of EXIF goes.
+        /// Keeps the pixels and the EXIF orientation, even if the rest of EXIF is removed.
         case keep
     }
 
-    /// How much coarser a JPEG's colours are stored than its brightness.
+    /// The chroma subsampling of a JPEG.
     package enum Subsampling: UInt8, Hashable, Sendable {
-        /// 4:2:0 below quality 0.9, 4:4:4 from there; a JPEG is never stored finer than it came.
+        /// 4:2:0 below quality 0.9, otherwise 4:4:4; never finer than in a source JPEG.
         case automatic
         case s444
         case s422
         case s420
     }
 
-    /// What to do with an animated PNG that has to be decoded.
+    /// The treatment of an animated PNG that must be decoded.
     package enum Animated: UInt8, Hashable, Sendable {
-        /// It fails as `animated`, so that no frame is lost silently.
+        /// Fails with `animated`, so that no frame is lost silently.
         case refuse
-        /// Its default image is decoded, which programs without animation show.
+        /// Decodes the default image, which programs without animation support show.
         case first
     }
 
-    /// How hard PNG is squeezed.
+    /// The effort for PNG compression.
     package enum PNGEffort: UInt8, Hashable, Sendable {
         /// The sub filter and level 1: five to ten times faster.
         case fast
-        /// Every filter and level 9.
+        /// All filters and level 9.
         case best
     }
 
-    /// 0...1 for JPEG; anything outside, NaN included, counts as 1. libjpeg's quality is
-    /// 100 times this, rounded, at least 1. 1 sends what is there where it fits. PNG ignores it.
+    /// The JPEG quality in 0...1; other values, including NaN, count as 1. libjpeg's quality is 100
+    /// times this, rounded, at least 1. At 1 an image that already fits is not re-encoded. Ignored
+    /// for PNG.
     package var quality: Double = 1
     /// `keep`, `jpeg` or `png`.
     package var format: ImageFormat = .keep
-    /// The largest upright width in pixels; the aspect is kept and nothing is enlarged.
+    /// The maximum upright width in pixels. Keeps the aspect ratio; never enlarges.
     package var maxWidth: Int?
-    /// The largest upright height in pixels.
+    /// The maximum upright height in pixels.
     package var maxHeight: Int?
-    /// The largest encoded size: the quality goes down, then the picture shrinks.
+    /// The maximum encoded size in bytes: first reduces the quality, then the dimensions.
     package var maxBytes: Int?
-    /// Red, green and blue as 0xRRGGBB under alpha where it becomes JPEG; white.
+    /// The color behind transparent pixels when converting to JPEG, as 0xRRGGBB. Default: white.
     package var background: UInt32 = 0xFF_FFFF
     package var metadata: Metadata = .icc
     package var orientation: Orientation = .apply
-    /// Sends the original, its metadata stripped as asked, where ours is bigger.
+    /// Sends the original, with metadata filtered, if the re-encoded image is larger. Default:
+    /// true.
     package var neverLarger = true
-    /// Huffman tables made for the picture: 5 to 8 % smaller, half again as long. `nil`: when the
-    /// picture becomes smaller.
+    /// Whether to optimize Huffman tables: 5 to 8 % smaller, half again as slow. Default (`nil`):
+    /// only if the image is resized.
     package var optimize: Bool?
     package var progressive = false
     package var subsampling: Subsampling = .automatic
     package var pngEffort: PNGEffort = .fast
-    /// An animated PNG that is sent as it is stays animated either way.
+    /// The treatment of an animated PNG that must be decoded. One that need not be decoded stays
+    /// animated.
     package var animated: Animated = .refuse
-    /// More pixels are refused on the header alone.
+    /// The maximum number of pixels, checked against the header.
     package var maxPixels = 100_000_000
-    /// Bytes of working memory where a picture has to be held as a whole; 256 MiB.
+    /// The maximum working memory in bytes for images held as a whole. Default: 256 MiB.
     package var maxMemory = 256 << 20
-    /// The longest time for one picture; 30 s. `nil`: none.
+    /// The time limit for one image. Default: 30 s; `nil`: none.
     package var deadline: Duration? = .seconds(30)
 
     package init() {}
 
-    /// The default but for the quality.
+    /// The defaults with another quality.
     package init(quality: Double) { self.quality = quality }
 
-    /// Quality and type as SJNetwork takes them: anything but png and PNG is JPEG.
+    /// Quality and type as SJNetwork interprets them: any type except png and PNG is JPEG.
     package init(quality: Double, type: String?) {
         self.quality = quality
         format = ImageTypeName(type).format
     }
 
-    /// `quality` with everything outside 0...1 counted as 1.
+    /// `quality`, with values outside 0...1 replaced by 1.
     package var effectiveQuality: Double { quality >= 0 && quality <= 1 ? quality : 1 }
 
-    /// What libjpeg is told: 1...100.
+    /// libjpeg's quality, 1...100.
     package var jpegQuality: Int { max(1, Int((effectiveQuality * 100).rounded())) }
 
-    /// Throws `bad_parameters` or `unsupported_option` for values that nothing can follow.
+    /// Throws `bad_parameters` or `unsupported_option` for invalid values.
     func validate() throws(ImagingError) {
         guard [.keep, .jpeg, .png].contains(format) else {
             throw .unsupportedOption("Pictures are written as JPEG or PNG only.")

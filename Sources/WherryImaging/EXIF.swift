@@ -1,9 +1,9 @@
-// Wherry: the few things of EXIF that matter for sending a picture.
+// Wherry: the EXIF data that matter for an upload.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An EXIF block: a TIFF structure, without JPEG's "Exif\0\0" before it.
+/// An EXIF block: a TIFF structure, without JPEG's "Exif\0\0" prefix.
 ///
-/// Read with suspicion: offsets point where they like, directories into themselves.
+/// The data are untrusted: offsets may point anywhere, and directories may refer to themselves.
 struct EXIF {
     private(set) var bytes: [UInt8]
     private let isLittle: Bool
@@ -14,7 +14,7 @@ struct EXIF {
         static let gpsDirectory = 0x8825
     }
 
-    /// `nil` if the bytes do not begin like TIFF.
+    /// Returns `nil` if the bytes do not start with a TIFF header.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= 8 else { return nil }
         switch (bytes[0], bytes[1]) {
@@ -26,7 +26,7 @@ struct EXIF {
         guard u16(2) == 42 else { return nil }
     }
 
-    /// The smallest block that says an orientation.
+    /// The smallest block with an orientation.
     static func minimal(orientation: Int) -> [UInt8] {
         [
             0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 1,
@@ -35,7 +35,7 @@ struct EXIF {
         ]
     }
 
-    /// 1...8; `nil` if the block has no orientation, or one that is not defined.
+    /// 1...8; `nil` if the block has no valid orientation.
     var orientation: Int? {
         guard let entry = orientationEntry, let value = u16(entry + 8), (1...8).contains(value)
         else { return nil }
@@ -46,7 +46,7 @@ struct EXIF {
         directories.contains { entries($0).contains { u16($0) == Tag.gpsDirectory } }
     }
 
-    /// Writes the orientation. A block without one gets an entry, unless the value is 1.
+    /// Sets the orientation. Adds an entry if the block has none, unless the value is 1.
     mutating func setOrientation(_ value: Int) {
         guard let entry = orientationEntry else { return addOrientation(value) }
         let low = entry + 8 + (isLittle ? 0 : 1)
@@ -54,12 +54,12 @@ struct EXIF {
         bytes[entry + 8 + (isLittle ? 1 : 0)] = 0
     }
 
-    /// Appends a copy of the main directory that has an orientation too.
+    /// Appends a copy of the main directory with an added orientation entry.
     private mutating func addOrientation(_ value: Int) {
         guard value != 1, let main = u32(4), let count = u16(main), count < Self.mostEntries,
             main + 2 + count * 12 <= bytes.count
         else { return }
-        // Directories begin at even offsets, and their entries are sorted by tag.
+        // Directories start at even offsets; their entries are sorted by tag.
         if bytes.count % 2 == 1 { bytes.append(0) }
         let start = bytes.count
         let all = entries(main)
@@ -74,16 +74,16 @@ struct EXIF {
         bytes.replaceSubrange(4..<8, with: field32(start))
     }
 
-    /// The block without its GPS directories, and with zeros over what they held.
+    /// Returns the block without GPS directories, with their data overwritten by zeros.
     ///
-    /// `nil` for a block that no camera writes, with several GPS directories in one or with more
-    /// entries or directories than are followed: something might be left in it, and a large one
-    /// would cost the square of its length.
+    /// Returns `nil` for a block that no camera writes: several GPS directories in one, or more
+    /// entries or directories than the limits. Something could remain in it, and a large one would
+    /// take quadratic time.
     func withoutGPS() -> EXIF? {
         let (directories, isWhole) = walk()
         guard isWhole else { return nil }
         var clean = self
-        // Values may lie over each other; a sound block has each byte once.
+        // Values may overlap, but a valid block uses each byte once.
         var room = 2 * bytes.count
         for directory in directories {
             let all = clean.entries(directory)
@@ -102,12 +102,13 @@ struct EXIF {
     // MARK: Directories
 
     private static let mostDirectories = 4
-    /// Of one directory; cameras write some dozens.
+    /// The entry limit of a directory; cameras write a few dozen.
     private static let mostEntries = 1_000
 
     private var directories: [Int] { walk().directories }
 
-    /// The main directory, the thumbnail's and the EXIF one, each once, and whether those are all.
+    /// Returns the main, thumbnail and EXIF directories, each once, and whether no directory is
+    /// missing.
     private func walk() -> (directories: [Int], isWhole: Bool) {
         var found: [Int] = []
         var next = u32(4)
@@ -126,7 +127,7 @@ struct EXIF {
         return (found, true)
     }
 
-    /// The offsets of a directory's entries, as far as they lie within the block.
+    /// The offsets of a directory's entries that lie within the block.
     private func entries(_ directory: Int) -> StrideTo<Int> {
         let first = directory + 2
         let room = max(0, (bytes.count - first) / 12)
@@ -143,8 +144,8 @@ struct EXIF {
         1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8,
     ]
 
-    /// Zeros over a directory and the values its entries point to. `false`, with only a part done,
-    /// when that are more bytes than `room`.
+    /// Overwrites a directory and the values of its entries with zeros. Returns `false`, with only
+    /// a part done, if those are more than `room` bytes.
     private mutating func wipe(_ directory: Int, _ room: inout Int) -> Bool {
         for entry in entries(directory) {
             guard let type = u16(entry + 2), let count = u32(entry + 4) else { continue }
@@ -157,10 +158,10 @@ struct EXIF {
         return true
     }
 
-    /// Returns how many bytes that were.
+    /// Overwrites a range with zeros and returns the number of bytes.
     @discardableResult
     private mutating func zero(_ offset: Int, _ length: Int) -> Int {
-        // The TIFF header and what an entry claims beyond the block stay out of reach.
+        // Protects the TIFF header, and ignores what an entry claims beyond the block.
         let start = max(8, offset)
         let end = min(bytes.count, offset + length)
         guard start < end else { return 0 }

@@ -1,18 +1,18 @@
-// Wherry: pixels out of any picture.
+// Wherry: decoding of images to pixels.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CImageCodecs
 
-/// Decodes pictures. Every call stands alone: any number of threads may call.
+/// Decodes images. Stateless and thread-safe.
 package enum ImageDecoder {
-    /// The upright pixels of a picture.
+    /// Returns the upright pixels of an image.
     ///
     /// - Parameters:
-    ///   - format: `nil` for what loses nothing but depth over 8 bits: gray8, rgb8 or rgba8.
-    ///     Where alpha goes, the picture is laid over the compression's background; where colour
-    ///     goes, gray is 0.299 red + 0.587 green + 0.114 blue.
-    ///   - compression: its `background`, `orientation`, `animated`, `maxPixels`, `maxMemory` and `deadline`
-    ///     count, the rest does not.
+    ///   - format: The pixel format; `nil` for gray8, rgb8 or rgba8, whichever loses only depth
+    ///     above 8 bits. Removing alpha blends the image with the compression's background.
+    ///     Removing color computes 0.299 red + 0.587 green + 0.114 blue.
+    ///   - compression: Only `background`, `orientation`, `animated`, `maxPixels`, `maxMemory` and
+    ///     `deadline` apply.
     package static func decode(
         _ source: ImageSource, as format: PixelFormat? = nil,
         _ compression: Compression = Compression()
@@ -72,7 +72,7 @@ package enum ImageDecoder {
     }
 }
 
-/// Rows in another pixel format. What has alpha is flattened before it loses it.
+/// Converts rows to another pixel format. Blends alpha with the background before removing it.
 final class ConvertedRows: RowSource {
     let pixels: cimage_pixels
     var width: Int { source.width }

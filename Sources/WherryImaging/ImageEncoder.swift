@@ -1,15 +1,15 @@
-// Wherry: the picture that an upload sends.
+// Wherry: preparing an image for an upload.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CImageCodecs
 internal import WherrySystem
 
-/// Makes pictures ready for sending. Every call stands alone: any number of threads may call.
+/// Prepares images for uploads. Stateless and thread-safe.
 package enum ImageEncoder {
-    /// The picture that an upload with `compression` sends.
+    /// Returns the image that an upload with `compression` sends.
     ///
-    /// Where quality, size, format and direction already fit, nothing is decoded. Blocks for the
-    /// time of the work, tens of milliseconds for a photograph: not for the network thread.
+    /// Decodes nothing if quality, size, format and orientation already fit. Blocks, for tens of
+    /// milliseconds for a photograph: do not call it on the network thread.
     package static func encode(
         _ source: ImageSource, _ compression: Compression
     ) throws(ImagingError) -> EncodedImage {
@@ -43,7 +43,7 @@ package enum ImageEncoder {
     }
 }
 
-/// The work on one encoded picture.
+/// The processing of one encoded image.
 struct EncodedJob {
     let image: OpenImage
     let compression: Compression
@@ -63,7 +63,7 @@ struct EncodedJob {
         try image.checkEnd()
     }
 
-    /// What EXIF shall say afterwards; `nil` where it says nothing worth telling.
+    /// The orientation to write to EXIF; `nil` if no entry is needed.
     private var orientationAfter: Int? {
         info.orientation == 1 ? nil : (turns ? 1 : info.orientation)
     }
@@ -73,7 +73,7 @@ struct EncodedJob {
             compression: compression, limits: limits, format: target,
             width: info.uprightSize.width, height: info.uprightSize.height)
         let keepsSize = target == info.format && !turns && !pipeline.resizes
-        // Few programs can read arithmetic coding: such a file is never sent as it is.
+        // Few programs can decode arithmetic coding, so such a file is never sent unchanged.
         let staysAsItIs = keepsSize && !isArithmetic
         if staysAsItIs, target == .png || compression.effectiveQuality == 1 {
             let original = try rewrite()
@@ -115,7 +115,7 @@ struct EncodedJob {
             let original = try rewrite()
             return original.count <= count ? original : nil
         } catch {
-            return nil  // what cannot be rewritten cannot be sent: ours stands
+            return nil  // cannot be rewritten: send the re-encoded image
         }
     }
 
@@ -135,7 +135,7 @@ struct EncodedJob {
         if case .jpeg(let layout) = image.layout { layout.isArithmetic } else { false }
     }
 
-    /// A JPEG at ratio 1 whose coefficients only have to be turned or coded by Huffman.
+    /// Returns whether a full-quality JPEG only needs its coefficients turned or Huffman-coded.
     private func isTurnedOnly(_ pipeline: Pipeline) -> Bool {
         info.format == .jpeg && target == .jpeg && (turns || isArithmetic) && !pipeline.resizes
             && compression.effectiveQuality == 1
@@ -176,7 +176,7 @@ struct EncodedJob {
             }
         }
         let staysYCbCr = target == .jpeg && decoder.header.is_ycbcr
-        // What cannot be turned without loss loses little if its quantisation stays.
+        // If the image cannot be turned without loss, keeping its quantisation loses little.
         if isTurnedOnly(pipeline), staysYCbCr, compression.maxBytes == nil {
             pipeline.tablesFrom = decoder
         }
@@ -185,7 +185,7 @@ struct EncodedJob {
         return try pipeline.encode(decoder)
     }
 
-    /// What of the metadata goes into the new file.
+    /// Collects the metadata for the new file.
     private func collectMetadata(
         _ decoder: Decoder, _ pipeline: inout Pipeline
     ) throws(ImagingError) {
@@ -223,7 +223,7 @@ struct EncodedJob {
         }
     }
 
-    /// The profile, where it speaks of the colours the pixels are decoded to.
+    /// Returns the color profile if it matches the decoded color space.
     private static func fitting(
         _ profile: [UInt8]?, isGray: Bool, header: cimage_header
     ) -> [UInt8]? {

@@ -1,9 +1,9 @@
-// Wherry: the picture formats, by name and by their first bytes.
+// Wherry: image formats by name and by signature.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A picture format. JPEG and PNG are read and written, the others only recognised.
+/// An image format. JPEG and PNG are read and written; the others are only recognized.
 package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
-    /// As it came; raw pixels become PNG with alpha, else JPEG.
+    /// The source's format; raw pixels become PNG if they have alpha, else JPEG.
     case keep = 0
     case jpeg = 1
     case png = 2
@@ -13,8 +13,9 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
     case heic = 6
     case avif = 7
 
-    /// The format by the first bytes: FF jpeg, 89 png, 47 gif, 49 or 4D tiff, RIFF....WEBP webp,
-    /// ....ftyp and a brand heic or avif. `nil` for anything else. Twelve bytes are enough.
+    /// Detects the format from the first bytes: FF jpeg, 89 png, 47 gif, 49 or 4D tiff,
+    /// RIFF....WEBP webp, ....ftyp and a brand heic or avif. `nil` for anything else. Twelve bytes
+    /// are enough.
     package static func recognise(_ bytes: some Collection<UInt8>) -> ImageFormat? {
         switch bytes.first {
         case 0xFF: return .jpeg
@@ -32,7 +33,8 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The format by the complete signature, for bytes that are not decoded; `nil` for any other.
+    /// Detects the format by the complete signature, for bytes that are not decoded; `nil` if
+    /// unknown.
     static func identify(_ head: [UInt8]) -> ImageFormat? {
         func begins(_ signature: [UInt8]) -> Bool { head.starts(with: signature) }
         switch recognise(head) {
@@ -47,7 +49,7 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The format by the brand in an ISO media file (ISO 23008-12).
+    /// Detects the format by the brand of an ISO media file (ISO 23008-12).
     private static func brand(_ head: [UInt8]) -> ImageFormat? {
         guard head.count == 12, head[4..<8].elementsEqual("ftyp".utf8) else { return nil }
         switch String(decoding: head[8..<12], as: UTF8.self) {
@@ -86,17 +88,18 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// A picture type as SJNetwork's callers spell it, and what follows from it.
+/// An image type as SJNetwork spells it, and the format and media types it stands for.
 package struct ImageTypeName: Hashable, Sendable {
     package let format: ImageFormat
     package let fileExtension: String
-    /// The registered type.
+    /// The registered media type.
     package let mediaType: String
-    /// What SJNetwork sent: `image/jpg`, which is not registered, for all but png and jpeg.
+    /// The media type that SJNetwork sends: the unregistered `image/jpg` for all types except png
+    /// and jpeg.
     package let compatibleMediaType: String
 
-    /// png and PNG; jpg and JPG; jpeg and JPEG. Anything else, other cases and `nil` included,
-    /// is jpg.
+    /// Accepts png and PNG; jpg and JPG; jpeg and JPEG. Anything else, including `nil` and other
+    /// cases, is jpg.
     package init(_ word: String?) {
         switch word {
         case "png", "PNG":

@@ -1,48 +1,48 @@
-// Wherry: what a picture's header says.
+// Wherry: image header information.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import WherrySystem
 
-/// What is known of a picture without decoding it.
+/// The properties of an image, read without decoding it.
 package struct ImageInfo: Hashable, Sendable {
     /// `jpeg` or `png`; `keep` for raw pixels.
     package let format: ImageFormat
-    /// As stored, before turning.
+    /// As stored, before turning the image upright.
     package let width: Int
     package let height: Int
-    /// 1...8 as EXIF defines it, of EXIF or else of XMP. 1 is upright and the default.
+    /// 1...8 as in EXIF, from EXIF or else from XMP. Default: 1, upright.
     package let orientation: Int
-    /// As stored: 1 gray or palette, 2 gray and alpha, 3 colour, 4 colour and alpha, or CMYK.
+    /// As stored: 1 gray or palette, 2 gray and alpha, 3 color, 4 color and alpha, or CMYK.
     package let components: Int
-    /// Of one sample.
+    /// Bits per sample.
     package let bitDepth: Int
     package let hasAlpha: Bool
     package let hasICC: Bool
     package let hasEXIF: Bool
     package let hasGPS: Bool
     package let isAnimated: Bool
-    /// A progressive JPEG or an interlaced PNG: has to be held in memory as a whole.
+    /// A progressive JPEG or an interlaced PNG, which decoders hold in memory as a whole.
     package let isProgressive: Bool
-    /// The encoded length; `nil` for raw pixels.
+    /// The encoded size; `nil` for raw pixels.
     package let byteCount: Int?
-    /// Bytes of one pixel once decoded: gray 1, colours 3, with alpha 4.
+    /// Bytes per decoded pixel: 1 for gray, 3 for color, 4 with alpha.
     let decodedChannels: Int
 
-    /// Width and height as a viewer shows them.
+    /// The width and height after turning the image upright.
     package var uprightSize: (width: Int, height: Int) {
         orientation >= 5 ? (height, width) : (width, height)
     }
 
-    /// What its pixels take in memory once decoded; `Int.max` where that is more than can be counted.
+    /// The size of the decoded pixels in bytes; `Int.max` on overflow.
     package var pixelBytes: Int {
         let (pixels, isMany) = width.multipliedReportingOverflow(by: height)
         let (bytes, isMore) = pixels.multipliedReportingOverflow(by: decodedChannels)
         return isMany || isMore ? .max : bytes
     }
 
-    /// Reads the header of a picture; no pixel is decoded and no pixel memory asked for.
+    /// Reads the header of an image. Decodes no pixel and allocates no pixel memory.
     ///
-    /// Dimensions are not judged here.
+    /// Does not limit the dimensions.
     package init(inspecting source: ImageSource) throws(ImagingError) {
         switch source {
         case .file(let path): self = try OpenImage(ImageInput(path: path), whole: false).info
@@ -68,7 +68,7 @@ package struct ImageInfo: Hashable, Sendable {
         decodedChannels = pixels.format.bytesPerPixel
     }
 
-    /// EXIF's orientation, or else that of XMP; 1 if neither has one.
+    /// Returns the orientation from EXIF, or else from XMP; 1 if neither has one.
     private static func orientation(
         _ exif: EXIF?, _ xmp: () throws(ImagingError) -> XMP?
     ) throws(ImagingError) -> Int {
@@ -117,7 +117,7 @@ package struct ImageInfo: Hashable, Sendable {
     }
 }
 
-/// An encoded picture whose layout is known.
+/// An encoded image with its parsed layout.
 struct OpenImage {
     enum Layout {
         case jpeg(JPEGLayout)
@@ -128,7 +128,7 @@ struct OpenImage {
     let layout: Layout
     let info: ImageInfo
 
-    /// - Parameter whole: reads a JPEG's layout to its end and not only to the first scan.
+    /// - Parameter whole: Whether to parse a JPEG to its end, instead of only to the first scan.
     init(_ input: ImageInput, whole: Bool) throws(ImagingError) {
         self.input = input
         guard input.count > 0 else { throw .truncated("There are no bytes.") }
@@ -157,8 +157,8 @@ struct OpenImage {
         }
     }
 
-    /// Finds out before any decoding what would be found at its end: that the file is cut, and that
-    /// a JPEG comes in too many scans, each of which costs as much as a picture (SEC-R9).
+    /// Detects errors before decoding that would otherwise appear only at the end: a truncated
+    /// file, and a JPEG with too many scans, each of which takes as long as an image (SEC-R9).
     func checkEnd() throws(ImagingError) {
         switch layout {
         case .png(let png):

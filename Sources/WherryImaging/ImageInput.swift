@@ -1,11 +1,11 @@
-// Wherry: an encoded picture, read at any place from memory or from a file.
+// Wherry: random access to an encoded image in memory or in a file.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CImageCodecs
 import Glibc
 internal import WherrySystem
 
-/// The bytes of one encoded picture. Used by one thread at a time.
+/// The bytes of one encoded image. Use it from one thread at a time.
 final class ImageInput {
     let count: Int
     private let memory: Bytes?
@@ -23,7 +23,7 @@ final class ImageInput {
     /// Opens a regular file.
     init(path: String) throws(ImagingError) {
         guard !path.utf8.contains(0) else { throw .badParameters("The path holds a zero byte.") }
-        // Non-blocking, so that a named pipe does not hold the worker for ever.
+        // Non-blocking, so that a named pipe does not block the worker.
         let opened = path.withPath { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard opened >= 0 else { throw Self.unreadable(errno) }
         var status = stat()
@@ -50,7 +50,7 @@ final class ImageInput {
         return ImagingError(.file, "unreadable", words + ".", systemCode: code)
     }
 
-    /// For the codecs; good as long as this object lives.
+    /// The input for the C codecs; valid as long as this object lives.
     var codecInput: cimage_input {
         cimage_input(
             bytes: memory?.storage?.base?.assumingMemoryBound(to: UInt8.self),
@@ -80,7 +80,7 @@ final class ImageInput {
 
     // MARK: Pieces
 
-    /// A copy of `range`, which must lie within the input.
+    /// Returns a copy of `range`, which must lie within the input.
     func copy(_ range: Range<Int>) throws(ImagingError) -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= count else { throw Self.ended }
         var failure: ImagingError?
@@ -96,7 +96,7 @@ final class ImageInput {
         return bytes
     }
 
-    /// Fills `buffer` with `range`.
+    /// Fills `buffer` with the bytes of `range`.
     func read(
         _ range: Range<Int>, into buffer: UnsafeMutableRawBufferPointer
     ) throws(ImagingError) {
@@ -123,7 +123,7 @@ final class ImageInput {
         }
     }
 
-    /// The first 0xFF at or after `offset`; `nil` if there is none.
+    /// Returns the offset of the first 0xFF at or after `offset`; `nil` if there is none.
     func firstFF(from offset: Int) throws(ImagingError) -> Int? {
         var at = offset
         while at < count {
@@ -143,7 +143,7 @@ final class ImageInput {
         return nil
     }
 
-    /// The whole input; shared where it is in memory.
+    /// Returns the whole input; shares it if it is in memory.
     func all(maxMemory: Int) throws(ImagingError) -> Bytes {
         if let memory { return memory }
         return try assemble([.range(0..<count)], maxMemory: maxMemory)
@@ -162,7 +162,7 @@ final class ImageInput {
         }
     }
 
-    /// The pieces behind one another.
+    /// Concatenates the pieces.
     func assemble(_ pieces: [Piece], maxMemory: Int) throws(ImagingError) -> Bytes {
         let total = pieces.reduce(0) { $0 + $1.count }
         guard total > 0 else { return Bytes() }

@@ -1,45 +1,45 @@
-// Wherry: where a picture comes from.
+// Wherry: sources and results of image processing.
 // SPDX-License-Identifier: Apache-2.0
 
 package import WherrySystem
 
-/// A picture as the caller has it.
+/// The source of an image.
 package enum ImageSource: Sendable {
-    /// A regular file, opened when it is needed and read in pieces.
+    /// A regular file, opened on demand and read in chunks.
     case file(path: String)
-    /// An encoded picture in memory.
+    /// An encoded image in memory.
     case bytes(Bytes)
     /// Raw pixels.
     case pixels(PixelBuffer)
 }
 
-/// A picture ready to be sent.
+/// An image ready for an upload.
 package struct EncodedImage: Sendable {
     package let bytes: Bytes
     /// `jpeg` or `png`.
     package let format: ImageFormat
-    /// In pixels, as stored: with `orientation` kept, a viewer may turn it.
+    /// In pixels, as stored; with `orientation` kept, viewers may turn the image.
     package let width: Int
     package let height: Int
-    /// libjpeg's quality, 1...100; `nil` where nothing was encoded anew, and for PNG.
+    /// libjpeg's quality, 1...100; `nil` for PNG and if nothing was re-encoded.
     package let quality: Int?
-    /// The length of what came in, encoded; `nil` for raw pixels.
+    /// The encoded size of the source; `nil` for raw pixels.
     package let originalByteCount: Int?
-    /// Which way the bytes were made.
+    /// The way the bytes were produced.
     package let way: Way
 
     package enum Way: UInt8, Hashable, Sendable {
-        /// The very bytes that came.
+        /// The source bytes, unchanged.
         case untouched
-        /// The very pixels or coefficients; metadata was left out.
+        /// The source's pixels or coefficients, with metadata removed.
         case stripped
-        /// The very coefficients, turned upright.
+        /// The source's coefficients, turned upright.
         case turned
-        /// A JPEG's coefficients or planes were coded anew, without going through colours.
+        /// A JPEG transcoded from its coefficients or planes, without color conversion.
         case recoded
-        /// Rows were decoded and encoded a band at a time.
+        /// Decoded and encoded a band of rows at a time.
         case streamed
-        /// The picture was held as a whole.
+        /// Decoded as a whole.
         case whole
     }
 }

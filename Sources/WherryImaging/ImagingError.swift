@@ -1,19 +1,19 @@
-// Wherry: why a picture could not be read or encoded.
+// Wherry: errors of image processing.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A picture that cannot be read or encoded, and why.
+/// The error of an image that cannot be read or encoded.
 package struct ImagingError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Which part of the call is to blame.
+    /// The cause of the error.
     package enum Kind: Hashable, Sendable {
-        /// The options or raw pixels make no sense.
+        /// Invalid options or raw pixels.
         case argument
-        /// The bytes are no picture, or a damaged or unsupported one.
+        /// The bytes are not an image, or the image is damaged or unsupported.
         case image
-        /// A limit on pixels, memory, scans or time.
+        /// A limit on pixels, memory, scans or time was exceeded.
         case limit
         /// The file could not be read.
         case file
-        /// The system has no memory left.
+        /// Out of memory.
         case memory
     }
 
@@ -22,7 +22,7 @@ package struct ImagingError: Error, Hashable, Sendable, CustomStringConvertible 
     /// `memory_limit`, `no_memory`, `too_many_scans`, `deadline`, `unreadable`,
     /// `unsupported_option`, `bad_parameters`, `does_not_fit`, `taken_back`.
     package let reason: String
-    /// A sentence for people. It names no file: the caller knows which picture it asked about.
+    /// A sentence for people. It names no file, since the caller knows the image.
     package let message: String
     /// The errno for `unreadable`, else 0.
     package let systemCode: Int32

@@ -1,12 +1,12 @@
-// Wherry: where the segments of a JPEG file lie.
+// Wherry: the segments of a JPEG file.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The marker segments of a JPEG file, found without decoding anything.
+/// The marker segments of a JPEG file, found without decoding.
 struct JPEGLayout {
     struct Segment {
-        /// The marker's second byte.
+        /// The second byte of the marker.
         let code: UInt8
-        /// From the 0xFF to the end of its payload; for SOS also the coded data behind it.
+        /// From the 0xFF to the end of the payload; for SOS also the coded data after it.
         let range: Range<Int>
 
         enum Kind { case picture, jfif, jfxx, adobe, exif, xmp, xmpExtension, icc, mpf, other }
@@ -19,22 +19,22 @@ struct JPEGLayout {
     private(set) var components = 0
     private(set) var bits = 0
     private(set) var isProgressive = false
-    /// Whether the scans are arithmetic-coded, which few programs can read.
+    /// Whether the scans are arithmetic-coded, which few programs can decode.
     private(set) var isArithmetic = false
-    /// Behind the EOI marker; `nil` if only the header was read.
+    /// The offset after the EOI marker; `nil` if only the header was read.
     private(set) var end: Int?
 
-    /// More than any camera writes; keeps a file of nothing but comments from filling the memory.
+    /// More than any camera writes. Bounds the memory for a file of nothing but comments.
     private static let mostSegments = 20_000
 
-    /// Reads the segments up to the first scan, or with `whole` up to the end of the picture.
+    /// Parses the segments up to the first scan, or with `whole` up to the end of the image.
     init(_ input: ImageInput, whole: Bool) throws(ImagingError) {
         guard try input.u16(at: 0) == 0xFFD8 else {
             throw .badImage("It does not begin as JPEG does.")
         }
         var at = 2
         while true {
-            // Bytes between two segments are skipped, as libjpeg and browsers do.
+            // Skips bytes between segments, like libjpeg and browsers.
             guard let start = try input.firstFF(from: at) else { throw ImageInput.ended }
             at = start
             while try input.byte(at: at) == 0xFF { at += 1 }
@@ -71,21 +71,21 @@ struct JPEGLayout {
         }
     }
 
-    /// The payload of a segment, behind its length.
+    /// Returns the payload of a segment, without its length field.
     func payload(_ segment: Segment, _ input: ImageInput) throws(ImagingError) -> [UInt8] {
-        // Fill bytes may stand before the marker; the code is the first byte that is not FF.
+        // Fill bytes may precede the marker; the first byte that is not FF is the code.
         var at = segment.range.lowerBound
         while try input.byte(at: at) == 0xFF { at += 1 }
         return try input.copy(at + 3..<max(at + 3, segment.range.upperBound))
     }
 
-    /// The EXIF block of the first such segment.
+    /// Returns the EXIF block of the first EXIF segment.
     func exif(_ input: ImageInput) throws(ImagingError) -> EXIF? {
         guard let segment = segments.first(where: { $0.kind == .exif }) else { return nil }
         return EXIF(Array(try payload(segment, input).dropFirst(6)))
     }
 
-    /// The XMP packet of the first such segment.
+    /// Returns the XMP packet of the first XMP segment.
     func xmp(_ input: ImageInput) throws(ImagingError) -> XMP? {
         guard let segment = segments.first(where: { $0.kind == .xmp }) else { return nil }
         return XMP(Array(try payload(segment, input).dropFirst(Self.xmpName.utf8CodeUnitCount)))
@@ -93,7 +93,8 @@ struct JPEGLayout {
 
     static let xmpName: StaticString = "http://ns.adobe.com/xap/1.0/\0"
 
-    /// The ICC profile, joined; `nil` if there is none or a part is missing.
+    /// Returns the ICC profile, joined from its segments; `nil` if there is none or a part is
+    /// missing.
     func profile(_ input: ImageInput) throws(ImagingError) -> [UInt8]? {
         var parts: [Int: [UInt8]] = [:]
         var total: Int?
@@ -138,7 +139,8 @@ struct JPEGLayout {
         }
     }
 
-    /// Behind a scan's coded data: stuffed bytes and restart markers belong to it.
+    /// Returns the offset after a scan's coded data, which includes stuffed bytes and restart
+    /// markers.
     private static func endOfScan(_ input: ImageInput, _ start: Int) throws(ImagingError) -> Int {
         var at = start
         while let found = try input.firstFF(from: at) {

@@ -1,9 +1,9 @@
-// Wherry: pixels that stay in the caller's memory.
+// Wherry: pixels in memory borrowed from the caller.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import WherrySystem
 
-/// Memory of the caller's that may be read until it is taken back.
+/// Borrowed memory that the caller can revoke.
 package final class LentMemory: Sendable {
     private struct State {
         var readers = 0
@@ -13,8 +13,8 @@ package final class LentMemory: Sendable {
 
     package init() {}
 
-    /// Ends every later reading, and waits for those that go on: afterwards nobody looks at the
-    /// memory any more. Twice is fine.
+    /// Revokes the memory: waits for current readers and refuses new ones. Afterwards nothing reads
+    /// the memory. May be called twice.
     package func takeBack() {
         state.update { $0.isTakenBack = true }
         state.wait { $0.readers == 0 ? () : nil }
@@ -22,7 +22,7 @@ package final class LentMemory: Sendable {
 
     /// Runs `body`, which reads the memory.
     ///
-    /// - Throws: `taken_back` if it was taken back before.
+    /// - Throws: `taken_back` if the memory was revoked.
     func reading<Result>(
         _ body: () throws(ImagingError) -> Result
     ) throws(ImagingError) -> Result {

@@ -1,16 +1,16 @@
-// Wherry: metadata out of a file without touching its picture.
+// Wherry: removing metadata without changing the image.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is left of an encoded picture when its metadata is filtered.
+/// The parts of an encoded image that remain after filtering its metadata.
 struct LosslessRewrite {
     private(set) var pieces: [ImageInput.Piece] = []
-    /// Whether the pieces are the whole file as it came.
+    /// Whether the pieces are the unchanged source file.
     var isUntouched: Bool { pieces == [.range(0..<inputCount)] }
     var count: Int { pieces.reduce(0) { $0 + $1.count } }
     private let inputCount: Int
 
-    /// - Parameter orientation: what the kept or made EXIF block shall say; `nil` leaves it out
-    ///   where the rest of EXIF goes.
+    /// - Parameter orientation: The orientation to write to the kept or new EXIF block; `nil`
+    ///   writes none if the rest of EXIF is removed.
     init(
         _ image: OpenImage, _ metadata: Compression.Metadata, orientation: Int?
     ) throws(ImagingError) {
@@ -36,7 +36,7 @@ struct LosslessRewrite {
             // Bytes between segments may be anything.
             if metadata == .all { keep(last..<segment.range.lowerBound) }
             last = segment.range.upperBound
-            // EXIF stands first, or behind JFIF, which wants to be first too.
+            // EXIF comes first, or after JFIF, which must also be first.
             if segment.kind != .jfif, let made = needsOrientation {
                 pieces.append(.bytes(made))
                 needsOrientation = nil
@@ -47,7 +47,7 @@ struct LosslessRewrite {
             case .replace(let bytes): pieces.append(.bytes(bytes))
             }
         }
-        // Behind the end stand second pictures, films and their places.
+        // Additional images, videos and their locations may follow the end.
         let tail = layout.segments.last?.range.upperBound ?? 2
         keep(tail..<(metadata == .all ? input.count : end))
     }
@@ -69,7 +69,7 @@ struct LosslessRewrite {
                 pending = nil
             }
             if chunk.type == "eXIf" {
-                // There may be one only; a second one was not looked at, and may tell places.
+                // Only one is allowed. A second one was not inspected and may contain locations.
                 let isLookedAt = chunk.range == layout.first("eXIf")?.range || metadata == .all
                 if wanted != nil, wanted == exif?.bytes, isLookedAt { keep(chunk.range) }
             } else if try Self.keeps(chunk, input, metadata) {
@@ -83,7 +83,7 @@ struct LosslessRewrite {
         if metadata == .all { keep(end..<input.count) }
     }
 
-    /// The EXIF block that goes out, filtered and with `orientation` where one is to be said.
+    /// Returns the filtered EXIF block, with `orientation` if it must be written.
     static func exif(
         _ exif: EXIF?, _ metadata: Compression.Metadata, _ orientation: Int?
     ) -> [UInt8]? {
@@ -95,17 +95,17 @@ struct LosslessRewrite {
         return EXIF.minimal(orientation: orientation)
     }
 
-    /// The chunks beside picture, profile and EXIF that a PNG encoded anew takes over.
+    /// Returns the chunks besides image data, profile and EXIF to copy into a re-encoded PNG.
     static func chunksForRecoding(
         _ layout: PNGLayout, _ input: ImageInput, _ metadata: Compression.Metadata,
         _ orientation: Int?
     ) throws(ImagingError) -> [UInt8] {
-        // Those about palettes, bits and frames spoke of the pixels as they were stored.
+        // Chunks about palette, bit depth and frames describe the stored pixels, which change.
         let gone = [
             "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "acTL", "fcTL", "fdAT", "sBIT", "bKGD", "hIST",
             "sPLT", "iCCP", "eXIf",
         ]
-        // So did critical ones that nobody here knows: a reader would have to refuse the new file.
+        // Unknown critical chunks too: a decoder would have to reject the new file.
         let isAncillary = { (type: String) in type.utf8.first.map { $0 & 0x20 != 0 } ?? false }
         var all: [UInt8] = []
         for chunk in layout.chunks where isAncillary(chunk.type) && !gone.contains(chunk.type) && chunk.range.count < 1 << 20 {
@@ -119,7 +119,7 @@ struct LosslessRewrite {
         return all
     }
 
-    /// The chunk of an XMP packet that says another orientation than the picture will have.
+    /// Returns the XMP chunk with a corrected orientation, if it differs from the new image's.
     private static func turnedXMP(
         _ chunk: PNGLayout.Chunk, _ input: ImageInput, _ orientation: Int?
     ) throws(ImagingError) -> [UInt8]? {
@@ -131,7 +131,8 @@ struct LosslessRewrite {
         return xmp.chunk
     }
 
-    /// What changes how the pixels look stays, but for the profile; what tells about them goes.
+    /// Returns whether to keep a chunk: those that affect rendering stay, except the profile;
+    /// descriptive ones are removed.
     private static func keeps(
         _ chunk: PNGLayout.Chunk, _ input: ImageInput, _ metadata: Compression.Metadata
     ) throws(ImagingError) -> Bool {
@@ -145,19 +146,19 @@ struct LosslessRewrite {
             case .none, .icc: return false
             case .all: return true
             case .noGPS:
-                // XMP may be deflated, and Exif hides in "Raw profile type" texts: both may tell
-                // places. Plain texts stay.
+                // XMP may be compressed, and "Raw profile type" texts may contain EXIF: both may
+                // hold locations. Plain texts stay.
                 let head = try input.copy(chunk.data.prefix(80))
                 return chunk.type == "tEXt" && !head.starts(with: "Raw profile".utf8)
             }
         default:
-            // An unknown critical chunk belongs to the picture.
+            // An unknown critical chunk is part of the image.
             let isCritical = chunk.type.utf8.first.map { $0 & 0x20 == 0 } ?? false
             return isCritical || metadata == .all || (metadata == .noGPS && chunk.type != "eXIf")
         }
     }
 
-    /// Appends a range, joined to the one before where it follows it.
+    /// Appends a range, merged with the previous one if adjacent.
     private mutating func keep(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
         if case .range(let last) = pieces.last, last.upperBound == range.lowerBound {
@@ -176,7 +177,7 @@ struct JPEGMetadataFilter {
         case replace([UInt8])
     }
 
-    /// An EXIF segment that only says the orientation, where the file's own one goes.
+    /// A new EXIF segment with only the orientation, if the file's own one is removed.
     let madeOrientation: [UInt8]?
     private let layout: JPEGLayout
     private let input: ImageInput
@@ -223,7 +224,8 @@ struct JPEGMetadataFilter {
         case .jfif:
             let payload = try layout.payload(segment, input)
             guard !keepsAll, payload.count > 14 else { return .keep }
-            return .replace(Self.segment(0xE0, Array(payload[..<12]) + [0, 0]))  // no thumbnail
+            // without the thumbnail
+            return .replace(Self.segment(0xE0, Array(payload[..<12]) + [0, 0]))
         case .exif:
             guard keepsMost else { return .drop }
             let payload = try layout.payload(segment, input)
@@ -236,7 +238,7 @@ struct JPEGMetadataFilter {
         }
     }
 
-    /// The segment of an XMP packet that says another orientation than the picture will have.
+    /// Returns the XMP segment with a corrected orientation, if it differs from the new image's.
     private func turnedXMP(_ segment: JPEGLayout.Segment) throws(ImagingError) -> [UInt8]? {
         let name = UnsafeBufferPointer(
             start: JPEGLayout.xmpName.utf8Start, count: JPEGLayout.xmpName.utf8CodeUnitCount)
@@ -248,8 +250,8 @@ struct JPEGMetadataFilter {
         return Self.segment(0xE1, Array(name) + xmp.bytes)
     }
 
-    /// The segments to write into a JPEG encoded anew: without JFIF and Adobe, which the encoder
-    /// writes itself, and without a profile that no longer fits.
+    /// Returns the segments for a re-encoded JPEG: without JFIF and Adobe, which the encoder
+    /// writes, and without a profile that no longer fits.
     func segmentsForRecoding(keepsProfile: Bool) throws(ImagingError) -> [UInt8] {
         var all = madeOrientation ?? []
         for segment in layout.segments {
@@ -272,7 +274,7 @@ struct JPEGMetadataFilter {
         segment(0xE1, Array("Exif\0\0".utf8) + tiff)
     }
 
-    /// An ICC profile in as many segments as it needs; none if it is too long for 255.
+    /// Splits an ICC profile into segments; returns none if it needs more than 255.
     static func profileSegments(_ profile: [UInt8]) -> [UInt8] {
         let most = 65_519
         let total = (profile.count + most - 1) / most
@@ -286,7 +288,7 @@ struct JPEGMetadataFilter {
         return all
     }
 
-    /// A complete segment; payloads beyond 65,533 bytes do not fit and give none.
+    /// Returns a complete segment; empty if the payload exceeds 65,533 bytes.
     static func segment(_ code: UInt8, _ payload: [UInt8]) -> [UInt8] {
         let length = payload.count + 2
         guard length <= 0xFFFF else { return [] }

@@ -1,15 +1,15 @@
-// Wherry: pictures that are sent without being read.
+// Wherry: images that are sent without decoding.
 // SPDX-License-Identifier: Apache-2.0
 
 package import WherrySystem
 
-/// The bytes of an encoded picture as the caller has them, whatever they are.
+/// The unchanged bytes of an encoded image, valid or not.
 package struct OriginalImage: Sendable {
     package let bytes: Bytes
-    /// By the complete signature; `nil` if it is none that is known.
+    /// The format by the complete signature; `nil` if unknown.
     package let format: ImageFormat?
 
-    /// Reads all bytes of a file. `nil` for raw pixels, which have no encoded form.
+    /// Reads all bytes of a file. Returns `nil` for raw pixels, which have no encoded form.
     ///
     /// - Throws: `unreadable`, and `memory_limit` for a file above `maxMemory` bytes.
     package init?(_ source: ImageSource, maxMemory: Int) throws(ImagingError) {
@@ -21,13 +21,14 @@ package struct OriginalImage: Sendable {
         format = Self.format(of: bytes)
     }
 
-    /// The format of an encoded picture by its complete signature.
+    /// Detects the format of an encoded image by its complete signature.
     package static func format(of bytes: Bytes) -> ImageFormat? {
         bytes.withUnsafeBytes { ImageFormat.identify(Array($0.prefix(12))) }
     }
 }
 
 extension ImagingError {
-    /// Whether the bytes can be sent all the same: the picture, not the call or the system, is at fault.
+    /// Whether the image, not the call or the system, caused the error. Its bytes can still be
+    /// sent.
     package var isOfPicture: Bool { kind == .image || (kind == .limit && reason != "does_not_fit") }
 }

@@ -1,11 +1,11 @@
-// Wherry: where the chunks of a PNG file lie.
+// Wherry: the chunks of a PNG file.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The chunks of a PNG file, found without inflating anything.
+/// The chunks of a PNG file, found without decompressing.
 struct PNGLayout {
     struct Chunk {
         let type: String
-        /// From the length to the end of the CRC; neighbouring IDAT chunks are one.
+        /// From the length to the end of the CRC; adjacent IDAT chunks are merged.
         var range: Range<Int>
         /// The data of one chunk.
         var data: Range<Int> { range.lowerBound + 8..<range.upperBound - 4 }
@@ -17,13 +17,13 @@ struct PNGLayout {
     private(set) var bits = 0
     private(set) var colorType = 0
     private(set) var isInterlaced = false
-    /// Behind IEND; `nil` if the file ends before it.
+    /// The offset after IEND; `nil` if the file is truncated.
     private(set) var end: Int?
 
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     private static let mostChunks = 20_000
 
-    /// Reads the chunk heads as far as the file goes. The header must be there, and sound.
+    /// Reads the chunk headers up to the end of the file. Requires a valid image header.
     init(_ input: ImageInput) throws(ImagingError) {
         guard input.count >= 33 else { throw ImageInput.ended }
         guard try input.copy(0..<8) == Self.signature, try input.u32(at: 8) == 13,
@@ -58,7 +58,8 @@ struct PNGLayout {
         }
     }
 
-    /// Throws for a header that no decoder accepts, so that such a file is not sent unchanged either.
+    /// Throws for an image header that decoders reject, so that such a file is not sent unchanged
+    /// either.
     private static func judgeHeader(
         _ input: ImageInput, bits: Int, colorType: Int
     ) throws(ImagingError) {
@@ -104,7 +105,7 @@ struct PNGLayout {
         return EXIF(try input.copy(chunk.data))
     }
 
-    /// The XMP packet of the first such text.
+    /// Returns the XMP packet of the first XMP text chunk.
     func xmp(_ input: ImageInput) throws(ImagingError) -> XMP? {
         for chunk in chunks where chunk.type == "iTXt" {
             if let text = try XMP.text(chunk, input) { return XMP(text) }
@@ -112,7 +113,7 @@ struct PNGLayout {
         return nil
     }
 
-    /// A complete chunk.
+    /// Returns a complete chunk.
     static func chunk(_ type: String, _ data: [UInt8]) -> [UInt8] {
         let body = Array(type.utf8) + data
         let crc = crc32(body)

@@ -1,10 +1,10 @@
-// Wherry: rows through resizing, turning and flattening into an encoder.
+// Wherry: resizing, turning and flattening of rows for an encoder.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CImageCodecs
 internal import WherrySystem
 
-/// What happens between a picture's rows and the encoded bytes.
+/// The steps between decoded rows and encoded bytes.
 struct Pipeline {
     struct Result {
         let bytes: Bytes
@@ -18,24 +18,24 @@ struct Pipeline {
     let limits: Limits
     /// `jpeg` or `png`.
     let format: ImageFormat
-    /// The picture's upright size, and what it becomes.
+    /// The upright size of the source, and the target size.
     let width: Int
     let height: Int
     let targetWidth: Int
     let targetHeight: Int
 
-    /// The EXIF orientation to turn upright from.
+    /// The EXIF orientation of the source.
     var orientation = 1
-    /// Whether the stored rows lie across the upright picture and stay so.
+    /// Whether the stored rows are the columns of the upright image, and stay so.
     var swapsSides = false
     /// Whether the source is held in memory as a whole anyway.
     var holdsWhole = false
-    /// APPn and COM segments of a JPEG to be.
+    /// The APPn and COM segments for a JPEG.
     var segments: [UInt8] = []
-    /// Profile and chunks of a PNG to be.
+    /// The profile and chunks for a PNG.
     var profile: [UInt8] = []
     var chunks: [UInt8] = []
-    /// The begun decoder whose quantisation the new JPEG takes over.
+    /// The started decoder whose quantisation the new JPEG uses.
     var tablesFrom: Decoder?
     private var density: (unit: UInt8, x: UInt16, y: UInt16) = (0, 0, 0)
     private var sourceSampling: (h: Int32, v: Int32) = (1, 1)
@@ -54,12 +54,12 @@ struct Pipeline {
 
     var resizes: Bool { targetWidth != width || targetHeight != height }
 
-    /// The largest size within the limits and with the same aspect; never larger than it was.
+    /// Returns the largest size within the limits with the same aspect ratio; never enlarges.
     static func fit(
         _ width: Int, _ height: Int, _ maxWidth: Int, _ maxHeight: Int
     ) -> (Int, Int) {
         guard width > maxWidth || height > maxHeight else { return (width, height) }
-        // width/height against maxWidth/maxHeight, without division.
+        // Compares width/height with maxWidth/maxHeight without division.
         let byWidth = width.multipliedFullWidth(by: maxHeight)
         let byHeight = height.multipliedFullWidth(by: maxWidth)
         if (byWidth.high, byWidth.low) >= (byHeight.high, byHeight.low) {
@@ -70,7 +70,7 @@ struct Pipeline {
 
     // MARK: JPEG settings
 
-    /// Density and sampling of the JPEG that is coded anew.
+    /// Takes density and sampling from the source JPEG.
     mutating func takeOver(_ header: cimage_header) {
         density = (header.density_unit, header.density_x, header.density_y)
         if orientation >= 5 { swap(&density.x, &density.y) }
@@ -87,20 +87,21 @@ struct Pipeline {
         case .s420: return (2, 2)
         case .automatic:
             let least: Int32 = quality >= 90 ? 1 : 2
-            // A picture made smaller has its colours at full resolution again.
+            // A downscaled image has chroma at full resolution again.
             return resizes
                 ? (least, least) : (max(least, sourceSampling.h), max(least, sourceSampling.v))
         }
     }
 
-    /// Whether the stored planes can be coded anew as they are.
+    /// Returns whether the stored planes can be re-encoded with their sampling.
     func keepsSampling(of header: cimage_header) -> Bool {
         guard header.luma_h > 0 else { return false }
         return !header.is_ycbcr
             || sampling(compression.jpegQuality) == (header.luma_h, header.luma_v)
     }
 
-    /// Optimised tables hold all coefficients: by default only for what becomes smaller, and fits.
+    /// Optimized tables hold all coefficients in memory: by default only for resized images that
+    /// fit.
     private var optimizes: Bool {
         let shrinks = resizes || compression.maxBytes != nil
         return compression.optimize
@@ -119,10 +120,10 @@ struct Pipeline {
 
     // MARK: Ways
 
-    /// A JPEG of the same size, coded anew without going through colours.
+    /// Re-encodes a JPEG at the same size without color conversion.
     ///
-    /// From the planes, which takes the memory of a few rows; or from the coefficients where they
-    /// are in memory anyway.
+    /// Uses the planes, which takes memory for a few rows, or the coefficients if they are in
+    /// memory anyway.
     func recode(_ decoder: Decoder) throws(ImagingError) -> Result {
         let quality = compression.jpegQuality
         let holdsCoefficients = optimizes || compression.progressive || decoder.header.needs_whole
@@ -134,11 +135,12 @@ struct Pipeline {
             way: .recoded)
     }
 
-    /// A JPEG turned upright without loss; `nil` if its edges lie inside of blocks.
+    /// Turns a JPEG upright without loss; `nil` if its edges lie inside blocks.
     func turn(_ decoder: Decoder, isProgressive: Bool) throws(ImagingError) -> Result? {
         guard decoder.canTurn(orientation) else { return nil }
         var options = jpegOptions(quality: 100)
-        // The tables of an optimised file do not fit the turned one, the standard ones are longer.
+        // The tables of an optimized file do not fit the turned one, and the standard tables are
+        // longer.
         options.optimize = true
         options.progressive = isProgressive || compression.progressive
         let bytes = try decoder.recode(
@@ -146,7 +148,7 @@ struct Pipeline {
         return Result(bytes: bytes, width: width, height: height, quality: nil, way: .turned)
     }
 
-    /// The rows of `source`, flattened, made smaller, turned and encoded.
+    /// Flattens, downscales, turns and encodes the rows of `source`.
     func encode(_ source: any RowSource) throws(ImagingError) -> Result {
         var rows = source
         if format == .jpeg, rows.hasAlpha {
@@ -164,13 +166,13 @@ struct Pipeline {
             way: isWhole ? .whole : .streamed)
     }
 
-    /// The size that `source` has to have before it is turned to become the target's.
+    /// The target size before turning.
     var storedTarget: (width: Int, height: Int) {
         orientation >= 5 || swapsSides
             ? (targetHeight, targetWidth) : (targetWidth, targetHeight)
     }
 
-    /// The smallest N for which N/8 of a JPEG's size, which its decoder makes cheaply, is enough.
+    /// Returns the smallest N for which N/8 of a JPEG's size is enough; the decoder scales cheaply.
     func eighths(of header: cimage_header) -> Int {
         guard resizes else { return 8 }
         let stored = storedTarget
@@ -188,7 +190,8 @@ struct Pipeline {
             rows, width: stored.width, height: stored.height, maxMemory: limits.maxMemory)
     }
 
-    /// - Parameter most: bytes after which the encoder gives up with `does_not_fit`; 0 for none.
+    /// - Parameter most: The size in bytes at which the encoder fails with `does_not_fit`; 0 for no
+    ///   limit.
     private func write(
         _ rows: any RowSource, quality: Int, most: Int
     ) throws(ImagingError) -> Bytes {
@@ -207,12 +210,12 @@ struct Pipeline {
 
     // MARK: A number of bytes
 
-    /// Below this quality a smaller picture looks better than a coarser one.
+    /// Below this quality a smaller image looks better than a coarser one.
     private static let leastQuality = 30
-    /// Each round takes at least a tenth off, so this reaches any size there is.
+    /// Each round removes at least a tenth, so this is enough for any size.
     private static let mostRounds = 120
 
-    /// The best quality that fits into `most` bytes; then ever smaller pictures.
+    /// Finds the best quality that fits into `most` bytes, then ever smaller dimensions.
     private func fit(_ rows: any RowSource, into most: Int) throws(ImagingError) -> Result {
         let kept = try KeptRows(rows, maxMemory: limits.maxMemory)
         let ceiling = compression.jpegQuality
@@ -245,7 +248,7 @@ struct Pipeline {
             .limit, "does_not_fit", "No picture fits into \(most) bytes, metadata included.")
     }
 
-    /// The highest quality in floor...ceiling whose picture fits.
+    /// Finds the highest quality in floor...ceiling whose image fits.
     private func refine(
         _ kept: KeptRows, _ coarsest: Bytes, _ floor: Int, _ ceiling: Int, _ most: Int
     ) throws(ImagingError) -> (bytes: Bytes, quality: Int) {
@@ -253,7 +256,7 @@ struct Pipeline {
         guard format == .jpeg else { return best }
         var low = floor + 1
         var high = ceiling
-        var middle = high  // the wanted quality first: it often fits
+        var middle = high  // try the wanted quality first: it often fits
         while low <= high {
             do throws(ImagingError) {
                 best = (try write(kept.reader(), quality: middle, most: most), middle)

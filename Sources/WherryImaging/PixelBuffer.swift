@@ -1,30 +1,30 @@
-// Wherry: a picture's pixels in memory.
+// Wherry: pixels in memory.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
 /// Rows of pixels in memory, owned or borrowed.
 ///
-/// The longest side is 65,500 pixels, what JPEG can hold.
+/// A side has at most 65,500 pixels, JPEG's limit.
 package final class PixelBuffer: @unchecked Sendable {  // written only before it is shared
     package static let longestSide = 65_500
 
     package let format: PixelFormat
     package let width: Int
     package let height: Int
-    /// Bytes from the start of one row to the start of the next; at least a row's length.
+    /// The distance between the starts of two rows in bytes; at least the length of a row.
     package let stride: Int
     let base: UnsafeMutableRawPointer
     private let owner: (any AnyObject & Sendable)?
 
-    /// Pixels that belong to `owner`, which is kept alive for as long as they are needed; a
-    /// `LentMemory` may take them back.
+    /// Borrows pixels from `owner`, which stays alive as long as they are needed. A `LentMemory`
+    /// may revoke them.
     ///
     /// - Parameters:
-    ///   - bytes: the rows, the first pixel first. The last row may end without padding.
-    ///   - stride: bytes per row; 0 means rows without padding.
-    /// - Throws: `bad_parameters` if the bytes do not hold that many pixels, or a side is
-    ///   not in 1...65,500.
+    ///   - bytes: The rows, starting with the first pixel. The last row may omit its padding.
+    ///   - stride: Bytes per row; 0 means rows without padding.
+    /// - Throws: `bad_parameters` if the bytes do not hold that many pixels, or a side is not in
+    ///   1...65,500.
     package init(
         borrowing bytes: UnsafeRawBufferPointer, owner: any AnyObject & Sendable,
         format: PixelFormat, width: Int, height: Int, stride: Int = 0
@@ -42,7 +42,7 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
         self.owner = owner
     }
 
-    /// Runs `body`, which reads the rows; throws `taken_back` for lent ones that are gone.
+    /// Runs `body`, which reads the rows; throws `taken_back` if borrowed memory was revoked.
     func reading<Result>(
         _ body: () throws(ImagingError) -> Result
     ) throws(ImagingError) -> Result {
@@ -50,10 +50,10 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
         return try lender.reading(body)
     }
 
-    /// A buffer with memory of its own, all zeros.
+    /// Allocates a buffer of zeros.
     ///
-    /// - Throws: `memory_limit` if it would take more than `maxMemory` bytes, judged before
-    ///   asking; `no_memory` if the system has none.
+    /// - Throws: `memory_limit` if it would exceed `maxMemory` bytes, checked before the
+    ///   allocation; `no_memory` if the allocation fails.
     package init(format: PixelFormat, width: Int, height: Int, maxMemory: Int) throws(ImagingError)
     {
         let layout = try Self.layout(format, width, height, 0)
@@ -69,7 +69,7 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
         self.owner = nil
     }
 
-    /// A copy of `bytes`, given without padding or with `stride`.
+    /// Copies `bytes`, without padding or with `stride`.
     package convenience init(
         copying bytes: [UInt8], format: PixelFormat, width: Int, height: Int, stride: Int = 0
     ) throws(ImagingError) {
@@ -92,16 +92,16 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
 
     func row(_ y: Int) -> UnsafeMutableRawPointer { base + y * stride }
 
-    /// The bytes of row `y`, copied.
+    /// Returns a copy of row `y`.
     package func copyRow(_ y: Int) -> [UInt8] {
         precondition(y >= 0 && y < height, "a row outside of the picture")
         return Array(UnsafeRawBufferPointer(start: row(y), count: rowBytes))
     }
 
-    /// The first row, for who keeps the buffer meanwhile.
+    /// A pointer to the first row; keep the buffer alive while you use it.
     package var lent: UnsafeRawPointer { UnsafeRawPointer(base) }
 
-    /// All rows, copied without padding.
+    /// A copy of all rows without padding.
     package var packedBytes: [UInt8] {
         var all: [UInt8] = []
         all.reserveCapacity(rowBytes * height)

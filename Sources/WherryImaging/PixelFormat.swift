@@ -1,9 +1,9 @@
-// Wherry: how the bytes of a pixel are arranged.
+// Wherry: pixel formats.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CImageCodecs
 
-/// The arrangement of one pixel's bytes. Alpha is not premultiplied.
+/// The byte layout of a pixel. Alpha is not premultiplied.
 package enum PixelFormat: UInt8, CaseIterable, Hashable, Sendable {
     case gray8 = 1
     case rgb8 = 2

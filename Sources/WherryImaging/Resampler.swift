@@ -1,19 +1,19 @@
-// Wherry: rows made smaller, a band at a time.
+// Wherry: downscaling of rows, a band at a time.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CImageCodecs
 import Glibc
 
-/// Which source samples make an output sample along one axis, and how much each counts.
+/// The source samples of each output sample along one axis, with their weights.
 struct ResamplingWeights {
-    /// The same number for every output; a multiple of four, the rest are zeros.
+    /// The number of weights for each output: a multiple of four, padded with zeros.
     let taps: Int
-    /// The first source sample of each output; never falls from one output to the next.
+    /// The first source sample of each output; never decreases.
     private(set) var first: [Int32]
-    /// `taps` for each output.
+    /// `taps` weights for each output.
     private(set) var values: [Float]
 
-    /// Lanczos with three lobes, widened by the scale so that nothing aliases.
+    /// Computes a Lanczos filter with three lobes, widened by the scale to prevent aliasing.
     init(from source: Int, to target: Int) {
         let scale = max(1, Double(source) / Double(target))
         let step = Double(source) / Double(target)
@@ -44,9 +44,9 @@ struct ResamplingWeights {
     }
 }
 
-/// The rows of a smaller picture. Holds as many source rows as one output row needs.
+/// The rows of a downscaled image. Holds the source rows of one output row.
 ///
-/// Colours are weighted by their alpha, so that hidden ones do not bleed out.
+/// Colors are weighted by alpha, so that colors of transparent pixels do not bleed.
 final class ResampledRows: RowSource {
     let width: Int
     let height: Int
@@ -55,7 +55,7 @@ final class ResampledRows: RowSource {
     private let across: ResamplingWeights
     private let down: ResamplingWeights
     private let channels: Int
-    /// Floats of one plane's row, with zeros behind the last for the widest reach.
+    /// The number of floats in a row of one plane, with zeros at the end for the widest filter.
     private let lane: Int
     private let ringRows: Int
     private let ring: RowMemory
@@ -104,7 +104,7 @@ final class ResampledRows: RowSource {
             .assumingMemoryBound(to: Float.self)
     }
 
-    /// Takes source rows into the ring, a plane for each channel.
+    /// Reads source rows into the ring, one plane per channel.
     private func push(until end: Int) throws(ImagingError) {
         while pushed < end {
             guard try source.read(into: raw.base, stride: raw.count, count: 1) == 1 else {
@@ -138,7 +138,7 @@ final class ResampledRows: RowSource {
         }
     }
 
-    /// The weighted sum of source rows, into `line`.
+    /// Writes the weighted sum of source rows to `line`.
     private func blend(_ y: Int, _ first: Int) {
         let count = min(down.taps, source.height - first)
         let bytes = lane &* 4
@@ -175,7 +175,7 @@ final class ResampledRows: RowSource {
         }
     }
 
-    /// The weighted sums along `line`, as bytes.
+    /// Writes the weighted sums along `line` as bytes.
     private func store(_ row: UnsafeMutableRawPointer) {
         let out = row.assumingMemoryBound(to: UInt8.self)
         across.values.withUnsafeBytes { values in
@@ -204,7 +204,7 @@ final class ResampledRows: RowSource {
         }
     }
 
-    /// The weights along a row, in place.
+    /// The horizontal weights, applied in place.
     private struct Kernel {
         let values: UnsafeRawPointer
         let first: UnsafePointer<Int32>
@@ -236,10 +236,11 @@ final class ResampledRows: RowSource {
             }
         }
 
-        /// Rounded to the nearest of 0...255, without the checks of a conversion.
+        /// Rounds to the nearest of 0...255, without the checks of a conversion.
         @inline(__always)
         static func byte(_ value: Float) -> UInt8 {
-            // Beside 1.5 * 2^23 the fraction falls off the mantissa, which then is the integer.
+            // Adding 1.5 * 2^23 shifts the fraction out of the mantissa, which then holds the
+            // integer.
             let bits = Int32(truncatingIfNeeded: (value + 12_582_912).bitPattern &- 0x4B40_0000)
             return UInt8(truncatingIfNeeded: max(0, min(255, bits)))
         }

@@ -1,4 +1,4 @@
-// Wherry: rows on their way from a decoder to an encoder.
+// Wherry: sources and transformations of rows.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CImageCodecs
@@ -27,7 +27,7 @@ final class BufferedRows: RowSource {
     }
 }
 
-/// All rows of a picture, to be read more than once.
+/// All rows of an image, for repeated reading.
 final class KeptRows {
     let width: Int
     let height: Int
@@ -48,7 +48,7 @@ final class KeptRows {
         }
     }
 
-    /// The rows from the first.
+    /// Returns a source that starts at the first row.
     func reader() -> any RowSource { Reader(self) }
 
     private final class Reader: RowSource {
@@ -75,7 +75,7 @@ final class KeptRows {
     }
 }
 
-/// Rows with alpha, laid over a colour. What alpha hides does not show through.
+/// Blends rows with a background color. Colors of fully transparent pixels have no effect.
 final class FlattenedRows: RowSource {
     let pixels = CIMAGE_RGB8
     var width: Int { source.width }
@@ -128,9 +128,9 @@ final class FlattenedRows: RowSource {
     }
 }
 
-/// Rows turned upright from an EXIF orientation.
+/// Turns rows upright from an EXIF orientation.
 enum Turning {
-    /// The rows of `source` turned; 2 streams, 3...8 hold the picture.
+    /// Returns the rows of `source` turned upright. Orientation 2 streams; 3...8 hold the image.
     static func upright(
         _ source: any RowSource, orientation: Int, maxMemory: Int
     ) throws(ImagingError) -> any RowSource {
@@ -142,7 +142,7 @@ enum Turning {
     }
 }
 
-/// Each row from right to left.
+/// Mirrors each row.
 final class MirroredRows: RowSource {
     var pixels: cimage_pixels { source.pixels }
     var width: Int { source.width }
@@ -170,14 +170,15 @@ final class MirroredRows: RowSource {
     }
 }
 
-/// A picture held as a whole and read in another order.
+/// An image held as a whole and read in another order.
 final class TurnedRows: RowSource {
     let pixels: cimage_pixels
     let width: Int
     let height: Int
     private let memory: RowMemory
     private let size: Int
-    /// Bytes from one output pixel's source to the next one's, along a row and down a column.
+    /// The source distance in bytes between neighboring output pixels, along a row and down a
+    /// column.
     private let along: Int
     private let down: Int
     private let origin: Int
@@ -214,7 +215,8 @@ final class TurnedRows: RowSource {
         into rows: UnsafeMutableRawPointer, stride: Int, count: Int
     ) throws(ImagingError) -> Int {
         let end = min(height, next + count)
-        // Columns outside, so that the few rows of a band share the cache lines they come from.
+        // The outer loop runs over columns, so that the few rows of a band share cache lines of the
+        // source.
         for x in 0..<width {
             for y in next..<end {
                 let from = memory.base + (origin + x * along + y * down)

@@ -3,13 +3,13 @@
 
 internal import WherrySystem
 
-/// An XMP packet, of which only the orientation matters.
+/// An XMP packet, of which only the orientation is used.
 ///
-/// The packet is not parsed as XML. The first attribute or element `tiff:Orientation` with a value of
-/// 1 to 8 counts, with the prefix that the packet declares for the TIFF namespace.
+/// The packet is not parsed as XML. The first attribute or element `tiff:Orientation` with a value
+/// of 1 to 8 counts, with the prefix that the packet declares for the TIFF namespace.
 struct XMP {
     private(set) var bytes: [UInt8]
-    /// The offset of the digit.
+    /// The offset of the orientation digit.
     private let place: Int?
 
     init(_ bytes: [UInt8]) {
@@ -17,7 +17,7 @@ struct XMP {
         place = Self.find(in: bytes)
     }
 
-    /// 1...8; `nil` if the packet has none, or one that is not defined.
+    /// 1...8; `nil` if the packet has no valid orientation.
     var orientation: Int? { place.map { Int(bytes[$0]) - 0x30 } }
 
     /// Replaces the orientation, if there is one.
@@ -39,7 +39,7 @@ struct XMP {
         return nil
     }
 
-    /// The name in `xmlns:NAME="http://ns.adobe.com/tiff/1.0/"`; by default `tiff`.
+    /// The name in `xmlns:NAME="http://ns.adobe.com/tiff/1.0/"`; default: `tiff`.
     private static func prefix(in bytes: [UInt8]) -> [UInt8] {
         let usual = Array("tiff".utf8)
         guard let found = offset(of: namespace, in: bytes, from: 0), found >= 2,
@@ -50,7 +50,7 @@ struct XMP {
         return name.isEmpty ? usual : name.reversed()
     }
 
-    /// The offset of the one digit in `="6"` or `>6<` at `start`.
+    /// Returns the offset of the one digit in `="6"` or `>6<` at `start`.
     private static func digit(in bytes: [UInt8], after start: Int) -> Int? {
         var at = start
         func skipSpaces() {
@@ -89,11 +89,11 @@ struct XMP {
     // MARK: PNG
 
     private static let keyword = Array("XML:com.adobe.xmp\0".utf8)
-    /// Longer packets are ignored, compressed or not.
+    /// The size limit in bytes, before and after decompression. Longer packets are ignored.
     private static let longest = 1 << 20
 
-    /// The XMP packet in an iTXt chunk, decompressed if needed; `nil` for another text, and for a
-    /// damaged or longer packet.
+    /// Returns the XMP packet of an iTXt chunk, decompressed if needed; `nil` for other texts, and
+    /// for a damaged or longer packet.
     static func text(
         _ chunk: PNGLayout.Chunk, _ input: ImageInput
     ) throws(ImagingError) -> [UInt8]? {
@@ -101,7 +101,7 @@ struct XMP {
         let data = try input.copy(chunk.data)
         guard data.starts(with: keyword), data.count > keyword.count + 2 else { return nil }
         let isCompressed = data[keyword.count] == 1
-        // The language and the translated keyword come first, each ended by a zero.
+        // The language tag and the translated keyword come first, each zero-terminated.
         let parts = data[(keyword.count + 2)...].split(
             separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -118,12 +118,12 @@ struct XMP {
                     return text.count <= longest
                 }
             } catch {
-                return false  // a damaged packet says nothing
+                return false  // ignore a damaged packet
             }
         }
         return isWhole ? text : nil
     }
 
-    /// The iTXt chunk of a packet, not compressed.
+    /// The packet as an uncompressed iTXt chunk.
     var chunk: [UInt8] { PNGLayout.chunk("iTXt", Self.keyword + [0, 0, 0, 0] + bytes) }
 }
