@@ -1,26 +1,26 @@
-// Wherry: a chain of requests on its way.
+// Wherry: a running chain of requests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A chain on its way: one step at a time, and after each the question what follows (R35).
+/// A running chain: one step at a time, with a callback after each that adds the next steps (R35).
 package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // guarded by `work`
     private struct Work {
-        /// Steps that were added and have not begun, the next one last.
+        /// Added steps that have not begun, in reverse order.
         var waiting: [RequestGroup.Member]
-        /// The step on its way, which verbs find at work once it is started; it holds this one.
+        /// The current step. Pause and cancel act on it once it is started; it retains this object.
         var current: Transfer?
         var isStarted = false
-        /// The step that is to begin: it does so when the one before has begun, however quickly
-        /// that ended, so that many short ones need no deep stack.
+        /// The step to begin next. It begins when the start of the previous step returns, however
+        /// quickly that step ended, so that many short steps need no deep stack.
         var next: RequestGroup.Member?
         var isAdvancing = false
-        /// Steps that began, and that ended.
+        /// The number of steps that began, and that ended.
         var begun = 0
         var ended = 0
         var members: [GroupAnswer.Member] = []
-        /// How far the steps came together that have ended.
+        /// The combined progress of the completed steps.
         var sum: Progress?
         var isFromCache = true
         var firstFailed: Int?
@@ -45,7 +45,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
             observer: observer, userData: userData)
     }
 
-    /// Of the steps that are known so far.
+    /// The progress of the steps known so far.
     package override var progress: Progress {
         let (sum, current, ended, count) = work.withLock { work in
             let rest = work.waiting.count + (work.next == nil ? 0 : 1)
@@ -73,7 +73,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
     // MARK: Steps
 
     override func prepare() throws(WherryError) {
-        // The others are made when their time comes, with the settings of that time.
+        // The other steps are created when they begin, with the settings of that time.
         guard let first = group.members.first else { return }
         let transfer = try make(first, 0, settings: settings)
         work.withLock { work in
@@ -108,17 +108,17 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
                 if work.current === child { work.isStarted = true }
                 return work.wasCancelled
             }
-            // A verb that came before passed it over.
+            // Applies a pause or cancel that arrived before the step was started.
             if isStopping { child.cancel() }
             if isPaused { align([child]) }
         } catch {
-            // Its own members hold it until they end, and they never begin.
+            // Its members retain it until they end, but they never begin.
             (child as? CompoundTransfer)?.abandon()
             memberEnded(index, child, TransferOutcome(error: error))
         }
     }
 
-    /// Begins steps for as long as there is a next one. Whoever called is marked as advancing.
+    /// Begins steps as long as there is a next one. The caller has marked itself as advancing.
     private func advance() {
         while true {
             let step = work.withLock { work -> (member: RequestGroup.Member, index: Int)? in
@@ -137,7 +137,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
                     work.current = child
                     work.isStarted = false
                 }
-                // What does not tell is looked at each time.
+                // Poll a child that does not report its progress.
                 observer.transfer(self, isMoving: !child.tellsMoves)
                 start(child, step.index)
             } catch {
@@ -147,7 +147,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         }
     }
 
-    /// A step comes next.
+    /// Sets the next step.
     private func goOn(_ member: RequestGroup.Member) {
         let mayAdvance = work.withLock { work in
             work.next = member
@@ -184,7 +184,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
 
     // MARK: What follows
 
-    /// Asks what follows a step; `nil` at the beginning.
+    /// Asks the callback for the steps after `previous`; `nil` at the beginning.
     private func ask(_ previous: GroupAnswer.Member?) {
         become(.waiting, quiet: true)
         let decision = Decision(.next(previous)) { [self] answer in
@@ -195,7 +195,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
             work.decision = WeakDecision(decision: decision)
             return work.wasCancelled
         }
-        // The cancel came too early to find the question.
+        // The cancel came before the decision was registered.
         if wasCancelled { return decision.expire() }
         let clock = client.transport.clock
         let time = clock.now().advanced(by: .milliseconds(options[.decisionTimeout]))

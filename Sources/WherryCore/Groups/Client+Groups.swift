@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Client {
-    /// Starts a group. Throws what is known at once of any member, and then nothing has started.
+    /// Starts a group. Throws errors of any member that are detectable now; nothing has started
+    /// then.
     ///
     /// - Parameters:
-    ///   - keepsAnswers: what members bring is in the transfer's `answer` at the end.
-    ///   - willBegin: called once nothing can fail any more, before the first event.
+    ///   - keepsAnswers: Whether the transfer's `answer` contains the responses of the members.
+    ///   - willBegin: Called when nothing can fail any more, before the first event.
     package func send(
         _ group: RequestGroup, keepsAnswers: Bool, observer: any TransferObserver,
         userData: UInt = 0, willBegin: (CompoundTransfer) -> Void = { _ in }
@@ -47,7 +48,7 @@ extension Client {
         return transfer
     }
 
-    /// Makes the transfer of a member; nothing starts.
+    /// Creates the transfer of a member without starting it.
     func makeMember(
         _ member: RequestGroup.Member, of parent: CompoundTransfer, settings: ClientSettings,
         observer: any TransferObserver
@@ -57,7 +58,7 @@ extension Client {
             return try makeTransfer(
                 request, settings: settings, observer: observer, userData: member.userData)
         case .group(let group):
-            // Steps of chains are told on the way.
+            // The steps of chains are known only later.
             guard parent.level + group.depth <= RequestGroup.mostDepth else { throw .tooDeepGroups }
             return try makeGroup(
                 group, level: parent.level + 1, settings: settings,

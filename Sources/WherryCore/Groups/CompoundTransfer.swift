@@ -1,16 +1,16 @@
-// Wherry: a transfer whose parts are transfers.
+// Wherry: a transfer that consists of transfers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// What groups and chains have in common: members that are ordinary transfers, which the client
-/// knows and the observer hears of. The end of the whole is told after theirs.
+/// The common part of groups and chains. Members are ordinary transfers that the client manages and
+/// the observer sees. The end of the whole is reported after theirs.
 package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses guard what they add
     package let group: RequestGroup
-    /// Whether what members brought is kept until the end.
+    /// Whether to keep the results of members until the end.
     let keepsAnswers: Bool
-    /// How deep it stands in others.
+    /// The nesting depth in other groups.
     let level: Int
 
     init(
@@ -29,20 +29,20 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
     package override final var url: String { "" }
     package override final var tellsMoves: Bool { true }
 
-    /// What has come so far; where answers are not kept, without members.
+    /// The results so far; without members if results are not kept.
     package var answer: GroupAnswer { GroupAnswer(members: [], isFromCache: false) }
-    /// Whether all has come from a cache.
+    /// Whether all results came from a cache.
     package var isFromCache: Bool { false }
-    /// The member that failed first, by the order of adding; `nil` if none did.
+    /// The first failed member, in the order of adding; `nil` if none failed.
     package var firstFailed: Int? { nil }
 
-    /// Makes what is sent first; nothing starts. Throws what a member could not be sent for.
+    /// Creates the members to send first, without starting them. Throws if a member cannot be sent.
     func prepare() throws(WherryError) {}
-    /// Lets go of members that will never start: they hold this transfer, which holds them.
+    /// Releases members that will never start, to break the reference cycle with this object.
     func abandon() {}
-    /// A member's progress is another, and goes on changing where it is moving.
+    /// Handles new progress of a member. `isMoving`: whether it keeps changing.
     func memberMoves(_ index: Int, isMoving: Bool) {}
-    /// A member has ended, and the observer has heard of it.
+    /// Handles the end of a member, which the observer has already received.
     func memberEnded(_ index: Int, _ child: Transfer, _ outcome: TransferOutcome) {}
     /// "Request 2 of 5".
     func name(of index: Int, isGroup: Bool) -> String { "" }
@@ -61,7 +61,7 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
         }
     }
 
-    /// How far a member came that has ended.
+    /// Returns the final progress of a completed member.
     static func last(of child: Transfer) -> Progress {
         var last = child.progress
         last.total = last.total ?? last.completed
@@ -82,7 +82,7 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
         return .failed(WherryError(.internal, "A member of a group ended without an answer"))
     }
 
-    /// The failure of a member as that of the whole: it names the member.
+    /// Returns the failure of a member as the failure of the group, with the member's name.
     final func blame(
         _ index: Int, _ child: Transfer, _ outcome: TransferOutcome
     ) -> TransferOutcome {
@@ -98,7 +98,7 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
     }
 }
 
-/// Hands on what is told of a member, and hears of its end.
+/// Forwards the events of a member, and handles its end.
 private final class MemberObserver: TransferObserver {
     private let parent: CompoundTransfer
     private let index: Int
@@ -116,7 +116,7 @@ private final class MemberObserver: TransferObserver {
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         parent.observer.transfer(transfer, did: event)
-        // Of a group that is a member its own members are told here too.
+        // A group that is a member forwards the events of its own members through here.
         guard transfer.observer === self, case .done(let outcome) = event else { return }
         parent.memberEnded(index, transfer, outcome)
     }

@@ -1,16 +1,16 @@
-// Wherry: who of a group still runs, and what the end of one means for the others.
+// Wherry: the state of a group.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The life of a group whose members run at once, as a value.
+/// The state of a group whose members run concurrently. A value.
 ///
-/// running -> stopping (one failed that may not, or it was cancelled) or over; stopping -> over.
+/// running -> stopping (after a fatal failure or a cancel) or over; stopping -> over.
 struct GroupMachine: Sendable {
-    /// What follows from the end of a member.
+    /// The consequence of the end of a member.
     enum Action: Sendable, Equatable {
         case nothing
-        /// The others are to be cancelled.
+        /// Cancel the other members.
         case cancelOthers
-        /// None is left.
+        /// End the group: no member is left.
         case end
     }
 
@@ -19,7 +19,7 @@ struct GroupMachine: Sendable {
     private(set) var ended = 0
     /// The member that failed first, in time.
     private(set) var firstFailed: Int?
-    /// What is started from now on is cancelled at once.
+    /// Whether members started from now on are cancelled at once.
     private(set) var isStopping = false
     private(set) var wasCancelled = false
 
@@ -29,13 +29,13 @@ struct GroupMachine: Sendable {
     }
 
     var isOver: Bool { ended == count }
-    /// Whether the group fails for a member's sake.
+    /// Whether the group fails because of a member.
     var hasFailed: Bool { policy == .failFast && firstFailed != nil }
 
-    /// A member has ended.
+    /// Handles the end of a member.
     mutating func memberEnded(_ index: Int, isFailure: Bool) -> Action {
         ended += 1
-        // Those that end because the others are cancelled come after it.
+        // Members cancelled because of a failure end after it.
         if isFailure, firstFailed == nil { firstFailed = index }
         if isOver { return .end }
         guard isFailure, policy == .failFast, !isStopping else { return .nothing }
@@ -43,7 +43,7 @@ struct GroupMachine: Sendable {
         return .cancelOthers
     }
 
-    /// All of it is to end. After a failure that ends it anyway this changes nothing.
+    /// Cancels the group. No effect after a fatal failure.
     mutating func cancel() {
         isStopping = true
         if !hasFailed { wasCancelled = true }

@@ -1,37 +1,37 @@
-// Wherry: a group of requests on its way.
+// Wherry: a running group of requests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A group on its way whose members run at once (R34).
+/// A running group whose members run concurrently (R34).
 package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // guarded by `work`
     private struct Work {
         var machine: GroupMachine
-        /// Those that were made and have not ended; their observers hold this transfer.
+        /// The members that have not ended; their observers retain this object.
         var running: [Int: Child] = [:]
         var members: [GroupAnswer.Member?]
-        /// Of the members that have ended, and of the others what they told last.
+        /// The progress of the completed members, plus the last reported progress of the others.
         var sum = ProgressSum()
-        /// Those that have other figures now, and those whose figures change all the time: never
-        /// more than have a connection, however many members there are.
+        /// The members with new progress, and those whose progress keeps changing: at most as many
+        /// as there are connections, whatever the size of the group.
         var changed: Set<Int> = []
         var moving: Set<Int> = []
-        /// Counts the times that anybody looked at them.
+        /// The number of times that the progress was read.
         var looks = 0
-        /// Whether none of them asked a server.
+        /// Whether no member contacted a server.
         var isFromCache = true
-        /// Why it failed, and the answer that did it.
+        /// Why the group failed, and the response that caused it.
         var blame: TransferOutcome?
     }
 
     private struct Child {
         let transfer: Transfer
-        /// Its part of the sum.
+        /// The part of the member in the sum.
         var told: Progress
-        /// The look that it is of.
+        /// The read that the part belongs to.
         var look = 0
-        /// Verbs find it at work.
+        /// Whether pause and cancel can act on it.
         var isStarted = false
     }
 
@@ -62,7 +62,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         let news = others.map { ($0, $1.progress) }
         return work.withLock { work in
             for (index, progress) in news {
-                // Another thread, which looked later, may have seen more meanwhile, or its end.
+                // Another thread may have read a later progress of this member, or its end.
                 guard let before = work.running[index], before.look < look else { continue }
                 work.sum.remove(before.told)
                 work.sum.add(progress)
@@ -134,11 +134,11 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
                     work.running[index]?.isStarted = true
                     return work.machine.isStopping
                 }
-                // A verb that came before passed it over.
+                // Applies a pause or cancel that arrived before the member was started.
                 if isStopping { child.cancel() }
                 if isPaused { align([child]) }
             } catch {
-                // Its own members hold it until they end, and they never begin.
+                // Its members retain it until they end, but they never begin.
                 (child as? CompoundTransfer)?.abandon()
                 memberEnded(index, child, TransferOutcome(error: error))
             }
@@ -187,7 +187,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
 
     private func end() {
         let (machine, blame) = work.withLock { ($0.machine, $0.blame) }
-        // A cancel that came when all had succeeded changes nothing.
+        // A cancel after all members succeeded has no effect.
         if machine.wasCancelled, machine.firstFailed != nil || machine.count == 0 {
             return finish(TransferOutcome(error: Self.cancelledError))
         }
@@ -203,7 +203,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
     }
 
     package override func applyPriority(_ priority: Int8) {
-        // In their order, which is that of equals.
+        // In their order, which decides between equal priorities.
         let members = work.withLock { work in
             group.members.indices.compactMap { work.running[$0]?.transfer }
         }

@@ -1,27 +1,29 @@
-// Wherry: requests that belong together, before they are sent.
+// Wherry: a group of requests to send together.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Requests that belong together, sent at once (R34) or one after the other (R35), ended as one.
+/// A group of requests, sent concurrently (R34) or one after another (R35), that ends as one
+/// transfer.
 ///
 ///     var group = RequestGroup()
 ///     for id in ids { group.add(Request("items/\(id)")) }
 ///     let items = try await client.send(group).responses
 ///
-/// A plain value, as ``Request`` is: sending takes a snapshot. A member may be a group itself.
+/// A value type, like ``Request``: sending takes a snapshot. A member may be another group.
 public struct RequestGroup: Sendable {
-    /// What becomes of the others when one fails. The raw values are `wherry_group_policy`'s.
+    /// How a failed member affects the others. The raw values are `wherry_group_policy`'s.
     public enum Policy: Int32, Sendable, Hashable, CaseIterable {
-        /// All are sent at once. The first that fails cancels the others and fails the group.
+        /// Sends all members concurrently. The first failure cancels the others and fails the
+        /// group.
         case failFast = 0
-        /// All are sent at once, and each goes to its end, whatever becomes of the others. The
-        /// group is done when all have ended, also if some failed.
+        /// Sends all members concurrently, and lets each one run to its end. The group succeeds
+        /// when all have ended, even if some failed.
         case allSettled = 1
-        /// One begins when the one before has succeeded; the first that fails is the end. After
-        /// each it may be decided what follows.
+        /// Starts each member after the previous one succeeded; the first failure ends the chain. A
+        /// callback may add members after each step.
         case chain = 2
     }
 
-    /// One member, and what the face of a language knows it by.
+    /// A member, with the identifier that a language binding uses.
     package struct Member: Sendable {
         package enum Content: Sendable {
             case request(Request)
@@ -40,35 +42,35 @@ public struct RequestGroup: Sendable {
         }
     }
 
-    /// So deep groups stand in each other at most.
+    /// The maximum nesting depth of groups.
     package static let mostDepth = 16
 
-    /// What becomes of the others when one fails; fail fast by default.
+    /// How a failed member affects the others. Default: fail fast.
     public var policy: Policy
     package private(set) var members: [Member] = []
-    /// How deep groups stand in each other; 1 without a group among its members.
+    /// The nesting depth; 1 without a group among the members.
     package private(set) var depth = 1
-    /// Who says what follows a step of a chain; known to the face of a language.
+    /// The callback that adds steps to a chain; its type belongs to the language binding.
     package var next: (any Sendable)?
 
-    /// A group without members.
+    /// Creates an empty group.
     public init(_ policy: Policy = .failFast) { self.policy = policy }
 
-    /// A group of requests.
+    /// Creates a group of requests.
     public init(_ requests: [Request], policy: Policy = .failFast) {
         self.policy = policy
         for request in requests { add(request) }
     }
 
-    /// How many members it has; a group among them is one.
+    /// The number of members; a nested group counts as one.
     public var count: Int { members.count }
 
-    /// Adds a request, or an upload.
+    /// Adds a request or an upload.
     public mutating func add(_ request: Request) { add(request, userData: UInt(members.count)) }
 
-    /// Adds a group as it is now. It ends as its own policy says, and counts as one member.
+    /// Adds a snapshot of a group. It follows its own policy and counts as one member.
     ///
-    /// - Throws: `bad_argument` where groups would be more than 16 deep in each other.
+    /// - Throws: `bad_argument` if groups would be nested more than 16 deep.
     public mutating func add(_ group: RequestGroup) throws(WherryError) {
         try add(group, userData: UInt(members.count))
     }
@@ -86,18 +88,21 @@ public struct RequestGroup: Sendable {
     }
 }
 
-/// What a group brought, in the order in which its members were added; a chain step by step.
+/// The results of a group, in the order in which its members were added; those of a chain in step
+/// order.
 public struct GroupAnswer: Sendable {
-    /// What became of one member.
+    /// The result of a member.
     public enum Member: Sendable {
         /// A request that succeeded.
         case response(Response)
-        /// A group that was done; in one of all settled ones some may have failed.
+        /// A nested group that succeeded; with the all-settled policy some members may have failed.
         case group(GroupAnswer)
-        /// A member that failed or was cancelled; the error's `response` has the server's words.
+        /// A member that failed or was cancelled; the error's `response` holds the server's
+        /// response.
         case failed(WherryError)
 
-        /// The answer of a request, also one that refused it; `nil` for a group, or without one.
+        /// The response of a request, even an error response; `nil` for a group, or without a
+        /// response.
         public var response: Response? {
             switch self {
             case .response(let response): response
@@ -105,15 +110,16 @@ public struct GroupAnswer: Sendable {
             case .group: nil
             }
         }
-        /// Why it failed; `nil` if it did not.
+        /// The error of a failed member; otherwise `nil`.
         public var error: WherryError? {
             if case .failed(let error) = self { error } else { nil }
         }
     }
 
-    /// What became of each.
+    /// The results of the members.
     public let members: [Member]
-    /// Whether all of it came from a cache, without asking a server. Not so for a group of none.
+    /// Whether all responses came from a cache without contacting a server. False for an empty
+    /// group.
     public let isFromCache: Bool
 
     package init(members: [Member], isFromCache: Bool) {
@@ -121,7 +127,7 @@ public struct GroupAnswer: Sendable {
         self.isFromCache = isFromCache
     }
 
-    /// The answers of the requests that succeeded, those of groups among the members too.
+    /// The responses of the successful requests, including those in nested groups.
     public var responses: [Response] {
         members.flatMap { member -> [Response] in
             switch member {
@@ -131,7 +137,7 @@ public struct GroupAnswer: Sendable {
             }
         }
     }
-    /// Why members failed, in the order of adding; those of groups among them too.
+    /// The errors of failed members in the order of adding, including those in nested groups.
     public var errors: [WherryError] {
         members.flatMap { member -> [WherryError] in
             switch member {

@@ -1,22 +1,22 @@
-// Wherry: what most lists show of an item.
+// Wherry: an item as most lists show it.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An item as most lists show it: a name to know it by, two lines of text and two pictures (O16).
+/// An item as most lists show it: an identifier, two lines of text and two images (O16).
 ///
-/// A picture is a reference, a URL or a name, which the program loads as it wants to.
+/// An image is a reference, such as a URL or a name, that the program loads.
 public struct BaseItem: Sendable, Hashable, Codable {
-    /// What it is known by; "" where the server gave none.
+    /// The identifier; "" if the server sent none.
     public var identifier: String
     /// The first line.
     public var title: String
     /// The second line.
     public var subtitle: String?
-    /// Where its picture is.
+    /// The reference of the image.
     public var image: String?
-    /// Where the small picture at its end is.
+    /// The reference of the accessory image.
     public var accessoryImage: String?
 
-    /// An item of texts.
+    /// Creates an item.
     public init(
         identifier: String = "", title: String = "", subtitle: String? = nil,
         image: String? = nil, accessoryImage: String? = nil
@@ -28,14 +28,14 @@ public struct BaseItem: Sendable, Hashable, Codable {
         self.accessoryImage = accessoryImage
     }
 
-    /// The table with the item's own names; give others by a table of your own.
+    /// The default mapping, with the JSON names equal to the property names. Use another mapping
+    /// for other names.
     public static let mapping = ItemMapping([
         .init("identifier", .text), .init("title", .text), .init("subtitle", .text),
         .init("image", .text), .init("accessoryImage", .text),
     ])
 
-    /// An item of JSON, by a table that has some of the item's names. What is missing has its
-    /// default.
+    /// Creates an item from JSON with a mapping. Missing fields have their default.
     public init(_ json: JSON, by mapping: ItemMapping = BaseItem.mapping) {
         let record = mapping.record(of: json)
         self.init(

@@ -1,74 +1,74 @@
-// Wherry: one interface of a server.
+// Wherry: a server endpoint.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// One interface of a server, which is accessed again and again; a new access cancels the one that
-/// is on its way (O1, O2).
+/// A server endpoint that is accessed repeatedly. A new access cancels the one in progress (O1,
+/// O2).
 ///
 ///     let search = try Endpoint(client, server: "https://example.org", path: "search", method: "GET")
 ///     let answer = try await search.access(["q": "skye"])
 ///
-/// Every member may be used from any thread. An access that a newer one replaced ends in the error
-/// `replaced`, and nothing else tells of it.
+/// Thread-safe. A replaced access fails with `replaced`, and has no other effect.
 public final class Endpoint: Sendable {
-    /// When an access began, and how long its parts took (O4).
+    /// The start time of an access, and the duration of its phases (O4).
     public struct Timing: Sendable, Hashable {
-        /// The moment of the start on the system's monotonic clock.
+        /// The start time on the system's monotonic clock.
         public var started = Duration.zero
-        /// Lookup, connection, first byte and the rest, of the answer's network.
+        /// The network timing of the response: name lookup, connection, first byte and the rest.
         public var network = Response.Metrics()
-        /// From the start to the end of the access, parsing not counted.
+        /// The duration of the access, excluding parsing.
         public var total = Duration.zero
-        /// What ``Endpoint/json()``, or a model, took to read the answer; zero before.
+        /// The time that ``Endpoint/json()`` or a model took to parse the response; zero before.
         public var parse = Duration.zero
     }
 
     private struct State {
         var cycle = EndpointLifecycle()
-        /// What is repeated by a refresh.
+        /// The parameters that a refresh repeats.
         var parameters: JSONObject
         var files: [Request.Part] = []
         var transfer: Transfer?
-        /// Accesses that are just being started.
+        /// The number of accesses being started.
         var starting = 0
         var response: Response?
         var timing: Timing?
     }
 
-    /// What is accessed; its pattern of a request.
+    /// The request pattern of every access.
     public let request: Request
     package let client: Client
     private let state: Lock<State>
 
-    /// An interface: a pattern whose URL, fields and settings every access has. Its parameters are
-    /// those of the first refresh.
+    /// Creates an endpoint from a pattern. Every access uses its URL, headers and settings. Its
+    /// parameters are those of the first refresh.
     public init(_ client: Client, _ request: Request) {
         self.client = client
         self.request = request
         state = Lock(State(parameters: request.parameters))
     }
 
-    /// An interface at a path of a server, see ``ServerAddress/join(_:_:)``. POST by default.
+    /// Creates an endpoint for a path of a server; see ``ServerAddress/join(_:_:)``. Default
+    /// method: POST.
     ///
-    /// - Throws: `bad_url` where server and path make no URL.
+    /// - Throws: `bad_url` if server and path make no URL.
     public convenience init(
         _ client: Client, server: String, path: String, method: String = "POST"
     ) throws(WherryError) {
         self.init(client, Request(try ServerAddress.join(server, path), method: method))
     }
 
-    /// Where it stands.
+    /// The state of the endpoint.
     public var phase: EndpointState { state.withLock { $0.cycle.state } }
-    /// The last answer, also one that refused; `nil` before and while a new one is awaited.
+    /// The last response, even an error response. `nil` before the first, and during an access.
     public var response: Response? { state.withLock { $0.response } }
-    /// The times of the last access that ended; `nil` before.
+    /// The timing of the last completed access; `nil` before the first.
     public var timing: Timing? { state.withLock { $0.timing } }
 
-    /// The last answer as JSON; the time it takes counts as ``Timing/parse``.
+    /// Parses the last response as JSON. The time it takes is ``Timing/parse``.
     ///
-    /// - Throws: `wrong_state` without an answer, `bad_json_body` for one that is no JSON.
+    /// - Throws: `wrong_state` without a response, `bad_json_body` if it is not JSON.
     public func json() throws(WherryError) -> JSON {
         guard let response else {
             throw WherryError(.wrongState, "The endpoint has no answer yet")
@@ -76,7 +76,7 @@ public final class Endpoint: Sendable {
         return try measured { () throws(WherryError) in try response.json() }
     }
 
-    /// Runs what reads an answer, and keeps how long it took.
+    /// Runs a parser and records its duration.
     package func measured<Value>(
         _ body: () throws(WherryError) -> Value
     ) throws(WherryError) -> Value {
@@ -88,7 +88,7 @@ public final class Endpoint: Sendable {
         return try body()
     }
 
-    /// Cancels the access that is on its way. `false` if none is.
+    /// Cancels the access in progress. Returns `false` if there is none.
     @discardableResult
     public func cancel() -> Bool {
         let transfer = state.withLock { $0.cycle.mayCancel ? $0.transfer : nil }
@@ -96,12 +96,12 @@ public final class Endpoint: Sendable {
         return transfer != nil
     }
 
-    /// Starts an access in the place of one that is on its way.
+    /// Starts an access, replacing the one in progress.
     ///
     /// - Parameters:
     ///   - parameters: `nil` repeats the last access with its files.
-    ///   - files: make it a form with the parameters as fields.
-    ///   - onlyIfIdle: starts nothing, and returns `nil`, while one is on its way (O5).
+    ///   - files: Files to send as a form, with the parameters as fields.
+    ///   - onlyIfIdle: Whether to return `nil` instead while an access is in progress (O5).
     package func start(
         _ parameters: JSONObject? = nil, files: [Request.Part] = [], onlyIfIdle: Bool = false,
         change: (inout Request) -> Void = { _ in },
@@ -132,13 +132,13 @@ public final class Endpoint: Sendable {
                 state.timing = nil
                 return old
             }
-            // Its end is told before anything of the new one.
+            // The end of the old access is reported before any event of the new one.
             old?.cancel()
             willBegin(transfer)
         }
     }
 
-    /// An access has ended. Returns how that is told.
+    /// Handles the end of an access. Returns how to report it.
     fileprivate func ended(
         _ number: UInt64, _ transfer: Transfer, _ outcome: TransferOutcome
     ) -> TransferOutcome {
@@ -171,7 +171,7 @@ public final class Endpoint: Sendable {
     }
 }
 
-/// Stands between one access and who hears of it.
+/// Sits between an access and its observer.
 private final class EndpointAccess: TransferObserver {
     let number = Lock<UInt64>(0)
     private let endpoint: Endpoint

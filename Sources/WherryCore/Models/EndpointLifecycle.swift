@@ -1,13 +1,13 @@
-// Wherry: which access of an endpoint counts.
+// Wherry: the state of an endpoint.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where an endpoint or a model stands. The raw values are those of the system it follows.
+/// The state of an endpoint or a model. The raw values are those of SJNetwork.
 public enum EndpointState: Int32, Sendable {
-    /// Nothing was accessed yet. Goes to loading.
+    /// Not accessed yet. Next: loading.
     case created = 1
-    /// An access is on its way. Goes to any of the next three, and to loading when replaced.
+    /// An access is in progress. Next: succeeded, failed or cancelled, or loading if replaced.
     case loading = 2
-    /// The last access succeeded. Goes to loading, as the two that follow do.
+    /// The last access succeeded. Next: loading, as for the following states.
     case succeeded = 3
     /// The last access failed.
     case failed = 4
@@ -15,23 +15,23 @@ public enum EndpointState: Int32, Sendable {
     case cancelled = 5
 }
 
-/// Decides which of several accesses is the one that counts (O2). Pure.
+/// Decides which of several accesses is current (O2). Pure.
 package struct EndpointLifecycle: Sendable {
-    /// What becomes of an end.
+    /// How to report the end of an access.
     package enum End: Sendable, Hashable {
-        /// It is the access that counts.
+        /// It is the current access: report its result.
         case tell
-        /// A newer access took its place: it ends as replaced, whatever it brought.
+        /// A newer access replaced it: report `replaced`, whatever its result.
         case replaced
     }
 
     package private(set) var state = EndpointState.created
-    /// The access that counts; 0 before the first.
+    /// The number of the current access; 0 before the first.
     private var current: UInt64 = 0
 
     package init() {}
 
-    /// A new access begins. Returns its number, and whether it takes the place of one.
+    /// Starts an access. Returns its number, and whether it replaces another one.
     package mutating func begin() -> (number: UInt64, replaces: Bool) {
         let replaces = state == .loading
         current += 1
@@ -39,10 +39,10 @@ package struct EndpointLifecycle: Sendable {
         return (current, replaces)
     }
 
-    /// Whether a cancel has something to cancel.
+    /// Whether there is an access to cancel.
     package var mayCancel: Bool { state == .loading }
 
-    /// An access has ended. A late one changes nothing.
+    /// Handles the end of an access. An access that is no longer current changes nothing.
     package mutating func end(_ number: UInt64, _ outcome: EndpointState) -> End {
         guard number == current, state == .loading else { return .replaced }
         state = outcome

@@ -1,7 +1,7 @@
-// Wherry: from the JSON of a server to the fields of an item.
+// Wherry: mapping a server's JSON to the fields of an item.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A table that says where the fields of an item stand in a server's JSON, and what they are (O7).
+/// A mapping from a server's JSON to the fields of an item: their paths and types (O7).
 ///
 ///     let book = ItemMapping([
 ///         .init("title", .text),
@@ -10,42 +10,43 @@
 ///     ])
 ///     let record = book.record(of: try response.json())
 ///
-/// A field that is missing or null, and one of a type that cannot be converted, is left out of the
-/// record, so that what was there stays. ``strictRecord(of:)`` makes errors of them.
+/// Fields that are missing, null or not convertible are left out of the record, so that earlier
+/// values stay. ``strictRecord(of:)`` throws for them instead.
 public struct ItemMapping: Sendable {
-    /// What a field is, and thereby what is converted (O8).
+    /// The type of a field, and thereby its conversion (O8).
     ///
-    /// Numbers and texts become each other where nothing is lost: `"12"` is the integer 12, 12 the
-    /// text `"12"`; `"12 apples"` and 1.5 are no integers. All 64 bits of an integer are exact.
+    /// Numbers and text are converted to each other if nothing is lost: `"12"` is the integer 12,
+    /// and 12 is the text `"12"`; `"12 apples"` and 1.5 are not integers. All 64 bits of an integer
+    /// are exact.
     public indirect enum FieldType: Sendable {
-        /// Whatever stands there, as it is, but no null.
+        /// Any value except null, unchanged.
         case value
         /// Text, or a number as digits.
         case text
-        /// A number without fraction, or text that spells one: `Int64` and `UInt64`.
+        /// A number without a fraction, or text that contains one: `Int64` and `UInt64`.
         case integer
-        /// A number, or text that spells one.
+        /// A number, or text that contains one.
         case number
-        /// A bool, a number unless it is 0, or text: true if it begins with y, Y, t, T or 1.
+        /// A bool; a number, true unless 0; or text, true if it begins with y, Y, t, T or 1.
         case bool
-        /// An object with a table of its own. Empty text and an empty array, which some servers
-        /// send for no object, count as missing.
+        /// An object with its own mapping. Empty text and an empty array count as missing, since
+        /// some servers send them instead of an object.
         case item(ItemMapping)
-        /// An array whose elements are all of that type. One that is not drops the whole array.
+        /// An array of elements of the type. One element of another type drops the whole array.
         /// Empty text counts as missing.
         case array(of: FieldType)
     }
 
     /// One field of an item.
     public struct Field: Sendable {
-        /// Its name in the record.
+        /// The name in the record.
         public var name: String
-        /// Where it stands in the JSON, as in ``JSON/value(at:)``.
+        /// The path in the JSON, as in ``JSON/value(at:)``.
         public var path: String
-        /// What it is.
+        /// The type.
         public var type: FieldType
 
-        /// A field that stands at a path: by default at its own name.
+        /// Creates a field; the path defaults to the name.
         public init(_ name: String, at path: String? = nil, _ type: FieldType) {
             self.name = name
             self.path = path ?? JSONPath.escaped(name)
@@ -53,46 +54,46 @@ public struct ItemMapping: Sendable {
         }
     }
 
-    /// Why a field is not in the record.
+    /// The reason why a field is not in the record.
     public struct Problem: Sendable, Hashable, CustomStringConvertible {
-        /// What was found at its place.
+        /// The kind of problem.
         public enum Kind: String, Sendable, Hashable {
-            /// Nothing.
+            /// The value is missing.
             case missing
-            /// A null.
+            /// The value is null.
             case null
-            /// Something that cannot be converted.
+            /// The value cannot be converted.
             case wrongType = "wrong_type"
         }
-        /// Where it should be in the JSON: `people/0/name`.
+        /// The path in the JSON: `people/0/name`.
         public var path: String
-        /// What was found.
+        /// The kind of problem.
         public var kind: Kind
 
         /// "people/0/name: wrong_type".
         public var description: String { "\(path): \(kind.rawValue)" }
     }
 
-    /// The fields in order. Of a name that comes twice the last one that is found counts.
+    /// The fields in order. If a name occurs twice, the last one found counts.
     public var fields: [Field] {
         didSet { depth = Self.depth(of: fields) }
     }
-    /// How deep tables lie in each other; 1 for a plain one.
+    /// The nesting depth of mappings; 1 for a flat one.
     package private(set) var depth: Int
 
-    /// A table of fields, after those of another one: what a class has of its superclass.
+    /// Creates a mapping of the fields of `base`, then `fields`, as for a class and its superclass.
     public init(_ fields: [Field] = [], extending base: ItemMapping? = nil) {
         self.fields = (base?.fields ?? []) + fields
         depth = Self.depth(of: self.fields)
     }
 
-    /// Each table inside knows its own, since one value may stand in many places.
+    /// Nested mappings store their depth, since one mapping may occur in many places.
     private static func depth(of fields: [Field]) -> Int {
         1 + (fields.lazy.map { $0.type.depth }.max() ?? 0)
     }
 
-    /// The fields that are there, over a record from before: what is missing, null or of a wrong
-    /// type stays as it was.
+    /// Returns the record. Fields that are missing, null or of a wrong type keep their value in
+    /// `record`.
     public func record(of json: JSON, updating record: JSONObject = [:]) -> JSONObject {
         var record = record
         var problems: [Problem] = []
@@ -100,7 +101,7 @@ public struct ItemMapping: Sendable {
         return record
     }
 
-    /// What keeps fields out of the record, at every depth; empty if all are in it.
+    /// Returns the problems at every depth; empty if all fields are in the record.
     public func problems(in json: JSON) -> [Problem] {
         var record = JSONObject()
         var problems: [Problem] = []
@@ -108,9 +109,9 @@ public struct ItemMapping: Sendable {
         return problems
     }
 
-    /// The record of JSON that has every field.
+    /// Returns the record of JSON that has every field.
     ///
-    /// - Throws: `bad_json_body`, naming the first problems.
+    /// - Throws: `bad_json_body`, which names the first problems.
     public func strictRecord(of json: JSON) throws(WherryError) -> JSONObject {
         var record = JSONObject()
         var problems: [Problem] = []
@@ -152,10 +153,10 @@ public struct ItemMapping: Sendable {
     }
 }
 
-/// What became of a value that was to be converted.
+/// The result of a conversion.
 private enum Converted {
     case value(JSON)
-    /// What some servers send for nothing.
+    /// An empty value that some servers send for a missing one.
     case nothing
     case problem(ItemMapping.Problem.Kind)
 }
@@ -192,7 +193,7 @@ extension ItemMapping.FieldType {
         return value.map { .value($0) } ?? .problem(.wrongType)
     }
 
-    /// All elements converted, or `nil` if one cannot be.
+    /// Returns all elements converted, or `nil` if one is not convertible.
     private func converted(
         _ elements: [JSON], at place: String, _ problems: inout [ItemMapping.Problem]
     ) -> JSON? {
@@ -202,7 +203,7 @@ extension ItemMapping.FieldType {
         for (index, element) in elements.enumerated() {
             guard case .value(let value) = converted(element, at: "\(place)/\(index)", &problems)
             else {
-                // The whole array is the problem now.
+                // Now the whole array is the problem.
                 problems.removeSubrange(known...)
                 return nil
             }
@@ -213,13 +214,13 @@ extension ItemMapping.FieldType {
 }
 
 extension JSON {
-    /// The value as an exact integer: a number without fraction, or text that spells one.
+    /// The value as an exact integer: a number without a fraction, or text that contains one.
     fileprivate var exactInteger: JSON? {
         if let signed = integer() { return .integer(signed) }
         return unsigned().map { .unsigned($0) }
     }
 
-    /// Whether it is what some servers send where there is no object.
+    /// Whether the value is one that some servers send instead of a missing object.
     fileprivate var isEmptyStandIn: Bool {
         switch self {
         case .string(let text): text.isEmpty

@@ -1,17 +1,17 @@
-// Wherry: a server and a path, joined to one URL.
+// Wherry: joining a server and a path to a URL.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How an endpoint's server and path become one absolute URL (O1).
+/// Joins the server and path of an endpoint to an absolute URL (O1).
 public enum ServerAddress {
-    /// Joins a server as people write it with the path of one interface.
+    /// Joins a server, as people write it, and a path.
     ///
     /// `example.org`, `example.org/`, `http://example.org`, `http://example.org/` and
-    /// `//example.org` are one server; `https://example.org` stays https. Without a scheme it is
-    /// http. A port and a path may follow the name. Slashes at the end are cut, and the path gets
-    /// one in front; an empty path adds nothing.
+    /// `//example.org` are the same server; `https://example.org` stays https. The default scheme
+    /// is http. The server may contain a port and a path. Trailing slashes are removed, and the
+    /// path gets a leading slash; an empty path adds nothing.
     ///
     /// - Throws: `bad_url` for an empty server, another scheme, and a server with a query or a
-    ///   fragment; what else is wrong with the name is found at the send.
+    ///   fragment. Other errors in the name are detected when sending.
     public static func join(_ server: String, _ path: String) throws(WherryError) -> String {
         var address = server[...]
         let scheme: String
@@ -29,7 +29,7 @@ public enum ServerAddress {
         guard let first = bytes.first, first != UInt8(ascii: "/"), first != UInt8(ascii: ":") else {
             throw WherryError(.badURL, "The server \(quoted(server)) has no name of a host")
         }
-        // What is left of another scheme, or of "http:" with one slash.
+        // The rest of another scheme, or of "http:" with a single slash.
         if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
             let next = bytes.index(after: colon)
             guard next == bytes.endIndex || bytes[next] != UInt8(ascii: "/") else {
@@ -49,7 +49,7 @@ public enum ServerAddress {
         return "\(scheme)\(address)\(slash)\(path)"
     }
 
-    /// What follows a prefix, whose letters are compared whatever their case.
+    /// Returns the text after a prefix, compared case-insensitively.
     private static func dropping(_ prefix: String, from text: Substring) -> Substring? {
         let bytes = text.utf8
         guard bytes.count >= prefix.utf8.count,

@@ -1,16 +1,16 @@
-// Wherry: the Link field of an answer.
+// Wherry: parsing the Link response header.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads Link fields (RFC 8288, section 3).
+/// A parser for Link headers (RFC 8288, section 3).
 package enum LinkField {
-    /// The target of the first link with a relation, as it was written; `nil` where there is none.
+    /// Returns the target of the first link with a relation, as written; `nil` if there is none.
     ///
-    /// Links about another resource (`anchor`) are passed over, and what is no link is skipped up to
-    /// the next comma.
+    /// Ignores links about another resource (`anchor`), and skips malformed links up to the next
+    /// comma.
     ///
     /// - Parameters:
-    ///   - relation: in lower case, such as "next".
-    ///   - values: of all Link fields in order.
+    ///   - relation: In lower case, such as "next".
+    ///   - values: The values of all Link headers, in order.
     package static func target(_ relation: String, in values: [String]) -> String? {
         for value in values {
             var scanner = FieldScanner(value.utf8)
@@ -32,7 +32,8 @@ package enum LinkField {
         var isElsewhere = false
     }
 
-    /// Takes one link with its parameters; `nil` where there is none, and the place is any.
+    /// Parses one link with its parameters. Returns `nil` if malformed, with the scanner at any
+    /// position.
     private static func link(_ scanner: inout FieldScanner) -> Link? {
         guard scanner.skip(0x3C) else { return nil }
         let target = scanner.prefix { $0 != 0x3E }
@@ -53,7 +54,7 @@ package enum LinkField {
             }
             switch name {
             case "rel" where !hasRelation:
-                // Only the first one counts (3.3).
+                // Only the first one counts (section 3.3).
                 hasRelation = true
                 link.relations = value.lowercased().split { $0 == " " || $0 == "\t" }.map(
                     String.init)
@@ -63,7 +64,7 @@ package enum LinkField {
         }
     }
 
-    /// Takes everything up to the comma that ends a link; commas in brackets and quotes do not.
+    /// Skips to the comma that ends a link; commas in brackets and quotes do not count.
     private static func skipRest(_ scanner: inout FieldScanner) {
         while let byte = scanner.next, byte != 0x2C {
             if byte == 0x3C {
@@ -71,7 +72,7 @@ package enum LinkField {
             } else if byte == 0x22, scanner.quotedBytes() != nil {
                 continue
             }
-            // A bracket or quote that never ends counts as any byte.
+            // An unterminated bracket or quote counts as an ordinary byte.
             if !scanner.isAtEnd { _ = scanner.skip(scanner.next ?? 0) }
         }
     }

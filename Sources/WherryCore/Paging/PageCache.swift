@@ -1,18 +1,18 @@
-// Wherry: pages kept in memory.
+// Wherry: an in-memory cache of pages.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A few values by page number; the one not used for longest goes first (O13).
+/// A least-recently-used cache of values by page number (O13).
 struct PageCache<Value> {
     private var values: [Int64: (value: Value, used: UInt64)] = [:]
     private var clock: UInt64 = 0
     private let limit: Int
 
-    /// - Parameter limit: 0 keeps none.
+    /// - Parameter limit: The maximum number of pages; 0 keeps none.
     init(limit: Int) { self.limit = limit }
 
     var count: Int { values.count }
 
-    /// The value of a page, which counts as used now.
+    /// Returns the value of a page and marks it as used.
     mutating func take(_ page: Int64) -> Value? {
         guard let found = values[page]?.value else { return nil }
         clock += 1

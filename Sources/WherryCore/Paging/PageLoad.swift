@@ -1,50 +1,50 @@
-// Wherry: one page that is to be loaded, and what its answer says.
+// Wherry: the request for a page, and what its response says about the next one.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryTransport
 
-/// One page on its way.
+/// A page being loaded.
 package struct PageLoad: Sendable, Hashable {
-    /// How the page is asked for.
+    /// How to request a page.
     package enum Place: Sendable, Hashable {
-        /// By its number.
+        /// By page number.
         case number
-        /// As the pattern says: the first of a chain.
+        /// By the unchanged request pattern: the first page of a chain.
         case start
-        /// By the token that the page before gave.
+        /// By the token from the previous page.
         case token(JSON)
-        /// By the absolute URL that the page before gave.
+        /// By the absolute URL from the previous page.
         case url(String)
     }
 
-    /// Tells a late end from one that counts.
+    /// Distinguishes the current load from one that was given up.
     package let serial: UInt64
-    /// The page's number.
+    /// The page number.
     package let page: Int64
     package let place: Place
-    /// It replaces everything, and no cache may answer it.
+    /// Whether the page replaces the list and must not come from a cache.
     package let isRefresh: Bool
 }
 
-/// What leads from one page to the next.
+/// The successor of a page.
 package enum NextPage: Sendable, Hashable {
-    /// There is none.
+    /// No page.
     case end
-    /// The number after it.
+    /// The page with the next number.
     case number
     case token(JSON)
     case url(String)
-    /// The server names one that is not gone to; the sentence says why.
+    /// The server names a page that must not be requested; the sentence says why.
     case refused(String)
 }
 
-/// What an answer says about its page and the one after.
+/// The information in a response about its page and the next one.
 package struct PageSignals: Sendable, Hashable {
-    /// How many items it has, before any is left out.
+    /// The number of items, before duplicates are removed.
     package var count: Int
-    /// What the path of the end leads to; of a link the target.
+    /// The value at the path of ``Paging/end``, or the target of the link.
     package var mark: JSON?
-    /// Where the answer came from, to resolve a link.
+    /// The URL of the response, to resolve a relative link.
     package var url: String
 
     package init(count: Int, mark: JSON? = nil, url: String = "") {
@@ -55,16 +55,16 @@ package struct PageSignals: Sendable, Hashable {
 }
 
 extension Paging {
-    /// The request for a page.
+    /// Returns the request for a page.
     ///
-    /// - Throws: `bad_url` never but for a pattern that streams: that is `bad_value`.
+    /// - Throws: `bad_value` for a streaming pattern; `bad_url` never otherwise.
     package func request(_ load: PageLoad, of pattern: Request) throws(WherryError) -> Request {
         guard !pattern.isStreamed else {
             throw WherryError(
                 .badValue, "A page cannot be handed over in pieces: it is read as a whole")
         }
         var request = pattern
-        // A parameter of ours does not make a POST of it.
+        // Adding a parameter must not turn the request into a POST.
         request.method = pattern.effectiveMethod
         if load.isRefresh { request.cachePolicy = pattern.cachePolicy.bypassed }
         switch load.place {
@@ -74,7 +74,7 @@ extension Paging {
         case .token(let token):
             request.parameters[parameter] = token
         case .url(let url):
-            // It says all there is to say.
+            // The URL contains all parameters.
             request.url = url
             request.parameters = [:]
             request.query = []
@@ -85,7 +85,7 @@ extension Paging {
         return request
     }
 
-    /// The value of the parameter for a page.
+    /// Returns the value of the page parameter.
     private func value(of page: Int64) -> Int64 {
         guard unit == .items, let size else { return page }
         let (index, isFar) = page.subtractingReportingOverflow(firstPage)
@@ -93,9 +93,9 @@ extension Paging {
         return isFar || isFarther ? .max : offset
     }
 
-    /// The elements of a page, and what its answer says.
+    /// Returns the elements of a page, and what its response says.
     ///
-    /// - Throws: `bad_json_body` for an answer without the array of items.
+    /// - Throws: `bad_json_body` for a response without the array of items.
     package func read(
         _ response: Response
     ) throws(WherryError) -> (elements: [JSON], signals: PageSignals) {
@@ -103,7 +103,7 @@ extension Paging {
         let elements: [JSON]
         switch json.value(at: items) {
         case .array(let found): elements = found
-        // What some servers send for an empty list.
+        // Some servers send these for an empty list.
         case .null, .string(""): elements = []
         default:
             let place = items.isEmpty ? "no array" : "no array at \"\(items)\""
@@ -128,7 +128,7 @@ extension Paging {
         return (elements, signals)
     }
 
-    /// Where a link leads: resolved, and on the same origin as the page it stands on.
+    /// Resolves a link, which must have the same origin as its page.
     static func next(link: String, on url: String) -> NextPage {
         guard let base = try? HTTPURL(url), let target = try? base.resolving(link) else {
             return .refused(
@@ -145,7 +145,7 @@ extension Paging {
 }
 
 extension CachePolicy? {
-    /// The policy of a refresh: what is stored does not answer, and the answer is stored.
+    /// The policy for a refresh: does not read the cache, but stores the response.
     fileprivate var bypassed: CachePolicy? {
         switch self {
         case nil, .use, .only, .refresh, .thenNetwork: .refresh

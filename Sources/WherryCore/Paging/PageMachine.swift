@@ -1,25 +1,25 @@
-// Wherry: which page comes next, and what the list is.
+// Wherry: the state of a paged list.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What happens to a list of pages, in the order of happening (O12).
+/// An event of a paged list, reported in order (O12).
 public enum PageEvent: Sendable {
-    /// A page is about to be asked for.
+    /// A page is about to be requested.
     case willLoad(page: Int64)
-    /// The first page has come anew, and the list is made of it alone.
+    /// The first page was loaded again and replaced the list.
     case refreshed(page: Int64)
-    /// A page has come, or was kept, and is part of the list.
+    /// A page was loaded, or came from memory, and is in the list.
     case loaded(page: Int64)
-    /// A page has not come; the list and its place stay.
+    /// A page failed to load. The list and its position are unchanged.
     case failed(page: Int64, WherryError)
-    /// What was begun has ended, either way: the last event of every load.
+    /// A load ended, successfully or not; the last event of every load.
     case finished
-    /// The page before the first was asked for, which is a refresh.
+    /// The page before the first one was requested, which refreshes the list.
     case firstPage
-    /// The page after the last was asked for; nothing is loaded.
+    /// The page after the last one was requested; nothing is loaded.
     case lastPage
 }
 
-/// What an item is known by, when items that come again are left out.
+/// The key of an item, for removing duplicates.
 package struct ItemKey: Hashable, Sendable {
     private let value: any Hashable & Sendable
 
@@ -31,11 +31,11 @@ package struct ItemKey: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(AnyHashable(value)) }
 }
 
-/// The life of a list that comes in pages. Pure: verbs answer with what is to be done.
+/// The state of a paged list. Pure: methods return the next step.
 ///
-/// At most one page is on its way: idle -> loading -> idle. The list moves on success only.
+/// At most one page is being loaded: idle -> loading -> idle. Only success changes the list.
 package struct PageMachine<Item: Sendable>: Sendable {
-    /// One item of a page.
+    /// An item of a page.
     package struct Entry: Sendable {
         package var item: Item
         package var key: ItemKey?
@@ -46,42 +46,42 @@ package struct PageMachine<Item: Sendable>: Sendable {
         }
     }
 
-    /// What is to be done now.
+    /// The next step for the caller.
     package enum Step: Sendable {
-        /// Ask for this page, then call `succeed` or `fail` with it.
+        /// Request this page, then call `succeed` or `fail` with it.
         case load(PageLoad)
-        /// Nothing: the page was kept and is in the list.
+        /// None: the page was in memory and is now in the list.
         case done
-        /// Nothing: there is no page after this one.
+        /// None: there is no next page.
         case end
     }
 
     private struct Page: Sendable {
         var entries: [Entry]
         var signals: PageSignals
-        /// Counts arrivals, to tell which of two equal items is newer.
+        /// The order of arrival, to decide which of two equal items is newer.
         var arrival: UInt64
     }
 
     private let paging: Paging
-    /// Neighbours in the list, by number: `first`, `first + 1` and so on.
+    /// Adjacent pages, by number: `first`, `first + 1` and so on.
     private var pages: [Page] = []
     private var first: Int64 = 0
     private var loading: PageLoad?
     private var serial: UInt64 = 0
     private var kept: PageCache<Page>
-    /// How the pages of a chain are asked for, as far as they are known.
+    /// How to request the pages of a chain, as far as known.
     private var places: [Int64: PageLoad.Place] = [:]
     private var next = NextPage.number
 
-    /// Where an item stands that has a key, and with which page it came.
+    /// The position of an item with a key, and the page that it came with.
     private struct Known: Sendable {
-        /// In the list, those that were handed over included.
+        /// The position in the list, including items that were handed over.
         var place: Int
         var arrival: UInt64
     }
     private var known: [ItemKey: Known] = [:]
-    /// What the list was before the page that came last.
+    /// The state of the list before the last loaded page.
     private struct Before: Sendable {
         var pages: [Page]
         var first: Int64
@@ -91,14 +91,14 @@ package struct PageMachine<Item: Sendable>: Sendable {
         var places: [Int64: PageLoad.Place]
     }
     private var before: Before?
-    /// How many items were handed over.
+    /// The number of items handed over.
     private var taken = 0
-    /// How many pages, from the first one on, have no more items to hand over.
+    /// The number of pages, from the first one, without items left to hand over.
     private var emptied = 0
 
-    /// The page that was loaded last; `nil` before the first.
+    /// The last loaded page; `nil` before the first.
     package private(set) var page: Int64?
-    /// The items of all pages in the list, each once.
+    /// The items of all pages in the list, without duplicates.
     package private(set) var items: [Item] = []
 
     package init(_ paging: Paging) {
@@ -107,19 +107,19 @@ package struct PageMachine<Item: Sendable>: Sendable {
     }
 
     package var isLoading: Bool { loading != nil }
-    /// Whether a page comes after the one that was loaded last, as far as its answer says. True
-    /// before the first.
+    /// Whether a page follows the last loaded one, according to its response. True before the first
+    /// load.
     package var hasNext: Bool { page == nil || next != .end }
-    /// Whether a page comes before it.
+    /// Whether a page precedes the last loaded one.
     package var hasPrevious: Bool { page.map { $0 > paging.firstPage } ?? false }
-    /// The pages in the list.
+    /// The page numbers in the list.
     package var loadedPages: ClosedRange<Int64>? {
         pages.isEmpty ? nil : first...(first + Int64(pages.count - 1))
     }
 
     // MARK: Verbs
 
-    /// Starts over with the first page, past all caches; the list is replaced when it has come.
+    /// Loads the first page again, bypassing all caches. The list is replaced when it arrives.
     package mutating func refresh(
         _ tell: (PageEvent) -> Void
     ) throws(WherryError) -> Step {
@@ -127,7 +127,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         return .load(begin(paging.firstPage, isRefresh: true, tell))
     }
 
-    /// The page after the one that was loaded last; the first one at the beginning.
+    /// Loads the page after the last loaded one; initially the first page.
     package mutating func loadNext(_ tell: (PageEvent) -> Void) throws(WherryError) -> Step {
         try beIdle()
         guard let page else { return try show(paging.firstPage, tell) }
@@ -141,7 +141,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         return .end
     }
 
-    /// The page before the one that was loaded last; on the first one a refresh.
+    /// Loads the page before the last loaded one; refreshes on the first page.
     package mutating func loadPrevious(_ tell: (PageEvent) -> Void) throws(WherryError) -> Step {
         try beIdle()
         guard let page, page > paging.firstPage else {
@@ -151,10 +151,10 @@ package struct PageMachine<Item: Sendable>: Sendable {
         return try show(page - 1, tell)
     }
 
-    /// Any page. One that is not in the list and no neighbour of it makes a new list.
+    /// Loads any page. A page that is neither in the list nor adjacent to it starts a new list.
     ///
-    /// - Throws: `bad_value` for one before the first, and in a chain for one that no loaded page
-    ///   leads to.
+    /// - Throws: `bad_value` for a page before the first, and in a chain for a page that no loaded
+    ///   page leads to.
     package mutating func load(
         _ page: Int64, _ tell: (PageEvent) -> Void
     ) throws(WherryError) -> Step {
@@ -208,9 +208,9 @@ package struct PageMachine<Item: Sendable>: Sendable {
 
     // MARK: Ends
 
-    /// A page has come. A late one, of a load that was given up, changes nothing.
+    /// Adds a loaded page. Ignores a page whose load was given up.
     ///
-    /// - Parameter isOnTrial: whether ``takeBack()`` may follow. Default false.
+    /// - Parameter isOnTrial: Whether ``takeBack()`` may follow. Default: false.
     package mutating func succeed(
         _ load: PageLoad, _ entries: [Entry], _ signals: PageSignals, isOnTrial: Bool = false,
         _ tell: (PageEvent) -> Void
@@ -234,7 +234,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         tell(.finished)
     }
 
-    /// A page has not come: the list stays as it is.
+    /// Handles the failure of a load; the list is unchanged.
     package mutating func fail(
         _ load: PageLoad, _ error: WherryError, _ tell: (PageEvent) -> Void
     ) {
@@ -244,10 +244,10 @@ package struct PageMachine<Item: Sendable>: Sendable {
         tell(.finished)
     }
 
-    /// The page that came last is of no use: the list is what it was before, and the same call asks
-    /// for it again.
+    /// Removes the last loaded page: the list is as before, and the same call requests the page
+    /// again.
     ///
-    /// - Returns: `false` where no page came since the last load began.
+    /// - Returns: `false` if no page was loaded since the last load began.
     package mutating func takeBack() -> Bool {
         guard let before, loading == nil else { return false }
         self.before = nil
@@ -290,7 +290,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         }
     }
 
-    /// What comes after a page (O10, O18).
+    /// Returns what follows a page (O10, O18).
     private func following(_ page: Page, _ number: Int64) -> NextPage {
         let signals = page.signals
         if number >= Paging.mostPages { return .end }
@@ -313,7 +313,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
             guard let token = signals.mark, let text = token.text(), !text.isEmpty else {
                 return .end
             }
-            // A server that gives the same token again would never end.
+            // A server that returns the same token again would cause an endless loop.
             if case .token(let sent) = places[number], sent == token { return .end }
             return .token(token)
         case .link:
@@ -322,7 +322,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         }
     }
 
-    /// How many items there are up to the end of a page; `nil` if that cannot be known.
+    /// Returns the number of items up to the end of a page; `nil` if unknown.
     private func received(through number: Int64) -> Int64? {
         if let size = paging.size {
             let (sum, isTooMuch) = (number - paging.firstPage + 1)
@@ -333,7 +333,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         return pages.prefix(Int(number - first) + 1).reduce(0) { $0 + Int64($1.signals.count) }
     }
 
-    /// Makes the list of the pages anew.
+    /// Rebuilds the list from its pages.
     private mutating func collectAll() {
         items = []
         known = [:]
@@ -362,13 +362,13 @@ package struct PageMachine<Item: Sendable>: Sendable {
         }
     }
 
-    /// Hands the items over that have come since the last time, and keeps no more of them than
-    /// their keys: for who reads the pages one after the other, and loads with `loadNext` alone.
+    /// Returns the items since the last call, and keeps only their keys. For callers that read page
+    /// after page with `loadNext` alone.
     package mutating func takeItems() -> [Item] {
         defer {
             taken += items.count
             items = []
-            // Those before were emptied the last time: of many pages each is looked at once.
+            // Earlier pages were emptied by the last call, so each page is visited once.
             for index in emptied..<pages.count { pages[index].entries = [] }
             emptied = pages.count
         }

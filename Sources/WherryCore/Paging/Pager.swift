@@ -1,13 +1,14 @@
-// Wherry: a list of pages whose events go to an observer.
+// Wherry: a paged list that reports to an observer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A list that comes in pages, for faces without async: its transfers are told to an observer, such
-/// as a queue, and what has come is in the list before their end is told.
+/// A paged list for interfaces without async. An observer, such as a queue, receives the events of
+/// its transfers. A loaded page is in the list before the observer receives the end of its
+/// transfer.
 package final class Pager: Sendable {
-    /// What is to be loaded.
+    /// The load to start.
     package enum Verb: Sendable {
         case refresh, next, previous
         case page(Int64)
@@ -25,13 +26,14 @@ package final class Pager: Sendable {
     private let observer: any TransferObserver
     package let userData: UInt
     private let state: Lock<State>
-    /// Held while the list changes and its events are told, so that they come in the order of the
-    /// changes; taken before `state`.
+    /// Held while the list changes and reports its events, so that events arrive in the order of
+    /// the changes. Acquire it before `state`.
     private let order = Lock(())
     private let tell: @Sendable (PageEvent, Pager) -> Void
 
-    /// - Parameter tell: takes what happens to the list, where ``tellsEvents`` says so; the end of a
-    ///   load comes before that of its transfer. It must not call the list.
+    /// - Parameter tell: Receives the events of the list, if ``setTellsEvents(_:)`` enables them.
+    ///   The end of a load is reported before the end of its transfer. The callback must not call
+    ///   the list.
     package init(
         _ client: Client, _ pattern: Request, _ paging: Paging, observer: any TransferObserver,
         userData: UInt, tell: @escaping @Sendable (PageEvent, Pager) -> Void
@@ -44,7 +46,7 @@ package final class Pager: Sendable {
         state = Lock(State(paging: paging))
     }
 
-    /// Changes how pages are asked for. Throws `wrong_state` once one was.
+    /// Changes the paging settings. Throws `wrong_state` after the first request.
     package func configure(
         _ change: (inout Paging) throws(WherryError) -> Void
     ) throws(WherryError) {
@@ -57,10 +59,10 @@ package final class Pager: Sendable {
         }
     }
 
-    /// Whether what happens to the list is told; not so at first.
+    /// Enables or disables the events of the list. Default: disabled.
     package func setTellsEvents(_ tells: Bool) { state.withLock { $0.tellsEvents = tells } }
 
-    /// Changes the list, and tells what happens to it.
+    /// Changes the list and reports its events.
     private func change<Result, Failure>(
         _ body: (inout State, (PageEvent) -> Void) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -74,16 +76,16 @@ package final class Pager: Sendable {
         }
     }
 
-    /// Looks at the list.
+    /// Reads the list.
     package func look<Result>(
         _ body: (PageMachine<JSON>?) -> Result
     ) -> Result {
         state.withLock { body($0.machine) }
     }
 
-    /// Starts to load a page. `nil` if nothing has to be sent: the page was kept, and is in the list.
+    /// Starts to load a page. Returns `nil` if the page was in memory and no request is needed.
     ///
-    /// - Throws: `last_page` if none comes after this one, `busy` while one is on its way.
+    /// - Throws: `last_page` if there is no next page, `busy` while a page is being loaded.
     package func start(
         _ verb: Verb, willBegin: (Transfer) -> Void = { _ in }
     ) throws(WherryError) -> Transfer? {
@@ -104,7 +106,7 @@ package final class Pager: Sendable {
                 }
             } catch {
                 change { state, tell in
-                    // It never began, and so does not end.
+                    // The transfer never started, so it does not end.
                     state.transfer = nil
                     state.machine?.fail(load, error, tell)
                 }
@@ -128,7 +130,7 @@ package final class Pager: Sendable {
         }
     }
 
-    /// Cancels the page that is on its way. `false` if none is.
+    /// Cancels the current load. Returns `false` if there is none.
     @discardableResult
     package func cancel() -> Bool {
         let transfer = state.withLock { $0.transfer }
@@ -149,7 +151,7 @@ package final class Pager: Sendable {
         guard outcome.error == nil, let response = outcome.response else {
             return end(transfer, load, outcome, nil)
         }
-        // Reading JSON may take a while, and this may be the network thread.
+        // Parsing JSON may take long, and this may be the network thread.
         client.workers.submit { [self] in
             do throws(WherryError) {
                 end(transfer, load, outcome, try entries(of: response))
@@ -159,9 +161,9 @@ package final class Pager: Sendable {
         }
     }
 
-    /// Undoes the page that came last.
+    /// Removes the last loaded page.
     ///
-    /// - Throws: `wrong_state` where none has come since the last load began.
+    /// - Throws: `wrong_state` if no page was loaded since the last load began.
     package func takeBack() throws(WherryError) {
         let isDone = change { state, _ in state.machine?.takeBack() ?? false }
         guard isDone else {
@@ -197,14 +199,14 @@ package final class Pager: Sendable {
 }
 
 extension Paging {
-    /// What an element is known by; `nil` where it has nothing at the key's path.
+    /// Returns the key of an element; `nil` if it has no value at the key path.
     package func key(of element: JSON) -> ItemKey? {
         guard let key, let value = element.value(at: key), !value.isNull else { return nil }
         return ItemKey(value)
     }
 }
 
-/// Hears of the transfer of one page.
+/// Observes the transfer of one page.
 private final class PagerObserver: TransferObserver {
     private let pager: Pager
     private let load: PageLoad

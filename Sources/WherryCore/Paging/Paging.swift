@@ -1,73 +1,73 @@
-// Wherry: how a server hands out a list in pages.
+// Wherry: settings for paged lists.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a server hands out a list: where the items are, how a page is asked for, and how its answer
-/// says that it is the last (O10, O11, O18).
+/// The paging protocol of a server: where the items are, how to request a page, and how to
+/// recognize the last page (O10, O11, O18).
 ///
 ///     var paging = Paging(items: "data/list")
 ///     paging.parameter = "page"
 ///     paging.firstPage = 1
 ///     paging.end = .hasNext("data/more")
 public struct Paging: Sendable {
-    /// How the last page is known.
+    /// How to recognize the last page.
     public enum End: Sendable, Hashable {
-        /// It has fewer items than were asked for with ``Paging/size``, else than the page before;
-        /// a page without items is always the last. The default.
+        /// The page has fewer items than ``Paging/size``, or than the previous page if no size is
+        /// set. A page without items is always the last. The default.
         case shortPage
-        /// The number at this path is that of the last page. Missing: this one is.
+        /// The number at this path is the last page number. If it is missing, this page is the
+        /// last.
         case lastPage(String)
-        /// The bool at this path is false, or missing.
+        /// The bool at this path is false or missing.
         case hasNext(String)
-        /// So many items as the number at this path says have come, or a page has none. The pages
-        /// are counted with ``Paging/size`` if that is set, else by what came since the first page.
-        /// Missing: this one is the last.
+        /// The number of items received reaches the number at this path, or the page has no items.
+        /// Items are counted with ``Paging/size`` if set, otherwise since the first page. If the
+        /// number is missing, this page is the last.
         case total(String)
         /// The token at this path, text or a number, is sent as ``Paging/parameter`` for the next
-        /// page; the first one is asked for without. Missing, null, "" and the same token again:
-        /// this one is the last.
+        /// page; the first request has no token. If it is missing, null, "" or repeated, this page
+        /// is the last.
         case cursor(String)
-        /// The target of the Link field with `rel="next"` (RFC 8288) is the next page's URL, which
-        /// must be on the same origin. None, and the same again: this one is the last.
+        /// The Link header with `rel="next"` (RFC 8288) contains the URL of the next page, which
+        /// must have the same origin. If it is missing or repeated, this page is the last.
         case link
     }
 
-    /// What the page's parameter counts.
+    /// The unit of the page parameter.
     public enum Unit: Sendable, Hashable {
-        /// Pages: the parameter is the page's number. The default.
+        /// Pages: the parameter is the page number. The default.
         case pages
-        /// Items: the parameter is how many items come before the page, by ``Paging/size``, which
-        /// must be set.
+        /// Items: the parameter is the number of items before the page. Requires ``Paging/size``.
         case items
     }
 
-    /// Where the array of items stands in an answer; "" is the answer itself.
+    /// The path of the array of items in a response; "" if the response itself is the array.
     public var items: String
-    /// The name of the parameter that says which page is wanted.
+    /// The name of the page parameter. Default: "nextPage".
     public var parameter = "nextPage"
-    /// The number of the first page; with ``Unit/items`` its offset is 0 all the same.
+    /// The number of the first page; with ``Unit/items`` its offset is still 0. Default: 0.
     public var firstPage: Int64 = 0
-    /// What ``parameter`` counts.
+    /// The unit of ``parameter``. Default: pages.
     public var unit = Unit.pages
-    /// How many items a page has; `nil`, the default, leaves it to the server.
+    /// The number of items per page; `nil`, the default, leaves it to the server.
     public var size: Int64?
-    /// The name of the parameter that ``size`` is sent as; `nil`, the default, sends none.
+    /// The name of the parameter for ``size``; `nil`, the default, sends none.
     public var sizeParameter: String?
-    /// How the last page is known.
+    /// How to recognize the last page.
     public var end = End.shortPage
-    /// Where an item has the value it is known by: of several with an equal one only one is kept
-    /// (O14). `nil`, the default, keeps all; so does an item without such a value.
+    /// The path of the key of an item: of several items with an equal key only one is kept (O14).
+    /// `nil`, the default, keeps all items. Items without a key are always kept.
     public var key: String?
-    /// Of items with an equal key the one that came last is kept, at the place of the first. By
-    /// default the first one is.
+    /// Whether the latest of several items with an equal key is kept, in the position of the first.
+    /// By default the first one is kept.
     public var newestWins = false
-    /// How many pages are kept in memory to be shown again without a request (O13); the one not
-    /// used for longest goes first. 0, the default, keeps none.
+    /// The number of pages to keep in memory and show again without a request (O13). The least
+    /// recently used page is dropped first. 0, the default, keeps none.
     public var keptPages = 0
 
-    /// Pages whose items stand at a path.
+    /// Creates settings for pages with their items at a path.
     public init(items: String = "") { self.items = items }
 
-    /// Throws `bad_value` for settings that do not go together.
+    /// Throws `bad_value` for inconsistent settings.
     package func check() throws(WherryError) {
         if let size, size < 1 {
             throw WherryError(.badValue, "A page of \(size) items is none")
@@ -99,10 +99,10 @@ public struct Paging: Sendable {
         }
     }
 
-    /// The greatest number of a page: what every JSON reader takes exactly.
+    /// The largest page number: exact in every JSON parser.
     static let mostPages: Int64 = 1 << 53
 
-    /// Whether a page can be asked for only after the one before.
+    /// Whether each page can be requested only after the previous one.
     var isChained: Bool {
         switch end {
         case .cursor, .link: true

@@ -1,23 +1,24 @@
-// Wherry: items in sections, for whatever shows them.
+// Wherry: a list of items in sections.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Items in sections, with a word for every change, from which a view of any kind keeps up (O15).
+/// A list of items in sections that reports every change, so that any kind of view can follow
+/// (O15).
 ///
 ///     var list = SectionedList<Book>()
 ///     for change in list.append(contentsOf: books) { table.apply(change) }
 ///
-/// A place out of range is answered with `nil`, 0 or no change, never a trap.
+/// An index out of range returns `nil`, 0 or no change; it never traps.
 public struct SectionedList<Item> {
-    /// A header, items and a footer.
+    /// A section with a header, items and a footer.
     public struct Section {
-        /// "" for none.
+        /// The header; "" for none.
         public var header: String
-        /// "" for none.
+        /// The footer; "" for none.
         public var footer: String
-        /// Its rows.
+        /// The items, one per row.
         public var items: [Item]
 
-        /// A section; without anything by default.
+        /// Creates a section; empty by default.
         public init(header: String = "", footer: String = "", items: [Item] = []) {
             self.header = header
             self.footer = footer
@@ -28,39 +29,39 @@ public struct SectionedList<Item> {
     /// The sections in order.
     public private(set) var sections: [Section] = []
 
-    /// Without sections: the first item that is appended makes one.
+    /// Creates a list without sections. Appending the first item creates one.
     public init() {}
 
-    /// With sections.
+    /// Creates a list of sections.
     public init(_ sections: [Section]) { self.sections = sections }
 
     // MARK: Looking
 
-    /// How many sections there are.
+    /// The number of sections.
     public var sectionCount: Int { sections.count }
 
-    /// How many rows a section has; 0 out of range.
+    /// Returns the number of rows in a section; 0 if out of range.
     public func rowCount(in section: Int) -> Int {
         sections.indices.contains(section) ? sections[section].items.count : 0
     }
 
-    /// How many items there are in all.
+    /// The total number of items.
     public var count: Int { sections.reduce(0) { $0 + $1.items.count } }
 
-    /// The item at a place; `nil` out of range.
+    /// Returns an item; `nil` if out of range.
     public func item(section: Int, row: Int) -> Item? {
         guard sections.indices.contains(section), sections[section].items.indices.contains(row)
         else { return nil }
         return sections[section].items[row]
     }
 
-    /// The title above a section; `nil` if it is empty or out of range.
+    /// Returns the header of a section; `nil` if empty or out of range.
     public func header(of section: Int) -> String? {
         guard sections.indices.contains(section) else { return nil }
         return sections[section].header.isEmpty ? nil : sections[section].header
     }
 
-    /// The title below a section; `nil` if it is empty or out of range.
+    /// Returns the footer of a section; `nil` if empty or out of range.
     public func footer(of section: Int) -> String? {
         guard sections.indices.contains(section) else { return nil }
         return sections[section].footer.isEmpty ? nil : sections[section].footer
@@ -68,28 +69,28 @@ public struct SectionedList<Item> {
 
     // MARK: Changing
 
-    /// Takes everything away and leaves one empty section.
+    /// Removes everything, and leaves one empty section.
     @discardableResult
     public mutating func removeAll() -> [ListChange] { replaceAll(with: [Section()]) }
 
-    /// Puts other sections in the place of all.
+    /// Replaces all sections.
     @discardableResult
     public mutating func replaceAll(with sections: [Section]) -> [ListChange] {
         self.sections = sections
         return [.reloadAll]
     }
 
-    /// Adds an item to the first section, which is made if there is none.
+    /// Appends an item to the first section, which is created if there is none.
     @discardableResult
     public mutating func append(_ item: Item) -> [ListChange] { append(contentsOf: [item]) }
 
-    /// Adds items to a section: by default the first, which is made if there is none.
+    /// Appends items to a section: by default the first, which is created if there is none.
     @discardableResult
     public mutating func append(contentsOf items: [Item], section: Int = 0) -> [ListChange] {
         insert(contentsOf: items, section: section, row: rowCount(in: section))
     }
 
-    /// Puts items into a section before a row, or at its end.
+    /// Inserts items into a section before a row, or at its end.
     @discardableResult
     public mutating func insert(
         contentsOf items: [Item], section: Int, row: Int
@@ -105,7 +106,7 @@ public struct SectionedList<Item> {
         return changes + [.insertRows(section: section, rows: row..<(row + items.count))]
     }
 
-    /// Takes rows away, as far as they are there.
+    /// Removes the rows of a range that exist.
     @discardableResult
     public mutating func remove(section: Int, rows: Range<Int>) -> [ListChange] {
         guard sections.indices.contains(section) else { return [] }
@@ -115,14 +116,14 @@ public struct SectionedList<Item> {
         return [.removeRows(section: section, rows: rows)]
     }
 
-    /// Takes one row away.
+    /// Removes a row.
     @discardableResult
     public mutating func remove(section: Int, row: Int) -> [ListChange] {
         guard item(section: section, row: row) != nil else { return [] }
         return remove(section: section, rows: row..<(row + 1))
     }
 
-    /// Puts another item in the place of one.
+    /// Replaces an item.
     @discardableResult
     public mutating func replace(section: Int, row: Int, with item: Item) -> [ListChange] {
         guard self.item(section: section, row: row) != nil else { return [] }
@@ -130,13 +131,13 @@ public struct SectionedList<Item> {
         return [.reloadRows(section: section, rows: row..<(row + 1))]
     }
 
-    /// Adds a section at the end.
+    /// Appends a section.
     @discardableResult
     public mutating func append(_ section: Section) -> [ListChange] {
         insert(section, at: sections.count)
     }
 
-    /// Puts a section before another one, or at the end.
+    /// Inserts a section before another one, or at the end.
     @discardableResult
     public mutating func insert(_ section: Section, at index: Int) -> [ListChange] {
         guard index >= 0, index <= sections.count else { return [] }
@@ -144,7 +145,7 @@ public struct SectionedList<Item> {
         return [.insertSections(index..<(index + 1))]
     }
 
-    /// Takes a section away with its items.
+    /// Removes a section and its items.
     @discardableResult
     public mutating func removeSection(_ index: Int) -> [ListChange] {
         guard sections.indices.contains(index) else { return [] }
@@ -152,7 +153,7 @@ public struct SectionedList<Item> {
         return [.removeSections(index..<(index + 1))]
     }
 
-    /// Puts another section in the place of one.
+    /// Replaces a section.
     @discardableResult
     public mutating func replaceSection(_ index: Int, with section: Section) -> [ListChange] {
         guard sections.indices.contains(index) else { return [] }
@@ -161,21 +162,21 @@ public struct SectionedList<Item> {
     }
 }
 
-/// One change of a ``SectionedList``; the numbers are those after the changes before it.
+/// A change of a ``SectionedList``. Indexes refer to the list after the preceding changes.
 public enum ListChange: Sendable, Hashable {
-    /// Rows are new in a section.
+    /// Rows were inserted into a section.
     case insertRows(section: Int, rows: Range<Int>)
-    /// Rows are gone from a section.
+    /// Rows were removed from a section.
     case removeRows(section: Int, rows: Range<Int>)
-    /// Rows of a section have other items.
+    /// Rows of a section were replaced.
     case reloadRows(section: Int, rows: Range<Int>)
-    /// Sections are new.
+    /// Sections were inserted.
     case insertSections(Range<Int>)
-    /// Sections are gone.
+    /// Sections were removed.
     case removeSections(Range<Int>)
-    /// Sections have other items or titles.
+    /// Sections were replaced.
     case reloadSections(Range<Int>)
-    /// Everything is another.
+    /// The whole list was replaced.
     case reloadAll
 }
 
