@@ -9,7 +9,7 @@ import Glibc
 /// gzip output is one member (RFC 1952) without a name and a time. deflate output is the zlib
 /// format (RFC 1950), as in HTTP. Equal input pieces produce equal output.
 package final class Deflater {
-    /// What follows a piece of input.
+    /// The event after a piece of input.
     package enum Flush: Sendable {
         /// More input; output may be held back.
         case more

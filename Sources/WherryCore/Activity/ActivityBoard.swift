@@ -1,15 +1,15 @@
-// Wherry: who is told whether a client is at work.
+// Wherry: notifications for activity indicators.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 import WherryTransport
 
-/// Whether an indicator of a client's activity is to be seen, as it was told (L13).
+/// A change of an activity indicator (L13).
 public struct ActivityChange: Sendable, Hashable {
-    /// Show it, or hide it.
+    /// Whether to show the indicator.
     public var isShown: Bool
-    /// How many transfers were under way: more than 0 exactly where it is to be shown.
+    /// The number of active transfers; greater than 0 exactly if the indicator is shown.
     public var count: Int
 
     package init(isShown: Bool, count: Int) {
@@ -18,11 +18,13 @@ public struct ActivityChange: Sendable, Hashable {
     }
 }
 
-/// Counts the transfers of a client that are under way, as long as somebody wants to know, and tells
-/// of them with two delays. What is told is told on the transport's thread, one after the other, and
-/// what is left to tell when the client closes by the one who closes it.
+/// Counts the active transfers of a client while there is a watcher, and notifies it with two
+/// delays.
+///
+/// Callbacks run on the transport's thread, one after another. The thread that closes the client
+/// reports the remaining changes.
 package final class ActivityBoard: Sendable {
-    /// Whose watch it is; another one of the same place takes its turn.
+    /// The owner of a watch. A new watch of the same owner replaces the old one.
     package enum Place: Hashable, Sendable {
         case queue
         case reader(UInt64)
@@ -30,15 +32,15 @@ package final class ActivityBoard: Sendable {
 
     private struct Watch {
         var indicator: ActivityIndicator
-        /// A look at it is to come.
+        /// Whether a check is scheduled.
         var isScheduled = false
-        /// Tells one of another place's successor.
+        /// Distinguishes the watch from an earlier one of the same owner.
         let number: UInt64
-        /// Answers `false` once nobody listens.
+        /// Returns `false` once the watcher is gone.
         let tell: @Sendable (ActivityChange) -> Bool
     }
 
-    /// What is to be told, and to whom.
+    /// A change with its receiver.
     private struct News {
         let change: ActivityChange
         let tell: @Sendable (ActivityChange) -> Bool
@@ -56,14 +58,14 @@ package final class ActivityBoard: Sendable {
 
     package init() {}
 
-    /// A place of its own.
+    /// A place that no other watch uses.
     package static func newReader() -> Place {
         .reader(lastReader.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 
-    /// Begins to tell, from what is under way now; without `tell` it ends.
+    /// Starts a watch with the current transfers; without `tell` ends it.
     ///
-    /// - Parameters: delays in nanoseconds, at least 0.
+    /// - Parameters: The delays in nanoseconds, at least 0.
     func watch(
         _ place: Place, showDelay: Int64, hideDelay: Int64, of client: Client,
         _ tell: (@Sendable (ActivityChange) -> Bool)?
@@ -76,7 +78,7 @@ package final class ActivityBoard: Sendable {
                 return nil
             }
             isWatched.store(true, ordering: .sequentiallyConsistent)
-            // Whatever begins or ends from here on is looked at, with this lock.
+            // Transfers that begin or end from here on report to `look`, which takes this lock.
             for transfer in client.pool.all where Self.isActive(transfer) {
                 state.active.insert(transfer.id)
             }
@@ -92,7 +94,7 @@ package final class ActivityBoard: Sendable {
         transfer.kind != .group && !transfer.observer.isPart && !transfer.isFinal && !transfer.isPaused
     }
 
-    /// A transfer began, ended, was paused or resumed: what it is now counts.
+    /// Handles a transfer that began, ended, was paused or resumed, according to its current state.
     func look(at transfer: Transfer) {
         guard isWatched.load(ordering: .sequentiallyConsistent) else { return }
         let client = transfer.client
@@ -114,7 +116,7 @@ package final class ActivityBoard: Sendable {
         if isNews { schedule(client) }
     }
 
-    /// Sees to it that each watch is looked at when it is time.
+    /// Schedules the check of each watch.
     private func schedule(_ client: Client) {
         let due = state.withLock { state -> [(Place, UInt64, Instant)] in
             var due: [(Place, UInt64, Instant)] = []
@@ -133,7 +135,7 @@ package final class ActivityBoard: Sendable {
         }
     }
 
-    /// The time of a watch has come, or has been put off.
+    /// Checks a watch that is due or was postponed.
     private func pass(_ place: Place, _ number: UInt64, _ client: Client) {
         let now = client.transport.clock.now()
         let news = state.withLock { state -> News? in
@@ -157,7 +159,7 @@ package final class ActivityBoard: Sendable {
         }
     }
 
-    /// Without a watch nobody looks at what ends, so that what is under way is counted anew for the next.
+    /// Without a watch the ends of transfers are not recorded, so the next watch counts them again.
     private func remove(_ place: Place, from state: inout State) {
         state.watches[place] = nil
         guard state.watches.isEmpty else { return }
@@ -165,7 +167,7 @@ package final class ActivityBoard: Sendable {
         state.active = []
     }
 
-    /// Hides what is shown; nobody is told anything any more.
+    /// Hides the indicators and ends all notifications.
     func close() {
         let shown = state.withLock { state in
             isWatched.store(false, ordering: .relaxed)
@@ -177,7 +179,7 @@ package final class ActivityBoard: Sendable {
 }
 
 extension Client {
-    /// Puts ACTIVITY events into a queue; `nil` ends it. One queue at a time.
+    /// Sends ACTIVITY events to a queue; `nil` ends that. One queue at a time.
     package func setActivity(
         _ queue: EventQueue?, showAfter: Int64, hideAfter: Int64, userData: UInt
     ) throws(WherryError) {
@@ -187,7 +189,7 @@ extension Client {
             .queue, showAfter: .milliseconds(showAfter), hideAfter: .milliseconds(hideAfter), tell)
     }
 
-    /// Tells a function when an indicator is to be shown and hidden; see ``ActivityBoard``.
+    /// Calls a function when an indicator must be shown or hidden; see ``ActivityBoard``.
     package func watchActivity(
         _ place: ActivityBoard.Place, showAfter: Duration, hideAfter: Duration,
         _ tell: (@Sendable (ActivityChange) -> Bool)?

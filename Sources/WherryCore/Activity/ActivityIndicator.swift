@@ -1,19 +1,20 @@
-// Wherry: when an indicator of activity is to be seen.
+// Wherry: the state of an activity indicator.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Shows some time after the first transfer began, so that short work does not flash, and hides a
-/// moment after the last ended, so that work in many pieces does not flicker (L13).
+/// The state of an activity indicator. It appears with a delay after the first transfer began, so
+/// that short transfers do not flash. It disappears with a delay after the last one ended, so that
+/// a series of transfers does not flicker (L13).
 struct ActivityIndicator {
     enum Phase: Equatable {
-        /// Hidden. Goes to `starting`.
+        /// Hidden. Next: `starting`.
         case idle
-        /// Hidden until then. Goes to `shown`, or to `idle` where nothing is active by then.
+        /// Hidden until the given time. Next: `shown`, or `idle` if no transfer is active then.
         case starting(Instant)
-        /// Goes to `ending`.
+        /// Shown. Next: `ending`.
         case shown
-        /// Shown until then. Goes to `idle`, or back to `shown` where something begins before.
+        /// Shown until the given time. Next: `idle`, or `shown` if a transfer begins before.
         case ending(Instant)
     }
 
@@ -21,7 +22,7 @@ struct ActivityIndicator {
     private let showDelay: Int64
     private let hideDelay: Int64
 
-    /// Delays in nanoseconds.
+    /// Takes the delays in nanoseconds.
     init(showDelay: Int64, hideDelay: Int64) {
         self.showDelay = showDelay
         self.hideDelay = hideDelay
@@ -34,7 +35,7 @@ struct ActivityIndicator {
         }
     }
 
-    /// When it is to be looked at again; `nil` while nothing is to come.
+    /// The time of the next check; `nil` if none is pending.
     var due: Instant? {
         switch phase {
         case .idle, .shown: nil
@@ -42,7 +43,7 @@ struct ActivityIndicator {
         }
     }
 
-    /// Something began, or nothing is active any more.
+    /// Handles the start of the first transfer, or the end of the last one.
     mutating func note(isActive: Bool, at now: Instant) {
         switch phase {
         case .idle where isActive: phase = .starting(now.advanced(by: showDelay))
@@ -52,7 +53,7 @@ struct ActivityIndicator {
         }
     }
 
-    /// Time has passed. Whether it is shown or hidden by this; `nil` where nothing changes.
+    /// Checks the time. Returns whether the indicator becomes shown or hidden; `nil` for no change.
     mutating func pass(isActive: Bool, at now: Instant) -> Bool? {
         switch phase {
         case .starting(let time) where time <= now:

@@ -1,34 +1,36 @@
-// Wherry: what a program holds to know whether a network can be reached.
+// Wherry: reachability of a host or of any network.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Watches whether a host, an address or any network can be reached, and over what.
+/// Monitors whether a host, an address or any network is reachable, and over which kind of
+/// interface.
 ///
 ///     let reachability = try Reachability(host: "example.org")
 ///     for await change in try reachability.changes() { print(change.status) }
 ///
-/// It goes by the links, addresses and routes of this machine, IPv4 and IPv6, which the kernel tells
-/// of: nothing is polled, and nothing is sent unless there is a probe. So it says whether packets
-/// would find a way out, and not whether anybody answers. One thread looks after all monitors of the
-/// process, and only while one of them runs. Every member may be used from any thread. Letting go of
-/// the last reference stops it.
+/// The status follows from the interfaces, addresses and routes of this machine (IPv4 and IPv6), as
+/// the kernel reports them. Nothing is polled, and nothing is sent unless a probe is set. The
+/// status says whether packets have a route, not whether a server responds. One thread serves all
+/// monitors of the process, and exists only while one of them runs. Thread-safe. Releasing the last
+/// reference stops the monitor.
 public final class Reachability: Sendable {
-    /// How a monitor works.
+    /// The options of a monitor.
     public struct Options: Hashable, Sendable {
-        /// Tells every look at the network, also where the status is the same as before. Off.
+        /// Whether to report every check of the network, even if the status did not change.
+        /// Default: false.
         public var isRaw = false
-        /// ``Reachability/start()`` looks before it returns, so that the status is known then. It may
-        /// wait for name servers and for the probe. Off.
+        /// Whether ``Reachability/start()`` determines the status before it returns. It may then
+        /// wait for name servers and for the probe. Default: false.
         public var looksAtStart = false
-        /// A server that has to answer where the routes lead out; none by default.
+        /// A server that must respond if the routes are fine. Default: none.
         public var probe: Probe?
-        /// How long after its answer the server is asked again: 30 s; at least 10 ms.
+        /// The interval between a response and the next probe. Default: 30 s; minimum: 10 ms.
         public var probeInterval: Duration = .seconds(30)
-        /// How long it may take to answer: 5 s; at least 1 ms.
+        /// The timeout of a probe. Default: 5 s; minimum: 1 ms.
         public var probeTimeout: Duration = .seconds(5)
 
-        /// Every option at its default.
+        /// Creates the default options.
         public init() {}
 
         func check() throws(WherryError) {
@@ -49,33 +51,34 @@ public final class Reachability: Sendable {
         monitor = ReachabilityMonitor(target, name: name, options: options, center: center)
     }
 
-    /// Watches any network: whether there is a way to everywhere, by IPv4 or IPv6.
+    /// Monitors any network: whether there is a default route for IPv4 or IPv6.
     ///
-    /// - Throws: `bad_value` for times of the probe that make no sense.
+    /// - Throws: `bad_value` for invalid probe times.
     public convenience init(_ options: Options = Options()) throws(WherryError) {
         try self.init(.anywhere, name: nil, options, center: .shared)
     }
 
-    /// Watches the way to a host, whose name is looked up when it starts and whenever the network
+    /// Monitors the route to a host. Resolves its name at the start and whenever the network
     /// changes. A name without an address is not reachable.
     ///
-    /// - Parameter host: a name, or an address such as "192.0.2.1", "2001:db8::1" or "fe80::1%eth0".
-    /// - Throws: `bad_value` for what is neither, such as a URL.
+    /// - Parameter host: A name, or an address such as "192.0.2.1", "2001:db8::1" or
+    ///   "fe80::1%eth0".
+    /// - Throws: `bad_value` for anything else, such as a URL.
     public convenience init(host: String, _ options: Options = Options()) throws(WherryError) {
         try self.init(Self.target(host), name: host, options, center: .shared)
     }
 
-    /// Whether a text can be watched; throws what ``init(host:_:)`` would.
+    /// Checks a host name; throws the errors of ``init(host:_:)``.
     package static func check(host: String) throws(WherryError) { _ = try target(host) }
 
-    /// Has no network of its own: its status is what ``report(_:interface:)`` says. For programs
-    /// that know better, and for tests.
+    /// Creates a monitor whose status comes from ``report(_:interface:)`` instead of the network.
+    /// For programs that know the status, and for tests.
     public static func reported() -> Reachability {
         Reachability(
             ReachabilityMonitor(.reported, name: nil, options: Options(), center: .shared))
     }
 
-    /// Watches any network, with every option at its default.
+    /// Monitors any network with the default options.
     static func anywhere() -> Reachability {
         Reachability(
             ReachabilityMonitor(.anywhere, name: nil, options: Options(), center: .shared))
@@ -100,7 +103,7 @@ public final class Reachability: Sendable {
         return .host(plain)
     }
 
-    /// `/ : ? # @ [ ] \`, which stand in URLs and not in names.
+    /// `/ : ? # @ [ ] \`, which occur in URLs but not in names.
     private static let reserved = Set("/:?#@[]\\".utf8)
 
     static func withoutBrackets(_ host: String) -> String {
@@ -109,44 +112,45 @@ public final class Reachability: Sendable {
 
     // MARK: Looking
 
-    /// What is watched, as it was given; `nil` for any network.
+    /// The host as passed; `nil` for any network.
     public var target: String? { monitor.name }
-    /// What was last found; `unknown` before the first start, and kept after a stop.
+    /// The last status; `unknown` before the first start. A stop does not change it.
     public var status: Status { monitor.status }
-    /// Whether there is a way. `unknown` is none.
+    /// Whether a route exists. False if `unknown`.
     public var isReachable: Bool { status.isReachable }
-    /// Whether the way is over a mobile network.
+    /// Whether the route uses a cellular network.
     public var isReachableViaWWAN: Bool { status == .reachableViaWWAN }
-    /// Whether the way is over Wi-Fi, a cable, a tunnel, or within this machine.
+    /// Whether the route uses Wi-Fi, a cable, a tunnel, or this machine itself.
     public var isReachableViaWiFi: Bool { status == .reachableViaWiFi }
-    /// What the way begins with.
+    /// The kind of the route's first interface.
     public var interface: Interface { monitor.path.interface }
-    /// The name of that, such as "eth0"; "" where there is no way.
+    /// The name of that interface, such as "eth0"; "" without a route.
     public var interfaceName: String { monitor.path.name }
 
     // MARK: Running
 
-    /// Begins to watch. The first status is told soon, also if it is the old one; doing it again
-    /// starts over.
+    /// Starts monitoring. The first status is reported soon, even if it did not change. A second
+    /// start restarts the monitor.
     ///
-    /// - Throws: `no_network_state` where the system does not tell of its networks; `forked`.
+    /// - Throws: `no_network_state` if the system does not report its network state; `forked`.
     public func start() throws(WherryError) { try monitor.center.start(monitor, []) }
 
-    /// Stops watching. The status stays as it is, and nothing is told any more.
+    /// Stops monitoring. The status is unchanged, and nothing more is reported.
     public func stop() { monitor.center.stop(monitor) }
 
-    /// Blocks until the target can be reached; looks for itself, started or not.
+    /// Blocks until the target is reachable, whether the monitor is started or not.
     ///
-    /// - Parameter timeout: `nil` waits for ever.
-    /// - Returns: `false` when the time ran out.
+    /// - Parameter timeout: `nil` waits forever.
+    /// - Returns: `false` on timeout.
     public func wait(timeout: Duration? = nil) throws(WherryError) -> Bool {
         try monitor.center.wait(for: monitor, timeout: timeout?.nanosecondsSaturating)
     }
 
-    /// Says how it is.
+    /// Sets the status.
     ///
-    /// - Parameter interface: what the way begins with; by default what the status means.
-    /// - Throws: `wrong_state` for monitors that find out by themselves.
+    /// - Parameter interface: The kind of the first interface; default: the one that the status
+    ///   implies.
+    /// - Throws: `wrong_state` for monitors that follow the network.
     public func report(_ status: Status, interface: Interface? = nil) throws(WherryError) {
         let usual: Interface =
             switch status {
@@ -160,12 +164,13 @@ public final class Reachability: Sendable {
 
     // MARK: Rules
 
-    /// Says what interfaces of a name are, in this process: for a modem that looks like a cable, or
-    /// a tunnel over a mobile network. It counts from the next look on.
+    /// Sets the kind of the interfaces with a name, in this process. For a modem that looks like a
+    /// wired interface, or a tunnel over a cellular network. Applies from the next check on.
     ///
     /// - Parameters:
-    ///   - pattern: a name such as "usb0"; "usb*" means all that begin so. What was said last counts.
-    ///   - interface: `nil` takes back what was said of exactly this pattern.
+    ///   - pattern: A name such as "usb0"; "usb*" matches a prefix. Later rules override earlier
+    ///     ones.
+    ///   - interface: `nil` removes the rule for exactly this pattern.
     /// - Throws: `bad_value` for an empty pattern, and for the kind `none`.
     public static func setInterface(
         _ pattern: String, _ interface: Interface?
@@ -179,7 +184,7 @@ public final class Reachability: Sendable {
     }
 }
 
-/// Text in messages.
+/// Text for messages.
 private enum HTTPText {
     static func shortened(_ text: String) -> String {
         text.utf8.count <= 100 ? text : String(text.prefix(60)) + "..."

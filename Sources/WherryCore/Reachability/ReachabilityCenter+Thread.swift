@@ -1,4 +1,4 @@
-// Wherry: what the center's thread does.
+// Wherry: the thread of the reachability center.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -22,7 +22,7 @@ extension ReachabilityCenter {
                 if let news = source.takeNews() {
                     isNews = news
                 } else {
-                    // Somebody closed the descriptor; another one, or a look each second.
+                    // Other code closed the descriptor. Open another one, or check each second.
                     isNews = true
                     if let fresh = try? world.networks() {
                         source = fresh
@@ -71,7 +71,7 @@ extension ReachabilityCenter {
             }
             if let owed {
                 tell(monitor, run, owed.0, owed.1)
-                // What has changed since it looked.
+                // Covers changes since the first check.
                 change(monitor, run: run, source) { $0.networkChanged() }
             } else {
                 change(monitor, run: run, source) { $0.begin() }
@@ -85,9 +85,9 @@ extension ReachabilityCenter {
         }
     }
 
-    /// Lets a machine decide, and carries out what it wants.
+    /// Runs a state machine and executes its actions.
     ///
-    /// - Parameter run: the run that this is about; `nil` for whichever runs.
+    /// - Parameter run: The run concerned; `nil` for the current one.
     private func change(
         _ monitor: ReachabilityMonitor, run: UInt64?, _ source: any NetworkSource,
         _ event: (inout ReachabilityMachine) -> [ReachabilityMachine.Action]
@@ -125,7 +125,7 @@ extension ReachabilityCenter {
         }
     }
 
-    /// Asks something that may block, on a thread of its own.
+    /// Runs a function that may block on a separate thread.
     private func ask(_ question: @escaping @Sendable () -> Message, failing: Message) {
         let thread = try? NativeThread(name: "wherry-ask") { [self] in post(question()) }
         if let thread { thread.detach() } else { post(failing) }
@@ -139,7 +139,7 @@ extension ReachabilityCenter {
         }
     }
 
-    /// Tells a change to those who hear of the monitor, then to those who hear of all.
+    /// Reports a change to the observers of the monitor, then to the observers of all monitors.
     private func tell(
         _ monitor: ReachabilityMonitor, _ run: UInt64, _ old: NetworkPath, _ new: NetworkPath
     ) {

@@ -1,14 +1,14 @@
-// Wherry: waiting for a way.
+// Wherry: waiting for reachability.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension ReachabilityCenter {
-    /// Calls `body` once, on the center's thread: with `true` when the target can be reached, with
-    /// `false` when the time is over. The monitor is looked after until then, started or not.
+    /// Calls `body` once on the center's thread: with `true` when the target is reachable, or with
+    /// `false` on timeout. Monitors the target until then, whether the monitor is started or not.
     ///
-    /// - Parameter nanoseconds: of the center's clock; `nil` waits for ever.
-    /// - Returns: what `cancelWait` takes.
+    /// - Parameter nanoseconds: The timeout on the center's clock; `nil` waits forever.
+    /// - Returns: The id for `cancelWait`.
     package func whenReachable(
         _ monitor: ReachabilityMonitor, within nanoseconds: Int64?,
         _ body: @escaping @Sendable (Bool) -> Void
@@ -29,7 +29,7 @@ extension ReachabilityCenter {
         }
     }
 
-    /// Takes back a wait. `false` if it is over: its body has been called, or is being called.
+    /// Cancels a wait. Returns `false` if its body was called or is being called.
     @discardableResult
     package func cancelWait(_ id: UInt64) -> Bool {
         guard !isForked else { return false }
@@ -42,9 +42,9 @@ extension ReachabilityCenter {
         return true
     }
 
-    /// Blocks until the target can be reached. `false` when the time ran out.
+    /// Blocks until the target is reachable. Returns `false` on timeout.
     ///
-    /// - Parameter timeout: in nanoseconds; `nil` waits for ever.
+    /// - Parameter timeout: In nanoseconds; `nil` waits forever.
     package func wait(for monitor: ReachabilityMonitor, timeout: Int64?) throws(WherryError) -> Bool
     {
         let verdict = Monitor<Bool?>(nil)
@@ -54,7 +54,7 @@ extension ReachabilityCenter {
         return verdict.wait { $0 } ?? false
     }
 
-    /// Tells those whose wait is over.
+    /// Notifies the waiters whose wait is over.
     func serveWaiters() {
         let now = world.clock.now()
         let due = state.withLock { state -> [(Waiter, Bool)] in

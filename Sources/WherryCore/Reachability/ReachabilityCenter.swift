@@ -1,25 +1,25 @@
-// Wherry: the one thread that looks after all monitors.
+// Wherry: the thread that serves all reachability monitors.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Watches the networks for every monitor that runs, and tells what has changed.
+/// Watches the network for all running monitors and reports changes.
 ///
-/// Its thread lives while a monitor runs or is waited for. It never blocks but to wait for news:
-/// names are looked up and servers probed by short threads of their own. All observers are told on
-/// it, one change after the other, so that all see the same order.
-package final class ReachabilityCenter: @unchecked Sendable {  // all that changes is in `state`
-    /// What the center asks the world.
+/// Its thread exists while a monitor runs or a caller waits for one. The thread blocks only to wait
+/// for notifications: short-lived threads resolve names and probe servers. The thread calls all
+/// observers, one change after another, so that all see the same order.
+package final class ReachabilityCenter: @unchecked Sendable {  // all mutable data are in `state`
+    /// The center's access to the network.
     package struct World: Sendable {
         package var clock: any Clock = SystemClock.shared
         package var networks: @Sendable () throws(SystemError) -> any NetworkSource = {
             () throws(SystemError) in try NetworkWatcher()
         }
-        /// The addresses of a host; `nil` if there are none. May block.
+        /// Returns the addresses of a host; `nil` if there are none. May block.
         package var resolve: @Sendable (String) -> [NetworkAddress]? = {
             NetworkAddress.all(of: $0)
         }
-        /// Whether a server answers. May block.
+        /// Returns whether a server responds. May block.
         package var probe: @Sendable (Reachability.Probe, Duration) -> Bool = {
             $0.answers(within: $1)
         }
@@ -43,14 +43,14 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
         }
     }
 
-    /// Somebody who waits for a monitor to find a way.
+    /// A caller that waits for a reachable target.
     struct Waiter: Sendable {
         let id: UInt64
         let monitor: ReachabilityMonitor
         let deadline: Instant
         let body: @Sendable (Bool) -> Void
 
-        /// What it is to be told; `nil` if it goes on waiting.
+        /// The result to report; `nil` to keep waiting.
         func verdict(at now: Instant) -> Bool? {
             let machine = monitor.machine
             if machine.isFresh && machine.path.status.isReachable { return true }
@@ -63,16 +63,16 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
         var mail: [Message] = []
         var turner: Turner?
         var thread: NativeThread?
-        /// The monitor whose observers are being told now.
+        /// The monitor whose observers are being called.
         var telling: ReachabilityMonitor?
         var waiters: [Waiter] = []
         var lastWaiter: UInt64 = 0
-        /// Those that hear of every monitor.
+        /// The observers of all monitors.
         var everywhere: [any ReachabilityObserver] = []
     }
 
     private static let current = ProcessLocal { ReachabilityCenter(World()) }
-    /// That of this process; a forked child has its own.
+    /// The center of this process; a forked child has another one.
     package static var shared: ReachabilityCenter { current.object }
 
     package let world: World
@@ -92,12 +92,12 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
         throw WherryError(.forked, "The monitor belongs to the parent of this process")
     }
 
-    /// How many threads it has: 1 while a monitor runs, else 0.
+    /// The number of threads: 1 while a monitor runs, else 0.
     package var threadCount: Int { state.withLock { $0.thread == nil ? 0 : 1 } }
 
     // MARK: From any thread
 
-    /// Starts a monitor, or starts it anew: the first status is told soon, whatever it was before.
+    /// Starts or restarts a monitor. The first status is reported soon, even if it did not change.
     package func start(
         _ monitor: ReachabilityMonitor, _ observers: [any ReachabilityObserver]
     ) throws(WherryError) {
@@ -121,13 +121,13 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
         }
     }
 
-    /// Stops it. Nothing is told once this returns; the last status stays.
+    /// Stops a monitor. Nothing more is reported after this returns; the last status is kept.
     package func stop(_ monitor: ReachabilityMonitor) {
         guard !isForked else { return }
         for observer in leave(monitor, observers: true) { observer.reachabilityDidStop(monitor) }
     }
 
-    /// Has one more hear of a monitor that was started; `false` if it was not.
+    /// Adds an observer to a started monitor; returns `false` if it is not started.
     package func add(_ observer: any ReachabilityObserver, to monitor: ReachabilityMonitor) -> Bool
     {
         guard !isForked else { return false }
@@ -144,7 +144,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
         untilTold(monitor)
     }
 
-    /// Has an observer hear of every monitor, after the monitor's own.
+    /// Adds an observer of all monitors, called after the monitor's own observers.
     package func observe(_ observer: any ReachabilityObserver) throws(WherryError) {
         try checkFork()
         state.withLock { $0.everywhere.append(observer) }
@@ -156,7 +156,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
         untilTold(nil)
     }
 
-    /// Says how a monitor without a network of its own stands.
+    /// Sets the status of a monitor that does not follow the network.
     package func report(_ path: NetworkPath, of monitor: ReachabilityMonitor) throws(WherryError) {
         try checkFork()
         guard case .reported = monitor.target else {
@@ -181,7 +181,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
 
     // MARK: Coming and going
 
-    /// Adds a monitor to those that run, and sees to it that there is a thread.
+    /// Adds a monitor to the running ones, and starts the thread if needed.
     func enter(_ monitor: ReachabilityMonitor, _ state: inout State) throws(WherryError) {
         if state.thread == nil {
             do {
@@ -200,7 +200,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
         if !state.running.contains(where: { $0 === monitor }) { state.running.append(monitor) }
     }
 
-    /// Ends its run unless somebody waits for it, and returns those who heard of it.
+    /// Ends the run of a monitor unless a caller waits for it. Returns its observers.
     func leave(
         _ monitor: ReachabilityMonitor, observers: Bool
     ) -> [any ReachabilityObserver] {
@@ -222,7 +222,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
             state.mail = []
             return (gone, thread)
         }
-        // It only sleeps or tells, so it is gone at once.
+        // The thread only sleeps or calls observers, so it ends at once.
         if let thread {
             if thread.isCurrent { thread.detach() } else { thread.join() }
         } else {
@@ -231,7 +231,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
         return gone
     }
 
-    /// Waits until nobody is being told of the monitor (`nil`: of any).
+    /// Waits until no observer of the monitor is being called (`nil`: of any monitor).
     private func untilTold(_ monitor: ReachabilityMonitor?) {
         let isHere = state.withLock { $0.thread?.isCurrent == true }
         guard !isHere else { return }
@@ -248,7 +248,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all that chang
         state.withLock { $0.turner?.waker.signal() }
     }
 
-    /// Finds the status on the caller's thread, which may wait for name servers and the probe.
+    /// Determines the status on the calling thread, which may wait for name servers and the probe.
     private func lookNow(
         _ monitor: ReachabilityMonitor
     ) throws(WherryError) -> (ReachabilityMachine, NetworkPath, NetworkPath) {

@@ -1,46 +1,46 @@
-// Wherry: the rules of one monitor, as a value.
+// Wherry: the state machine of a reachability monitor.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Decides what a monitor looks at, and what it tells.
+/// Decides what a monitor checks and reports.
 ///
-/// It hears of the network, of answers to its questions and of time; it answers with what is to be
-/// done. A status is told once it is known, and after that when it changes.
+/// Its inputs are network changes, results of its actions, and time; its outputs are actions. It
+/// reports a status once it is known, and then each change.
 package struct ReachabilityMachine: Sendable {
     package enum Target: Hashable, Sendable {
         /// Any network.
         case anywhere
         case address(NetworkAddress)
         case host(String)
-        /// What the program says.
+        /// Set by the program.
         case reported
     }
 
     package enum Action: Hashable, Sendable {
-        /// Find the way to ``addresses``.
+        /// Find the route to ``addresses``.
         case look
-        /// Ask for the addresses of the host.
+        /// Resolve the host name.
         case resolve
-        /// Ask the server behind the network.
+        /// Probe the server.
         case probe
         case tell(old: NetworkPath, new: NetworkPath)
     }
 
     package let target: Target
     private let isRaw: Bool
-    /// Nanoseconds between two probes; `nil` for none.
+    /// Nanoseconds between probes; `nil` for no probe.
     private let probeInterval: Int64?
 
-    /// What is known, and has been told.
+    /// The last known and reported path.
     package private(set) var path: NetworkPath
     private var hasTold = false
-    /// The way by the routes alone, once that was looked at.
+    /// The path according to the routes alone, once known.
     private var route: NetworkPath?
-    /// What the name stands for; an empty list where nobody could tell.
+    /// The addresses of the name; empty if it could not be resolved.
     private var resolved: [NetworkAddress]?
     private var isResolving = false
-    /// The network changed while a question was on its way.
+    /// Whether the network changed during a lookup.
     private var mustResolve = false
     private var failures = 0
     private var nextResolve = Instant.never
@@ -49,7 +49,7 @@ package struct ReachabilityMachine: Sendable {
     private var mustProbe = false
     private var nextProbe = Instant.never
 
-    /// - Parameter path: what was known before it starts.
+    /// - Parameter path: The path known before the start.
     package init(
         _ target: Target, path: NetworkPath = .unknown, isRaw: Bool = false,
         probeInterval: Int64? = nil
@@ -60,7 +60,7 @@ package struct ReachabilityMachine: Sendable {
         self.probeInterval = probeInterval
     }
 
-    /// The addresses that the way is looked for to.
+    /// The addresses whose routes are checked.
     package var addresses: [NetworkAddress] {
         switch target {
         case .anywhere: NetworkPath.anywhere
@@ -70,38 +70,39 @@ package struct ReachabilityMachine: Sendable {
         }
     }
 
-    /// Whether ``path`` is of this run.
+    /// Whether ``path`` was determined in this run.
     package var isFresh: Bool { hasTold }
 
-    /// When it has something to do by itself.
+    /// The time of the next timed action.
     package var deadline: Instant { min(nextResolve, nextProbe) }
 
-    /// It starts.
+    /// Starts the run.
     package mutating func begin() -> [Action] {
         switch target {
         case .anywhere, .address: return [.look]
         case .host: return resolve()
         case .reported:
-            // What the program said before it started, if it said anything.
+            // The program may have set the status before the start.
             guard path.status != .unknown else { return [] }
             return report(path)
         }
     }
 
-    /// Something about the network changed.
+    /// Handles a network change.
     package mutating func networkChanged() -> [Action] {
         switch target {
         case .anywhere, .address: return [.look]
         case .host:
-            // What failed before says nothing of this network, whose name servers may need a moment.
+            // Earlier failures say nothing about this network, whose name servers may need a
+            // moment.
             failures = 0
-            // Another network may know another address. What is known counts until then.
+            // The address may differ on another network. The known one is used until then.
             return (resolved == nil ? [] : [.look]) + resolve()
         case .reported: return []
         }
     }
 
-    /// The way to the addresses has been looked for.
+    /// Handles the result of a route check.
     package mutating func looked(_ found: NetworkPath) -> [Action] {
         route = found
         guard probeInterval != nil else { return evaluate() }
@@ -114,14 +115,14 @@ package struct ReachabilityMachine: Sendable {
         return evaluate() + probe()
     }
 
-    /// The name service has answered; `nil` if there is no address.
+    /// Handles the result of a name lookup; `nil` if there is no address.
     package mutating func didResolve(_ addresses: [NetworkAddress]?, now: Instant) -> [Action] {
         isResolving = false
-        // Asked over a network that is no more, perhaps.
+        // The lookup may have used a network that is gone.
         if addresses == nil && mustResolve { return resolve() }
         resolved = addresses ?? []
         if addresses == nil {
-            // It may come back without a change on our side.
+            // The name servers may recover without a network change.
             let delay = Int64.milliseconds(1000 << Int64(min(failures, 6)))
             failures += 1
             nextResolve = now.advanced(by: min(delay, .milliseconds(60_000)))
@@ -134,18 +135,18 @@ package struct ReachabilityMachine: Sendable {
         return actions
     }
 
-    /// The server has answered, or has not.
+    /// Handles the result of a probe.
     package mutating func didProbe(_ answered: Bool, now: Instant) -> [Action] {
         isProbing = false
         guard let probeInterval, route?.status.isReachable == true else { return [] }
-        // Asked over a network that is no more, perhaps.
+        // The probe may have used a network that is gone.
         if !answered && mustProbe { return probe() }
         answers = answered
         nextProbe = now.advanced(by: probeInterval)
         return evaluate() + (mustProbe ? probe() : [])
     }
 
-    /// Time has passed.
+    /// Runs the timed actions that are due.
     package mutating func tick(now: Instant) -> [Action] {
         var actions: [Action] = []
         if now >= nextResolve { actions += resolve() }
@@ -153,7 +154,7 @@ package struct ReachabilityMachine: Sendable {
         return actions
     }
 
-    /// The program says how it is.
+    /// Handles a status set by the program.
     package mutating func report(_ reported: NetworkPath) -> [Action] {
         guard case .reported = target else { return [] }
         route = reported
@@ -178,7 +179,7 @@ package struct ReachabilityMachine: Sendable {
         return [.probe]
     }
 
-    /// The way by all that is known; `nil` while something is missing.
+    /// The path according to all results; `nil` while one is missing.
     private var known: NetworkPath? {
         guard let route else { return nil }
         guard probeInterval != nil, route.status.isReachable else { return route }

@@ -1,43 +1,43 @@
-// Wherry: one monitor, as its center knows it.
+// Wherry: the state of a monitor in its center.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 
-/// Hears of a monitor, on the center's thread; nothing here may block or call the monitor.
+/// An observer of a monitor, called on the center's thread. Must not block or call the monitor.
 package protocol ReachabilityObserver: AnyObject, Sendable {
     func reachability(_ monitor: ReachabilityMonitor, did change: Reachability.Change)
-    /// Nothing follows.
+    /// The last call for this monitor.
     func reachabilityDidStop(_ monitor: ReachabilityMonitor)
 }
 
-/// What is monitored, and how it stands.
+/// A monitored target and its status.
 package final class ReachabilityMonitor: @unchecked Sendable {
-    // `run`, `machine` and what follows them are touched with the center's lock held.
+    // The center's lock guards `run`, `machine` and the properties after them.
 
     /// Unique in the process; never 0.
     package let id: UInt64
     package let target: ReachabilityMachine.Target
-    /// What it was made for, as it was given; `nil` for any network.
+    /// The target as passed; `nil` for any network.
     package let name: String?
     let options: Reachability.Options
     package let center: ReachabilityCenter
 
-    /// Goes up with each start and stop, so that answers to an earlier run are known as such.
+    /// Incremented by each start and stop, to recognize results for an earlier run.
     var run: UInt64 = 0
-    /// The center's thread has begun with this run.
+    /// Whether the center's thread has begun this run.
     var hasBegun = false
     var machine: ReachabilityMachine
-    /// Its changes are told.
+    /// Whether changes are reported.
     var isStarted = false
-    /// So many wait for it, whether it was started or not.
+    /// The number of waiting callers, whether the monitor is started or not.
     var holds = 0
     var observers: [any ReachabilityObserver] = []
-    /// Found in the call that started it, and still to be told.
+    /// The change found by the call to start, which is still to be reported.
     var owed: (old: NetworkPath, new: NetworkPath)?
 
     private static let lastID = Atomic<UInt64>(0)
-    /// The status, so that it can be read anywhere, in a forked child too.
+    /// A copy of the status that can be read without a lock, even in a forked child.
     private let shown = Atomic<Int32>(Reachability.Status.unknown.rawValue)
 
     package init(
@@ -52,17 +52,17 @@ package final class ReachabilityMonitor: @unchecked Sendable {
         machine = ReachabilityMachine(target)
     }
 
-    /// Whether the center looks after it.
+    /// Whether the center watches the target.
     var isRunning: Bool { isStarted || holds > 0 }
 
     package var status: Reachability.Status {
         Reachability.Status(rawValue: shown.load(ordering: .acquiring)) ?? .unknown
     }
 
-    /// The way as it was last found.
+    /// The last known path.
     package var path: NetworkPath { center.path(of: self) }
 
-    /// Begins a new run, from what is known.
+    /// Begins a new run from the last known path.
     func restart() {
         run += 1
         hasBegun = false
@@ -70,17 +70,17 @@ package final class ReachabilityMonitor: @unchecked Sendable {
         machine = freshMachine
     }
 
-    /// The machine of a new run.
+    /// The state machine of a new run.
     var freshMachine: ReachabilityMachine {
         ReachabilityMachine(
             target, path: machine.path, isRaw: options.isRaw,
             probeInterval: options.probe.map { _ in options.probeInterval.nanosecondsSaturating })
     }
 
-    /// Makes what the machine knows visible.
+    /// Publishes the machine's status.
     func show() { shown.store(machine.path.status.rawValue, ordering: .releasing) }
 
-    /// The news that a way has become another.
+    /// Returns the change between two paths.
     package func change(_ old: NetworkPath, _ new: NetworkPath) -> Reachability.Change {
         Reachability.Change(
             target: name, old: old.status, status: new.status, interface: new.interface,
@@ -89,6 +89,6 @@ package final class ReachabilityMonitor: @unchecked Sendable {
 }
 
 extension Duration {
-    /// As nanoseconds; saturates.
+    /// The duration in nanoseconds; saturates.
     package var nanosecondsSaturating: Int64 { .milliseconds(wholeMilliseconds) }
 }

@@ -1,30 +1,30 @@
-// Wherry: asking a server, where routes alone say too little.
+// Wherry: probing a server.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension Reachability {
-    /// A server that is asked whether it answers (N12).
+    /// A server that must respond for the status to be reachable (N12).
     ///
-    /// Behind a hotel's login page and a broken tunnel the routes are fine, and nobody is there.
+    /// Behind a captive portal or a broken tunnel the routes are fine, but no server is reachable.
     public struct Probe: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
             case connection(host: String, port: UInt16)
             case request(String)
         }
         let kind: Kind
-        /// The URL that it was made of.
+        /// The URL as passed.
         public let url: String
 
-        /// - Parameter url: "tcp://host:port" asks whether a connection is taken; with "http://..."
-        ///   and "https://..." a GET has to be answered with a status of 200 to 299. A redirect is
-        ///   somebody else's answer.
+        /// - Parameter url: "tcp://host:port" checks whether a connection is accepted. "http://..."
+        ///   and "https://..." require a response to GET with a status of 200 to 299. A redirect
+        ///   counts as a failure, because another server may have sent it.
         /// - Throws: `argument` for any other URL.
         public init(_ url: String) throws(WherryError) {
             self.url = url
             if url.lowercased().hasPrefix("tcp://") {
-                // As a URL without anything but host and port it follows the same rules.
+                // Parsed as a URL with nothing but host and port, so that the same rules apply.
                 let text = "http" + url.dropFirst(3)
                 guard let parsed = try? HTTPURL(text), let port = Self.port(of: text) else {
                     throw WherryError(
@@ -42,13 +42,13 @@ extension Reachability {
             kind = .request(url)
         }
 
-        /// The port at the end of a URL that has nothing behind it.
+        /// Returns the port at the end of a URL without a path.
         private static func port(of url: String) -> UInt16? {
             guard let colon = url.lastIndex(of: ":") else { return nil }
             return UInt16(url[url.index(after: colon)...]).flatMap { $0 == 0 ? nil : $0 }
         }
 
-        /// Asks, and blocks until there is an answer or the time is over.
+        /// Probes the server. Blocks until it responds or the timeout expires.
         package func answers(within timeout: Duration) -> Bool {
             switch kind {
             case .connection(let host, let port):

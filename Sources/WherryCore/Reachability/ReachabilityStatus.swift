@@ -1,33 +1,33 @@
-// Wherry: whether a network can be reached, and over what.
+// Wherry: the reachability status.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension Reachability {
-    /// Whether and how a network is reached. The raw values are those of `wherry_reach`.
+    /// A reachability status. The raw values are those of `wherry_reach`.
     public enum Status: Int32, CaseIterable, Sendable {
-        /// Not looked yet.
+        /// Not determined yet.
         case unknown = -1
-        /// There is no way.
+        /// No route.
         case notReachable = 0
-        /// Over a mobile network.
+        /// Over a cellular network.
         case reachableViaWWAN = 1
         /// Over anything else: Wi-Fi, a cable, a tunnel, or within this machine.
         case reachableViaWiFi = 2
 
-        /// Whether there is a way. `unknown` is none.
+        /// Whether a route exists. False if `unknown`.
         public var isReachable: Bool { rawValue > 0 }
     }
 
-    /// What a way begins with. The raw values are the words that every language uses.
+    /// The kind of a route's first interface. The raw values are the same in every language.
     public enum Interface: String, CaseIterable, Sendable {
-        /// There is no way, or nobody has looked yet.
+        /// No route, or not determined yet.
         case none
         case wired
         case wifi
-        /// A mobile network.
+        /// A cellular network.
         case wwan
-        /// A tunnel; what it runs over is not looked at.
+        /// A tunnel; the network below it is not determined.
         case vpn
         /// The target is this machine.
         case loopback
@@ -43,23 +43,23 @@ extension Reachability {
         }
     }
 
-    /// One piece of news.
+    /// A reported change.
     public struct Change: Hashable, Sendable {
-        /// What was monitored: a host or an address; `nil` for any network.
+        /// The monitored host or address; `nil` for any network.
         public var target: String?
-        /// The status before; the same as ``status`` for the first one after a start that changes
-        /// nothing, and with ``Options/isRaw``.
+        /// The previous status. Equal to ``status`` for the first change after a start if nothing
+        /// changed, and with ``Options/isRaw``.
         public var old: Status
-        /// The status from now on.
+        /// The new status.
         public var status: Status
-        /// What the way begins with.
+        /// The kind of the route's first interface.
         public var interface: Interface
-        /// The name of that, such as "eth0"; "" where there is no way.
+        /// The name of that interface, such as "eth0"; "" without a route.
         public var interfaceName: String
     }
 }
 
-/// A way to a target, or none.
+/// The path to a target, or none.
 package struct NetworkPath: Hashable, Sendable {
     package var status: Reachability.Status
     package var interface: Reachability.Interface
@@ -74,10 +74,10 @@ package struct NetworkPath: Hashable, Sendable {
         self.name = name
     }
 
-    /// Judges what the kernel says of the way to one address (N2).
+    /// Evaluates the kernel's route to one address (N2).
     ///
-    /// The kernel gives a route over a link that has lost its carrier, and one with nothing to send
-    /// from: both lead nowhere.
+    /// The kernel also returns routes over an interface without a carrier, and routes without a
+    /// source address. Neither works.
     package init(route: NetworkRoute?, link: NetworkLink?, rules: LinkRules) {
         self = .none
         guard let route, let link, link.isUp else { return }
@@ -86,14 +86,14 @@ package struct NetworkPath: Hashable, Sendable {
             self = NetworkPath(status: .reachableViaWiFi, interface: .loopback, name: link.name)
             return
         }
-        // What is not here does not lie behind the loopback either.
+        // The loopback interface leads to no other machine.
         guard !link.isLoopback, link.hasCarrier, !route.isDown, route.hasSource else { return }
         self = NetworkPath(
             status: kind == .wwan ? .reachableViaWWAN : .reachableViaWiFi,
             interface: Reachability.Interface(kind), name: link.name)
     }
 
-    /// The way to a target of several addresses: to the first of them that there is one to.
+    /// Finds the path to a target with several addresses: the first address with a route counts.
     package init(to addresses: [NetworkAddress], in source: any NetworkSource, rules: LinkRules) {
         self = .none
         for address in addresses {
@@ -106,8 +106,8 @@ package struct NetworkPath: Hashable, Sendable {
         }
     }
 
-    /// Addresses that stand for any network, IPv4 and IPv6: those of a root name server, since only
-    /// a route to everywhere leads there. Nothing is ever sent to them.
+    /// Addresses that represent any network, IPv4 and IPv6: those of a root name server, which only
+    /// a default route reaches. Nothing is ever sent to them.
     package static let anywhere = [
         NetworkAddress(bytes: [198, 41, 0, 4]),
         NetworkAddress(bytes: [

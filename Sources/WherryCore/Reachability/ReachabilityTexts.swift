@@ -34,12 +34,12 @@ extension Reachability.Status {
         }
     }
 
-    /// "zh_CN.UTF-8" as "zh-cn".
+    /// Returns "zh-cn" for "zh_CN.UTF-8".
     private static func normalized(_ language: String) -> String {
         String(language.prefix { $0 != "." && $0 != "@" }.map { $0 == "_" ? "-" : $0 }).lowercased()
     }
 
-    /// The tags to look up, most specific first.
+    /// Returns the tags to look up, most specific first.
     private static func candidates(_ language: String) -> [String] {
         let tag = normalized(language)
         let parts = tag.split(separator: "-").map(String.init)

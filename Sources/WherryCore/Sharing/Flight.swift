@@ -1,12 +1,13 @@
-// Wherry: one request that several callers share.
+// Wherry: a request shared by several callers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// One request on its way, and who waits for its answer. Hears of the request for all of them.
+/// A running request and the callers that wait for its response. Observes the request for all of
+/// them.
 final class Flight: TransferObserver {
-    /// Counted are those who share it.
+    /// The activity count includes the callers instead.
     var isPart: Bool { true }
     private let table: FlightTable
 
@@ -17,7 +18,7 @@ final class Flight: TransferObserver {
         case .done(let outcome):
             for member in table.land(self) { member.landed(outcome) }
         case .state(let state, let reason):
-            // Each is paused and resumed by itself.
+            // Each caller pauses and resumes separately.
             guard state == .waiting || state == .running else { return }
             for member in table.members(of: self) { member.become(state, reason: reason) }
         case .progress:
@@ -29,13 +30,13 @@ final class Flight: TransferObserver {
         }
     }
 
-    /// The request is being sent, also after a wait.
+    /// Handles that the request is sent, perhaps after a wait.
     func goesOn() {
         for member in table.members(of: self) { member.become(.running, quiet: true) }
     }
 
-    /// Has the request stand still while all who share it are paused. Of two verbs at once the later
-    /// one counts: so it is looked at again.
+    /// Pauses the request while all callers are paused. Checks again afterwards, so that the later
+    /// of two concurrent calls wins.
     func align(_ leader: RequestTransfer) {
         var isDone = false
         while !isDone {
@@ -51,7 +52,7 @@ final class Flight: TransferObserver {
     }
 }
 
-/// The requests of a client that can be shared, while they are on their way.
+/// The running requests of a client that can be shared.
 final class FlightTable: Sendable {
     private struct Crew {
         let key: FlightKey
@@ -60,21 +61,21 @@ final class FlightTable: Sendable {
     }
 
     private struct State {
-        /// Those that may be joined.
+        /// The requests that more callers may join.
         var open: [FlightKey: Flight] = [:]
         var crews: [ObjectIdentifier: Crew] = [:]
     }
     private let state = Lock(State())
 
-    /// What a caller takes part in: an equal request on its way, or else its own.
+    /// The request that a caller joined: a running one, or its own.
     struct Boarding {
         let flight: Flight
         let leader: RequestTransfer
-        /// Nobody has sent it yet.
+        /// Whether the caller must start the request.
         let isFirst: Bool
     }
 
-    /// Joins an equal request, or opens one of one's own.
+    /// Joins an equal request, or registers the caller's own.
     func join(
         _ member: SharedTransfer, _ key: FlightKey, own flight: Flight, _ leader: RequestTransfer
     ) -> Boarding {
@@ -90,12 +91,13 @@ final class FlightTable: Sendable {
         }
     }
 
-    /// What is left when somebody has left.
+    /// The effect of a caller leaving.
     enum Leaving {
-        /// It had ended, or he had left before.
+        /// None: the request had ended, or the caller had already left.
         case nothing
         case others
-        /// He was the last: he stays until it has ended, and nobody joins any more.
+        /// The last caller left: it stays until the request has ended, and no other caller may
+        /// join.
         case last
     }
 
@@ -114,7 +116,7 @@ final class FlightTable: Sendable {
         }
     }
 
-    /// It has ended: those who waited for it, who are let go of.
+    /// Handles the end of the request. Returns and releases the waiting callers.
     func land(_ flight: Flight) -> [SharedTransfer] {
         state.withLock { state in
             guard let crew = state.crews.removeValue(forKey: ObjectIdentifier(flight)) else {

@@ -1,32 +1,33 @@
-// Wherry: what makes two requests equal.
+// Wherry: equality of requests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Everything that could make a difference to the server or to the caller: two requests share an
-/// answer only if all of it is equal (R33).
+/// Everything that could affect the server or the caller. Two requests share a response only if all
+/// of it is equal (R33).
 struct FlightKey: Hashable, Sendable {
     private let method: String
     private let url: String
-    /// Those that are tried after the first one.
+    /// The base URLs after the first one.
     private let bases: [String]
-    /// The one field that the transport writes.
+    /// The only header that the transport writes.
     private let userAgent: String
-    /// Those of request, client and cookie jar, as they go out.
+    /// The headers of the request, the client and the cookie jar, as sent.
     private let fields: [String]
     private let credentials: Credentials?
-    /// The digest of the body; empty without one.
+    /// The digest of the body; empty without a body.
     private let body: [UInt8]
     private let options: OptionTable
     private let accepted: [Int]
     private let shape: JSONShape?
     private let caching: RequestCaching?
 
-    /// What a request that has not begun is equal by.
+    /// Returns the key of a request that has not begun.
     ///
-    /// - Returns: `nil` for one that goes alone: its answer is streamed, somebody is asked on the
-    ///   way or told of what others would have missed, or its body is no bytes in memory.
+    /// - Returns: `nil` for a request that cannot be shared: its response is streamed, a callback
+    ///   is enabled, its events would be incomplete for a later caller, or its body is not in
+    ///   memory.
     static func of(_ transfer: RequestTransfer) throws(WherryError) -> FlightKey? {
         let request = transfer.request
         guard transfer.kind == .request, !request.isStreamed, transfer.decisions.isEmpty,

@@ -1,19 +1,19 @@
-// Wherry: one caller's part in a request that several share.
+// Wherry: a caller's part in a shared request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A request that waits for the answer to an equal one, or sends it for others too (R33). To its
-/// caller it is a transfer like any other, with its own events, its own end, and its own time.
+/// A transfer that waits for the response to an equal request, or sends the request for others too
+/// (R33). Its caller sees an ordinary transfer with separate events, end and timeout.
 package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded by `part`
     private struct Part {
-        /// Who sends: its own request until another one is found.
+        /// The transfer that sends: its own until an equal one is found.
         var leader: RequestTransfer
-        /// What it takes part in, once it has begun.
+        /// The shared request, once begun.
         var flight: Flight?
         var wasCancelled = false
-        /// Why it left as the last one, which ends with what it has left.
+        /// The error of the last caller to leave, which ends together with the request.
         var farewell: WherryError?
     }
     private let part: Lock<Part>
@@ -56,12 +56,12 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
                 .info, .started,
                 [.everybody("Request shares the answer of \(boarding.leader.shortDescription)")])
         }
-        // A verb that came before found nothing to act on.
+        // Applies a cancel or pause that arrived before the request was started.
         if wasCancelled { leave(Self.cancelledError) }
         boarding.flight.align(boarding.leader)
     }
 
-    /// The request has ended.
+    /// Handles the end of the request.
     func landed(_ outcome: TransferOutcome) {
         let farewell = part.withLock { $0.farewell }
         if let farewell, outcome.state == .cancelled {
@@ -77,7 +77,7 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
                 "The transfer with \(origin?.text ?? url) was not over in the total time allowed"))
     }
 
-    /// Ends for this caller alone; the last one ends the request, and with it.
+    /// Ends this caller's part. The last caller to leave ends the request, and ends with it.
     private func leave(_ error: WherryError) {
         let (flight, leader) = part.withLock { ($0.flight, $0.leader) }
         guard let flight else { return }
@@ -106,13 +106,13 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
 }
 
 extension Client {
-    /// Makes a transfer that shares an answer; `nil` for a request that has to go alone.
+    /// Creates a transfer that shares a response; `nil` if the request cannot be shared.
     func makeShared(
         _ request: Request, settings: ClientSettings, options: OptionTable,
         observer: any TransferObserver, userData: UInt
     ) throws(WherryError) -> SharedTransfer? {
         let flight = Flight(flights)
-        // Each caller has time of its own.
+        // The timeout applies per caller.
         var sent = request
         sent.set(.totalTimeout, 0)
         let leader = try makeRequest(sent, settings: settings, observer: flight)
