@@ -1,23 +1,23 @@
-// Wherry: how a server asks who is there.
+// Wherry: authentication challenges.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// One challenge of a `WWW-Authenticate` field (RFC 9110, section 11.6.1).
+/// A challenge of a `WWW-Authenticate` header (RFC 9110, section 11.6.1).
 package struct AuthChallenge: Sendable, Hashable {
-    /// In lower case: "basic".
+    /// The scheme, in lower case: "basic".
     package var scheme: String
-    /// By their names in lower case; of a name that comes twice the first one.
+    /// The parameters by lower-case name; the first one counts if a name is repeated.
     package var parameters: [String: String] = [:]
 
-    /// What the server calls the place that is guarded; "" where it says nothing.
+    /// The realm; "" if missing.
     package var realm: String { parameters["realm"] ?? "" }
 
-    /// So many are looked at; no server sends more.
+    /// The maximum number of challenges parsed; no server sends more.
     private static let limit = 32
 
-    /// All challenges of an answer in their order. What cannot be read is passed over.
+    /// Returns the challenges of a response in order. Ignores malformed ones.
     package static func all(_ head: ResponseHead) -> [AuthChallenge] {
         var found: [AuthChallenge] = []
         for value in head.values("www-authenticate") { read(value, into: &found) }
@@ -26,13 +26,13 @@ package struct AuthChallenge: Sendable, Hashable {
 
     package static func read(_ value: String, into found: inout [AuthChallenge]) {
         var scanner = FieldScanner(value.utf8)
-        // A parameter belongs to the challenge before it in the same field.
+        // A parameter belongs to the preceding challenge in the same header.
         var hasScheme = false
         while !scanner.isAtEnd, found.count <= limit {
             scanner.skipSpace()
             if scanner.skip(0x2C) { continue }
             guard let word = scanner.token() else {
-                // No grammar has this here: on behind the next comma.
+                // Invalid here: continue after the next comma.
                 _ = scanner.prefix { $0 != 0x2C }
                 hasScheme = false
                 continue
@@ -56,14 +56,14 @@ package struct AuthChallenge: Sendable, Hashable {
         if found.count > limit { found.removeLast(found.count - limit) }
     }
 
-    /// Passes over the one word of such schemes as Negotiate, which is no parameter.
+    /// Skips the token68 of schemes such as Negotiate, which is not a parameter.
     private static func skipToken68(_ scanner: inout FieldScanner) {
         var ahead = scanner
         let word = ahead.prefix { byte in
             FieldRules.isTokenByte(byte) || byte == UInt8(ascii: "/") || byte == 0x3D
         }
         ahead.skipSpace()
-        // Equal signs stand at its end alone, or it is the first parameter.
+        // It has equals signs only at its end; otherwise it is the first parameter.
         let end = word.lastIndex { $0 != 0x3D }.map { word.index(after: $0) } ?? word.startIndex
         guard !word.isEmpty, ahead.isAtEnd || ahead.next == 0x2C, !word[..<end].contains(0x3D)
         else { return }

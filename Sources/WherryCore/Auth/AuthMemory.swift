@@ -1,11 +1,11 @@
-// Wherry: the nonces that a client has been given.
+// Wherry: the Digest nonces of a client.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// What servers said about Digest, so that only the first request of many is refused. One nonce
-/// counts for all connections: nothing here belongs to one of them.
+/// Remembers Digest challenges, so that the server refuses only the first of many requests. A nonce
+/// is valid for all connections.
 package final class AuthMemory: Sendable {
     struct Key: Hashable, Sendable {
         let origin: String
@@ -20,12 +20,12 @@ package final class AuthMemory: Sendable {
         var uses: UInt64 = 0
     }
     private let state = Lock(State())
-    /// Beyond it the one that was used longest ago goes.
+    /// The maximum number of entries; the least recently used one is removed first.
     private static let capacity = 128
 
     package init() {}
 
-    /// The field for one request; `nil` where this server has not asked for a digest yet.
+    /// Returns the header for a request; `nil` if this server has not sent a Digest challenge yet.
     func field(_ key: Key, method: String, target: String) -> String? {
         state.withLock { state in
             guard var known = state.known[key] else { return nil }
@@ -48,13 +48,13 @@ package final class AuthMemory: Sendable {
         }
     }
 
-    /// They were refused: the next request does not come with them unasked.
+    /// Forgets a rejected nonce, so that the next request does not send it preemptively.
     func forget(_ key: Key) { state.withLock { $0.known[key] = nil } }
 
-    /// Takes over the nonce that an answer names for the next request, if it names one.
+    /// Stores the next nonce from a response, if any.
     func renew(_ key: Key, by head: ResponseHead) {
         guard let info = head["authentication-info"] else { return }
-        // The grammar of a challenge without its first word.
+        // The syntax of a challenge without its scheme.
         var found: [AuthChallenge] = []
         AuthChallenge.read("digest \(info)", into: &found)
         guard let next = found.first?.parameters["nextnonce"],

@@ -1,44 +1,46 @@
-// Wherry: how one transfer says who asks.
+// Wherry: the authentication of a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// The credentials of a transfer at one origin, and what has become of them there.
+/// The credentials of a transfer for one origin, and the state of their use.
 package struct Authentication: Sendable {
-    /// What is to be done about a refusal.
+    /// How to handle a 401 response.
     package enum Step: Sendable {
-        /// The same request again, with another field.
+        /// Send the request again with another header.
         case again
-        /// The caller is asked for credentials.
+        /// Ask the caller for credentials.
         case ask(AuthChallenge)
-        /// The refusal is the answer.
+        /// Return the 401 response.
         case stand
     }
 
     package let origin: Origin
     package private(set) var credentials: Credentials?
-    /// The scheme of the next request; `nil` says nothing.
+    /// The scheme of the next request; `nil` sends no credentials.
     private var scheme: Credentials.Scheme?
-    /// The last request answered a challenge of this very transfer, and not one of long ago.
+    /// Whether the last request responded to a challenge received by this transfer, not to an old
+    /// one.
     private var isFresh = false
     private var tries = 0
-    /// How often the caller was asked.
+    /// The number of times the caller was asked.
     package private(set) var questions = 0
 
-    /// So often it is tried with what the server said last: nonces may grow stale on the way.
+    /// The maximum number of attempts with the latest challenge: a nonce may become stale in
+    /// transit.
     private static let maxTries = 4
-    /// So often a caller is asked for one transfer.
+    /// The maximum number of times to ask the caller during a transfer.
     private static let maxQuestions = 8
 
-    /// - Parameter credentials: those that the caller named for this origin beforehand.
+    /// - Parameter credentials: The credentials that the caller set for this origin.
     package init(_ credentials: Credentials?, at origin: Origin) {
         self.origin = origin
         self.credentials = credentials
         scheme = credentials.flatMap { $0.scheme == .basic ? .basic : .digest }
     }
 
-    /// The `Authorization` of the next request; `nil` for none.
+    /// Returns the `Authorization` header of the next request; `nil` for none.
     package func field(method: String, url: HTTPURL, memory: AuthMemory) -> String? {
         guard let credentials, url.origin == origin else { return nil }
         switch scheme {
@@ -52,16 +54,15 @@ package struct Authentication: Sendable {
         }
     }
 
-    /// What names these credentials in a cache's key, where the field itself changes each time;
-    /// `nil` where it does not, or there is none.
+    /// A cache key for these credentials if the header changes with each request; otherwise `nil`.
     package var identity: String? {
         guard let credentials, scheme == .digest else { return nil }
         return "Digest \(credentials.user.utf8.count):\(credentials.user)\(credentials.password)"
     }
 
-    /// Looks at a 401.
+    /// Handles a 401 response.
     ///
-    /// - Parameter asks: whether the caller may be asked.
+    /// - Parameter asks: Whether the caller may be asked.
     package mutating func step(
         after head: ResponseHead, asks: Bool, memory: AuthMemory
     ) -> Step {
@@ -79,7 +80,7 @@ package struct Authentication: Sendable {
         return .ask(challenge)
     }
 
-    /// Takes the caller's answer to the question.
+    /// Uses the credentials that the caller provided.
     package mutating func use(
         _ credentials: Credentials, for head: ResponseHead, memory: AuthMemory
     ) -> Bool {
@@ -89,21 +90,21 @@ package struct Authentication: Sendable {
         return answer(AuthChallenge.all(head), credentials, memory)
     }
 
-    /// With other credentials of the caller's own, and no more tries and questions than before.
+    /// Returns a copy with other credentials and the same counts of attempts and questions.
     package func with(_ credentials: Credentials?) -> Authentication {
         var other = Authentication(credentials, at: origin)
         (other.tries, other.questions) = (tries, questions)
         return other
     }
 
-    /// What a success says about the next request.
+    /// Stores the nonce that a successful response provides for the next request.
     package func renew(by head: ResponseHead, memory: AuthMemory) {
         guard let credentials, scheme == .digest else { return }
         memory.renew(key(credentials), by: head)
     }
 
-    /// Chooses the strongest of the challenges that these credentials may answer; `false` where
-    /// there is none, or they were refused.
+    /// Chooses the strongest challenge that the credentials support. Returns `false` if there is
+    /// none, or if they were rejected.
     private mutating func answer(
         _ challenges: [AuthChallenge], _ credentials: Credentials, _ memory: AuthMemory
     ) -> Bool {
@@ -112,7 +113,7 @@ package struct Authentication: Sendable {
                 Self.session(challenge).map { (challenge, $0) }
             }
             if let best = sessions.max(by: { $0.1.strength < $1.1.strength }) {
-                // A stale nonce says nothing against the password (RFC 7616, section 3.3).
+                // A stale nonce does not mean that the password is wrong (RFC 7616, section 3.3).
                 let isStale = best.0.parameters["stale"]?.asciiLowercased == "true"
                 guard !isFresh || isStale else { return false }
                 memory.learn(best.1, for: key(credentials))
@@ -138,7 +139,7 @@ package struct Authentication: Sendable {
         AuthMemory.Key(origin: origin.text, credentials: credentials)
     }
 
-    /// What stands in the request line: never empty.
+    /// Returns the target of the request line; never empty.
     private static func target(of url: HTTPURL) -> String {
         let path = url.path.isEmpty ? "/" : String(url.path)
         guard let query = url.query else { return path }

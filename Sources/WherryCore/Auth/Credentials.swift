@@ -1,19 +1,20 @@
-// Wherry: a user name and a password, and how they may be sent.
+// Wherry: user names and passwords.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A user name and a password for a server that asks who is there (RFC 7617, RFC 7616).
+/// A user name and password for HTTP authentication (RFC 7617, RFC 7616).
 ///
-/// They are sent to the origin they were given for (scheme, host and port), and to no other: after
-/// a redirect elsewhere they stay behind, unless the request keeps them across hosts.
+/// They are sent only to their origin (scheme, host and port). A redirect to another origin drops
+/// them, unless the request keeps credentials across hosts.
 public struct Credentials: Sendable, Hashable {
-    /// How a user name and a password are sent. The raw values are those of `wherry_auth`.
+    /// The authentication scheme. The raw values are those of `wherry_auth`.
     public enum Scheme: Int64, Sendable, Hashable, CaseIterable {
-        /// Whichever the server asks for: Digest before Basic. The first request goes without.
+        /// Whichever scheme the server requests, with Digest before Basic. The first request has no
+        /// credentials.
         case any = 0
-        /// With every request and unasked. Whoever reads the connection reads the password: only
-        /// over TLS.
+        /// Basic, sent preemptively with every request. Use it only over TLS: anyone who can read
+        /// the connection can read the password.
         case basic = 1
-        /// As a digest with SHA-256 or MD5, once the server has asked; the password stays here.
+        /// Digest with SHA-256 or MD5, after a challenge. The password is never sent.
         case digest = 2
     }
 
@@ -21,27 +22,27 @@ public struct Credentials: Sendable, Hashable {
     public var user: String
     /// The password.
     public var password: String
-    /// How they are sent: ``Scheme/any`` by default.
+    /// The authentication scheme. Default: ``Scheme/any``.
     public var scheme: Scheme
 
-    /// A user name and a password.
+    /// Creates credentials.
     public init(user: String, password: String, scheme: Scheme = .any) {
         self.user = user
         self.password = password
         self.scheme = scheme
     }
 
-    /// Sent with every request as `Authorization: Basic`.
+    /// Returns credentials that are sent with every request as `Authorization: Basic`.
     public static func basic(_ user: String, _ password: String) -> Credentials {
         Credentials(user: user, password: password, scheme: .basic)
     }
 
-    /// Sent as a digest when the server asks for one.
+    /// Returns credentials that are sent in response to a Digest challenge.
     public static func digest(_ user: String, _ password: String) -> Credentials {
         Credentials(user: user, password: password, scheme: .digest)
     }
 
-    /// Checks what cannot be sent in any scheme.
+    /// Throws if the credentials cannot be sent in any scheme.
     package func check() throws(WherryError) {
         for (text, name) in [(user, "user name"), (password, "password")]
         where text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
@@ -53,12 +54,12 @@ public struct Credentials: Sendable, Hashable {
     }
 }
 
-/// What is printed has no password in it, by whatever way.
+/// Printing credentials never shows the password.
 extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The user name; the password is left out.
+    /// The user name, without the password.
     public var description: String { "Credentials(\(user), ...)" }
-    /// The same.
+    /// The user name, without the password.
     public var debugDescription: String { description }
-    /// The user name alone.
+    /// The user name only.
     public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
 }

@@ -3,15 +3,15 @@
 
 import WherrySystem
 
-/// One nonce of a server, and how often it was used. A value: its tests are plain calls.
+/// A Digest nonce with its use count. A value, testable without a server.
 ///
-/// MD5, SHA-256 and their `-sess` kinds, with the quality of protection `auth` or none at all.
-/// `auth-int`, which would want the whole body before the first byte, is not spoken.
+/// Supports MD5, SHA-256 and their `-sess` variants, with the quality of protection `auth` or none.
+/// Does not support `auth-int`, which needs the whole body before the first byte.
 package struct DigestSession: Sendable, Hashable {
     package let realm: String
     package private(set) var nonce: String
     private let opaque: String?
-    /// As the server wrote it; `nil` where it said nothing, which means MD5.
+    /// The algorithm as the server wrote it; `nil` if missing, which means MD5.
     private let algorithmName: String?
     private let algorithm: DigestAlgorithm
     private let isSession: Bool
@@ -20,10 +20,8 @@ package struct DigestSession: Sendable, Hashable {
     private var clientNonce: String
     private var count: UInt32 = 0
 
-    /// - Parameter clientNonce: random digits of ours, which keep anybody from choosing all that is
-    ///   hashed.
-    /// - Returns: `nil` for a challenge that is not Digest, lacks what it must say, or wants what is
-    ///   not spoken.
+    /// - Parameter clientNonce: Random digits that keep an attacker from choosing all hashed input.
+    /// - Returns: `nil` for a challenge that is not Digest, incomplete, or unsupported.
     package init?(_ challenge: AuthChallenge, clientNonce: String) {
         guard challenge.scheme == "digest", let nonce = challenge.parameters["nonce"] else {
             return nil
@@ -44,7 +42,7 @@ package struct DigestSession: Sendable, Hashable {
         } else {
             hasQuality = false
         }
-        // What comes back in the field of the next request must fit into one.
+        // The values are echoed in the next request's header and must fit into it.
         for text in [challenge.realm, nonce, parameters["opaque"] ?? ""]
         where text.utf8.count > 4096 || FieldRules.violation(value: text, of: "it") != nil {
             return nil
@@ -56,13 +54,13 @@ package struct DigestSession: Sendable, Hashable {
         self.clientNonce = clientNonce
     }
 
-    /// Higher is harder to break.
+    /// Higher is stronger.
     package var strength: Int { algorithm == .sha256 ? 2 : 1 }
 
-    /// The field that answers the challenge, for one request.
+    /// Returns the `Authorization` header for one request.
     ///
     /// - Parameters:
-    ///   - target: path and query, as they stand in the request line.
+    ///   - target: The path and query, as in the request line.
     package mutating func field(
         _ credentials: Credentials, method: String, target: String
     ) -> String {
@@ -89,7 +87,7 @@ package struct DigestSession: Sendable, Hashable {
         return "Digest " + parts.joined(separator: ", ")
     }
 
-    /// Takes over the nonce that the server wants from now on (`nextnonce`, section 3.5).
+    /// Switches to the next nonce of the server (`nextnonce`, section 3.5).
     package mutating func renew(_ next: String, clientNonce: String) {
         guard next != nonce, !next.isEmpty, next.utf8.count <= 4096,
             FieldRules.violation(value: next, of: "it") == nil

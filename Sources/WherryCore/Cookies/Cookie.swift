@@ -1,31 +1,32 @@
-// Wherry: one cookie, and the rules by which it is read and sent.
+// Wherry: cookies.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A cookie of a server (RFC 6265), as a ``CookieJar`` keeps it.
+/// A cookie of a server (RFC 6265) in a ``CookieJar``.
 public struct Cookie: Sendable, Hashable {
-    /// Never empty where the value is.
+    /// Not empty if the value is empty.
     public let name: String
-    /// As it came, without the spaces around it.
+    /// The value as received, without surrounding spaces.
     public let value: String
-    /// In lower case and without a dot before it.
+    /// The domain, in lower case and without a leading dot.
     public let domain: String
-    /// Begins with a slash.
+    /// The path, which starts with a slash.
     public let path: String
-    /// Sent to ``domain`` alone, and not to the names below it.
+    /// Whether the cookie is sent only to ``domain``, and not to its subdomains.
     public let isHostOnly: Bool
-    /// Sent over https alone.
+    /// Whether the cookie is sent only over https.
     public let isSecure: Bool
-    /// Not for scripts in a browser. Kept, and without effect here.
+    /// Whether scripts in a browser must not see the cookie. Stored, but without effect here.
     public let isHTTPOnly: Bool
-    /// Seconds since 1970; `nil` for one that goes with its client.
+    /// The expiry time in seconds since 1970; `nil` for a session cookie, which ends with its
+    /// client.
     public let expires: Int64?
 
-    /// Longer ones are refused: name and value together.
+    /// The maximum size of name and value together.
     private static let maxBytes = 4096
-    /// Later ends are cut to this, 400 days.
+    /// The maximum lifetime: 400 days. Later expiry times are reduced to it.
     private static let maxAge: Int64 = 400 * 86_400
 
     init(
@@ -42,10 +43,10 @@ public struct Cookie: Sendable, Hashable {
         self.expires = expires
     }
 
-    /// Reads a `Set-Cookie` field of an answer of `url` (RFC 6265, sections 5.2 and 5.3).
+    /// Parses a `Set-Cookie` header from a response to `url` (RFC 6265, sections 5.2 and 5.3).
     ///
-    /// - Returns: `nil` for a cookie that the rules refuse: for a host that is not the answer's, for a
-    ///   public suffix, with a control byte, of a host with a dot at its end.
+    /// - Returns: `nil` for a rejected cookie: for another host, for a public suffix, with a
+    ///   control character, or from a host with a trailing dot.
     package init?(setCookie text: String, from url: HTTPURL, now: Int64) {
         guard let host = Self.host(of: url), text.utf8.count <= 65_536,
             !text.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F })
@@ -53,10 +54,10 @@ public struct Cookie: Sendable, Hashable {
         var parts = text.split(separator: ";", omittingEmptySubsequences: false).makeIterator()
         guard let pair = parts.next() else { return nil }
         let (first, rest) = Self.split(pair)
-        // Without an equal sign it is a value without a name.
+        // Without an equals sign it is a value without a name.
         let (name, value) = rest.map { (first, $0) } ?? ("", first)
-        // A value that looks like a pair would be sent as the cookie of that name, whatever its prefix
-        // demands and though a secure one has it (RFC 6265bis section 5.7).
+        // A value that looks like a pair would be sent as the cookie of that name. It would bypass
+        // name prefix rules and could replace a secure cookie (RFC 6265bis, section 5.7).
         guard !(name.isEmpty && (value.isEmpty || value.utf8.contains(0x3D))), name.utf8.count + value.utf8.count <= Self.maxBytes
         else { return nil }
         var domain: String?
@@ -78,7 +79,8 @@ public struct Cookie: Sendable, Hashable {
             }
         }
         guard let scope = Self.scope(domain ?? "", of: host) else { return nil }
-        // Nobody in between may plant a cookie that is then taken for one over TLS.
+        // An attacker on the network must not be able to set a cookie that passes for one set over
+        // TLS.
         if isSecure, !url.origin.isSecure { return nil }
         let chosen = path.flatMap { $0.utf8.first == 0x2F ? $0 : nil } ?? Self.defaultPath(of: url)
         let prefix = name.asciiLowercased
@@ -95,14 +97,15 @@ public struct Cookie: Sendable, Hashable {
             expires: expires)
     }
 
-    /// The host whose cookies a URL has to do with; `nil` for one with a dot at its end, which is
-    /// another name for the same host and would go around the rules.
+    /// Returns the host for cookie rules. `nil` for a host with a trailing dot: it names the same
+    /// host, but would bypass the rules.
     static func host(of url: HTTPURL) -> String? {
         let host = url.origin.host
         return host.utf8.last == 0x2E ? nil : host
     }
 
-    /// For whom a cookie of `host` is that names a domain, "" for none.
+    /// Returns the domain and host-only flag of a cookie from `host` with a Domain attribute, ""
+    /// for none.
     private static func scope(
         _ domain: String, of host: String
     ) -> (domain: String, isHostOnly: Bool)? {
@@ -116,7 +119,7 @@ public struct Cookie: Sendable, Hashable {
         return (domain, false)
     }
 
-    /// Whether `host` is the domain or a name below it.
+    /// Returns whether `host` is the domain or a subdomain.
     static func matches(_ host: String, _ domain: String) -> Bool {
         host == domain || (host.hasSuffix("." + domain) && !isAddress(host))
     }
@@ -125,28 +128,28 @@ public struct Cookie: Sendable, Hashable {
         host.utf8.first == 0x5B || host.utf8.allSatisfy { $0 == 0x2E || ($0 >= 0x30 && $0 <= 0x39) }
     }
 
-    /// Up to the last slash of the URL's path, and without it (section 5.1.4).
+    /// Returns the URL's path up to the last slash, exclusive (section 5.1.4).
     private static func defaultPath(of url: HTTPURL) -> String {
         let path = url.path
         guard let last = path.utf8.lastIndex(of: 0x2F), last > path.startIndex else { return "/" }
         return String(path[..<last])
     }
 
-    /// Whether it goes to a URL.
+    /// Returns whether the cookie is sent to a URL.
     func belongs(to url: HTTPURL, host: String) -> Bool {
         guard isHostOnly ? host == domain : Self.matches(host, domain) else { return false }
         if isSecure, !url.origin.isSecure { return false }
         return Self.isPath(url.path.isEmpty ? "/" : url.path, within: path)
     }
 
-    /// Whether one path is another or lies below it (section 5.1.4).
+    /// Returns whether a path equals another one or is below it (section 5.1.4).
     static func isPath(_ path: some StringProtocol, within other: String) -> Bool {
         guard path.utf8.starts(with: other.utf8) else { return false }
         return path.utf8.count == other.utf8.count || other.utf8.last == 0x2F
             || path.utf8.dropFirst(other.utf8.count).first == 0x2F
     }
 
-    /// Whether it is the same one, whose place a newer one takes.
+    /// Returns whether a newer cookie replaces this one.
     func isSame(as other: Cookie) -> Bool {
         name == other.name && domain == other.domain && path == other.path
             && isHostOnly == other.isHostOnly
@@ -162,7 +165,7 @@ public struct Cookie: Sendable, Hashable {
         )
     }
 
-    /// Digits with or without a minus sign; more than fits is the most there is.
+    /// Parses digits with an optional minus sign; saturates.
     private static func seconds(_ text: String) -> Int64? {
         let isNegative = text.utf8.first == 0x2D
         let digits = text.utf8.dropFirst(isNegative ? 1 : 0)
@@ -171,23 +174,23 @@ public struct Cookie: Sendable, Hashable {
     }
 }
 
-/// What is printed of a cookie has no value in it.
+/// Printing a cookie never shows its value.
 extension Cookie: CustomStringConvertible, CustomReflectable {
     /// Name, domain and path.
     public var description: String { "Cookie(\(name)=..., \(domain)\(path))" }
-    /// The same.
+    /// Name, domain and path.
     public var customMirror: Mirror {
         Mirror(self, children: ["name": name, "domain": domain, "path": path])
     }
 }
 
-/// Dates as servers write them into cookies (RFC 6265, section 5.1.1).
+/// Cookie dates (RFC 6265, section 5.1.1).
 enum CookieDate {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
-    /// Seconds since 1970; `nil` for what is no date.
+    /// Parses a date to seconds since 1970; `nil` if invalid.
     static func seconds(_ text: String) -> Int64? {
         var time: (Int64, Int64, Int64)?
         var (day, month, year): (Int64?, Int64?, Int64?) = (nil, nil, nil)
@@ -213,7 +216,7 @@ enum CookieDate {
         guard (1...31).contains(day), year >= 1601, time.0 < 24, time.1 < 60, time.2 < 60 else {
             return nil
         }
-        // Days since 1970 by the proleptic calendar, the year beginning in March.
+        // Days since 1970 in the proleptic Gregorian calendar, with years that begin in March.
         let shifted = month > 2 ? year : year - 1
         let era = shifted / 400
         let yearOfEra = shifted - era * 400

@@ -1,33 +1,33 @@
-// Wherry: the cookies of one client.
+// Wherry: the cookies of a client.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 import WherryTransport
 
-/// The cookies that servers have given to one client (RFC 6265), in memory, and on request in a file.
+/// The cookies of a client (RFC 6265), in memory and optionally in a file.
 ///
-/// Every hop of every request reads and writes it, redirects too, unless ``Request/usesCookies`` is
-/// `false`. Any thread may use it at any time. A cookie is scoped by domain, path and TLS, public
-/// suffixes by libpsl; hosts with a dot at their end have none.
+/// Every request reads and updates the jar, including each redirect, unless ``Request/usesCookies``
+/// is `false`. Thread-safe. Cookies are scoped by domain, path and TLS, with public suffixes from
+/// libpsl. Hosts with a trailing dot have no cookies.
 public final class CookieJar: Sendable {
     private struct Kept {
         var cookie: Cookie
-        /// When it was made, for the order in which cookies are sent.
+        /// The creation order, which decides the order of sending.
         var number: UInt64
         var lastUse: UInt64
-        /// Whether the program or its cookie file gave it: it says on whose behalf requests are sent.
+        /// Whether the program or its cookie file set the cookie, so that it identifies the user.
         var isGiven: Bool
     }
     private struct State {
-        /// By domain.
+        /// The cookies by domain.
         var cookies: [String: [Kept]] = [:]
         var count = 0
         var number: UInt64 = 0
 
-        /// Whether a Secure cookie is one of the same name for the domain, one above or one below it,
-        /// and the path or one above it: the plain one would be taken for it (RFC 6265bis, section
-        /// 5.7, "leave secure cookies alone").
+        /// Returns whether a Secure cookie of the same name exists for the domain, a parent domain
+        /// or a subdomain, and the path or a parent path. A plain cookie could pass for it (RFC
+        /// 6265bis, section 5.7, "leave secure cookies alone").
         func hasSecure(around new: Cookie, at now: Int64) -> Bool {
             cookies.contains { domain, kept in
                 kept.contains { kept in
@@ -41,15 +41,15 @@ public final class CookieJar: Sendable {
         }
     }
     private let state = Lock(State())
-    /// Whether there are any, so that a client without cookies takes no lock.
+    /// Whether the jar has cookies, so that a client without cookies takes no lock.
     private let hasAny = Atomic(false)
-    /// Whether the program has ever given one.
+    /// Whether the program has ever set a cookie.
     private let hasGiven = Atomic(false)
     private let clock: any Clock
 
     static let maxPerDomain = 50
     static let maxCount = 3000
-    /// Fields of one answer that are looked at, and bytes of one field of ours.
+    /// The maximum number of Set-Cookie headers per response, and of bytes in a Cookie header.
     private static let maxPerAnswer = 50
     private static let maxFieldBytes = 8190
 
@@ -57,16 +57,16 @@ public final class CookieJar: Sendable {
 
     private var now: Int64 { Int64(clock.wallSeconds()) }
 
-    /// Whether there are none.
+    /// Whether the jar is empty.
     public var isEmpty: Bool { !hasAny.load(ordering: .relaxed) }
 
     // MARK: Requests
 
-    /// The `Cookie` field for a URL; `nil` for none.
+    /// Returns the `Cookie` header for a URL; `nil` for none.
     package func field(for url: HTTPURL) -> String? {
         let found = found(for: url)
         guard !found.isEmpty else { return nil }
-        // Longer paths first, and of the same length the older one (section 5.4).
+        // Longer paths first, then older cookies (section 5.4).
         let sorted = found.sorted { a, b in
             let (first, second) = (a.cookie.path.utf8.count, b.cookie.path.utf8.count)
             return first == second ? a.number < b.number : first > second
@@ -81,10 +81,11 @@ public final class CookieJar: Sendable {
         return field.isEmpty ? nil : field
     }
 
-    /// The cookies for a URL that the program or its cookie file gave, as text; `nil` for none.
+    /// Returns the cookies for a URL that the program or its cookie file set, as text; `nil` for
+    /// none.
     ///
-    /// Caches keep the responses of two such users apart. A value that a server has changed since
-    /// still counts; cookies that only a server gave do not.
+    /// Caches use it to separate the responses of different users. A value that a server has
+    /// changed since still counts; cookies that only a server set do not.
     package func identity(for url: @autoclosure () -> HTTPURL?) -> String? {
         guard hasGiven.load(ordering: .relaxed), let url = url() else { return nil }
         let given = found(for: url).filter(\.isGiven).map { kept in
@@ -119,7 +120,7 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Takes in what an answer sets.
+    /// Stores the cookies of a response.
     package func take(_ head: ResponseHead, from origin: @autoclosure () -> HTTPURL) {
         let fields = head.values("set-cookie")
         guard !fields.isEmpty else { return }
@@ -137,7 +138,7 @@ public final class CookieJar: Sendable {
         if isGiven { hasGiven.store(true, ordering: .relaxed) }
         return state.withLock { state in
             var kept = state.cookies[cookie.domain] ?? []
-            // A plain connection does not touch what came over TLS.
+            // A response over plain HTTP must not change cookies set over TLS.
             if !isFromSecure, state.hasSecure(around: cookie, at: now) {
                 return false
             }
@@ -171,12 +172,12 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Makes room: first what is over, then what was used longest ago.
+    /// Makes room: removes expired cookies first, then the least recently used.
     private static func evict(_ state: inout State, now: Int64) {
         remove(&state) { ($0.cookie.expires ?? .max) <= now }
         guard state.count > maxCount else { return }
         let uses = state.cookies.values.joined().map(\.lastUse).sorted()
-        // A tenth at once, or each further cookie would look at all of them.
+        // Removes a tenth at once, so that not every further cookie scans all of them.
         let limit = uses[min(uses.count - 1, maxCount / 10)]
         remove(&state) { $0.lastUse < limit }
     }
@@ -191,7 +192,7 @@ public final class CookieJar: Sendable {
 
     // MARK: Programs
 
-    /// All cookies that are not over, by domain and in the order of their making.
+    /// All cookies that have not expired, by domain and in the order of creation.
     public var all: [Cookie] {
         let now = now
         return state.withLock { state in
@@ -202,9 +203,10 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Adds a cookie as if the server of that URL had sent the field: `"a=1; Path=/; Max-Age=60"`.
+    /// Adds a cookie as if the server of a URL had sent the `Set-Cookie` header: `"a=1; Path=/;
+    /// Max-Age=60"`.
     ///
-    /// - Throws: `bad_url`; `bad_value` for a field that the rules refuse.
+    /// - Throws: `bad_url`; `bad_value` for a rejected cookie.
     public func set(_ setCookie: String, for url: String) throws(WherryError) {
         let parsed = try Self.parse(url)
         guard let cookie = Cookie(setCookie: setCookie, from: parsed, now: now),
@@ -216,7 +218,7 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Adds one with a name and a value for the host of a URL and all of its paths.
+    /// Adds a cookie with a name and a value for the host of a URL and all of its paths.
     public func set(_ name: String, _ value: String, for url: String) throws(WherryError) {
         let isToken = FieldRules.isToken(name.utf8)
         guard isToken, !value.utf8.contains(where: { $0 == 0x3B || $0 < 0x20 || $0 == 0x7F }) else {
@@ -250,11 +252,11 @@ public final class CookieJar: Sendable {
 
     // MARK: Files
 
-    /// Writes all cookies into a file that curl, wget and Python's `http.cookiejar` read (Netscape's
-    /// form), 0600, in the place of what was there only when all of it is written.
+    /// Saves all cookies to a file in the Netscape format, which curl, wget and Python's
+    /// `http.cookiejar` read. Mode 0600. Replaces an existing file atomically.
     ///
-    /// - Parameter sessions: also those without an end. On by default.
-    /// - Throws: `bad_path` and what the system says against the file.
+    /// - Parameter sessions: Whether to include session cookies. Default: true.
+    /// - Throws: `bad_path` and file errors.
     public func save(to path: String, sessions: Bool = true) throws(WherryError) {
         var text = "# Netscape HTTP Cookie File\n# Written by Wherry. Whoever reads it is you.\n\n"
         for cookie in all where sessions || cookie.expires != nil {
@@ -271,7 +273,7 @@ public final class CookieJar: Sendable {
     }
 
     private static func line(_ cookie: Cookie) -> String {
-        // A tab inside would begin the next column, and a first "#" a comment.
+        // A tab would start the next column, and a leading "#" a comment.
         guard !"\(cookie.name)\(cookie.value)\(cookie.path)".utf8.contains(0x09) else { return "" }
         return [
             (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
@@ -280,9 +282,9 @@ public final class CookieJar: Sendable {
         ].joined(separator: "\t") + "\n"
     }
 
-    /// Adds the cookies of such a file; lines that make no sense are passed over.
+    /// Adds the cookies of a file in the Netscape format; ignores malformed lines.
     ///
-    /// - Throws: what the system says against reading it; `too_large` beyond 16 MiB.
+    /// - Throws: File errors; `too_large` beyond 16 MiB.
     public func load(from path: String) throws(WherryError) {
         let limit = 16 << 20
         let bytes: [UInt8]
@@ -302,7 +304,7 @@ public final class CookieJar: Sendable {
         load(bytes)
     }
 
-    /// Adds the cookies of such a file's bytes.
+    /// Adds the cookies of a file's bytes.
     package func load(_ bytes: [UInt8]) {
         let now = now
         for line in bytes.split(separator: 0x0A) {
@@ -317,7 +319,7 @@ public final class CookieJar: Sendable {
         if isHTTPOnly { line.removeFirst("#HttpOnly_".count) }
         guard line.utf8.first != 0x23 else { return nil }
         var columns = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-        // curl writes no last column for an empty value.
+        // curl omits the last column if the value is empty.
         if columns.count == 6 { columns.append("") }
         guard columns.count == 7, let expires = Int64(columns[4]), columns[2].utf8.first == 0x2F,
             !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }),

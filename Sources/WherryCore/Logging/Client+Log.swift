@@ -1,23 +1,24 @@
-// Wherry: what a client tells of itself.
+// Wherry: logs and counters of a client.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension Client {
-    /// Appends what happens to a file, from now on; `nil` ends it, and then all is written on return.
+    /// Logs to a file from now on, in addition to its current content. `nil` stops logging, and
+    /// returns when all records are written.
     ///
-    /// The file is made 0600 if it is not there. When it has `maxBytes` it gets the name PATH.1, an
-    /// older one of that name goes, and a new file is begun. Lines are written by a worker, so that
-    /// no transfer waits for the disk; lines that the disk does not take are counted, and a line says
-    /// how many are missing.
+    /// The file is created with mode 0600. When it reaches `maxBytes`, it is renamed to PATH.1,
+    /// replacing an older file of that name, and a new file is started. A worker writes the lines,
+    /// so that no transfer waits for the disk. Lines that could not be written are counted, and a
+    /// line in the log reports their number.
     ///
     /// - Parameters:
-    ///   - path: where; in a directory that is there.
-    ///   - level: how much; `.off` ends it too.
-    ///   - asJSON: one JSON object for each record instead of lines for people.
-    ///   - maxBytes: 10 MiB; 0 is no limit.
-    /// - Throws: `bad_value` for a negative `maxBytes`; `file` where it cannot be opened, and then
-    ///   what was set before goes on.
+    ///   - path: The file; its directory must exist.
+    ///   - level: The log level; `.off` stops logging.
+    ///   - asJSON: Whether to write one JSON object per record instead of text lines.
+    ///   - maxBytes: The size limit; 0 for no limit. Default: 10 MiB.
+    /// - Throws: `bad_value` for a negative `maxBytes`; `file` if the file cannot be opened. The
+    ///   previous log then continues.
     public func setLogFile(
         _ path: String?, level: LogLevel = .debug, asJSON: Bool = false,
         maxBytes: Int64 = 10 << 20
@@ -35,22 +36,22 @@ extension Client {
         }
     }
 
-    /// Puts what happens into a queue as LOG events; `nil` ends it. One queue at a time.
+    /// Sends log records to a queue as LOG events; `nil` stops that. One queue at a time.
     package func setLog(_ level: LogLevel, _ queue: EventQueue?, userData: UInt) {
         log.set(.queue, queue.map { QueueLog(level, $0, userData: userData) })
     }
 
-    /// One more name whose values logs leave out from now on, see
+    /// Adds a name whose values are redacted in logs from now on; see
     /// ``Configuration/secretNames``.
     public func addSecretName(_ name: String) throws(WherryError) {
         try update { values throws(WherryError) in values.secretNames.insert(name) }
     }
 
-    /// What the client has done since it was made (L12).
+    /// Returns the counters of the client since its creation (L12).
     ///
-    /// - Parameter host: only what concerns that host, such as "example.org", whatever its port; an
-    ///   IPv6 address in brackets. Transfers count for the host they were started for, requests and
-    ///   bytes for the host that was asked. `nil`, the default, is all together.
+    /// - Parameter host: Counts only this host, such as "example.org", with any port; an IPv6
+    ///   address is in brackets. Transfers count for the host of their first URL; requests and
+    ///   bytes count for the host that received them. Default (`nil`): all hosts together.
     public func counters(of host: String? = nil) -> Counters { counters.counters(of: host) }
 
     /// The hosts that ``counters(of:)`` knows, in the order of their first request; at most 10,000.

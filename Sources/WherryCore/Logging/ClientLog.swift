@@ -1,16 +1,16 @@
-// Wherry: where the records of a client go.
+// Wherry: the log sinks of a client.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 
-/// Takes records and keeps or writes them; nothing here may wait for long.
+/// Stores or writes log records. Its methods must not block for long.
 package protocol LogSink: AnyObject, Sendable {
-    /// What it wants to know.
+    /// The level of the records it wants.
     var level: LogLevel { get }
-    /// Takes a record, from any thread, with no lock held. `false` ends it: it takes no more.
+    /// Receives a record, on any thread, without locks held. Returns `false` to end the log.
     func write(_ record: LogRecord) -> Bool
-    /// Returns when everything it took is where it belongs.
+    /// Blocks until all received records are written.
     func flush()
 }
 
@@ -18,34 +18,34 @@ extension LogSink {
     package func flush() {}
 }
 
-/// The sinks of a client. Whether anybody wants to know is one load of a number.
+/// The log sinks of a client. Checking whether a level is enabled takes one atomic load.
 package final class ClientLog: Sendable {
-    /// A place for a sink; another one in the same place replaces it.
+    /// A slot for a sink; another sink in the same slot replaces it.
     package enum Place: Hashable, Sendable {
         case standardError, file, environment, queue
-        /// A reader in Swift.
+        /// A log reader in Swift.
         case reader(UInt64)
     }
 
-    /// The raw value of the level of the sink that wants most.
+    /// The highest level of all sinks.
     private let most = Atomic<Int32>(0)
     private let sinks = Lock<[(place: Place, sink: any LogSink)]>([])
     private static let lastReader = Atomic<UInt64>(0)
 
     package init() {}
 
-    /// Whether anybody wants records of this level.
+    /// Returns whether a sink wants records of a level.
     @inline(__always)
     package func isOn(_ level: LogLevel) -> Bool {
         most.load(ordering: .relaxed) >= level.rawValue
     }
 
-    /// A place of its own.
+    /// A slot that no other sink uses.
     package static func newReader() -> Place {
         .reader(lastReader.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 
-    /// Puts a sink in its place, or none. What the one before took is written on return.
+    /// Sets or removes the sink of a slot. Flushes the previous one before it returns.
     package func set(_ place: Place, _ sink: (any LogSink)?) {
         let old = sinks.withLock { sinks in
             let old = sinks.first { $0.place == place }?.sink
@@ -57,12 +57,12 @@ package final class ClientLog: Sendable {
         old?.flush()
     }
 
-    /// With the lock held, so that of two changes the later one counts.
+    /// Called with the lock held, so that the later of two changes wins.
     private func count(_ sinks: [(place: Place, sink: any LogSink)]) {
         most.store(sinks.map(\.sink.level.rawValue).max() ?? 0, ordering: .relaxed)
     }
 
-    /// Gives a record to whoever wants it.
+    /// Sends a record to the sinks that want it.
     package func write(_ record: LogRecord) {
         guard isOn(record.level) else { return }
         for (place, sink) in sinks.withLock({ $0 }) where sink.level >= record.level {
@@ -74,20 +74,20 @@ package final class ClientLog: Sendable {
         }
     }
 
-    /// Returns when everything is written that was taken so far.
+    /// Blocks until all records so far are written.
     package func flush() {
         for (_, sink) in sinks.withLock({ $0 }) { sink.flush() }
     }
 
     // MARK: Standard error and environment
 
-    /// Opens or closes standard error for everything: what ``Client/Configuration/isDebugging`` is.
+    /// Enables or disables debug logging to standard error: ``Client/Configuration/isDebugging``.
     package func setDebugging(_ on: Bool) {
         set(.standardError, on ? StandardErrorLog(.debug) : nil)
     }
 
-    /// Follows `WHERRY_LOG` and `WHERRY_LOG_FILE`, which a program that has rights its caller does
-    /// not have does not look at.
+    /// Applies `WHERRY_LOG` and `WHERRY_LOG_FILE`. A program with more privileges than its caller
+    /// ignores them.
     package func followEnvironment(_ workers: WorkerPool) {
         guard let word = Environment.trusted("WHERRY_LOG") else { return }
         guard let level = LogLevel(name: word) else {
@@ -100,14 +100,15 @@ package final class ClientLog: Sendable {
             return set(.environment, StandardErrorLog(level))
         }
         do throws(SystemError) {
-            // Several clients and processes may write to it: none of them takes it away.
+            // Without a size limit: several clients and processes may write to it, and none may
+            // rename it.
             set(.environment, try LogFile(path, level, maxBytes: 0, workers: workers))
         } catch {
             Self.warn("WHERRY_LOG_FILE: \(LogText.line("\(error)"))", .badFile)
         }
     }
 
-    /// What is said on standard error whether or not anybody asked, once in a process.
+    /// A warning that is always printed on standard error, once in a process.
     package enum Warning: Int, Sendable {
         case insecure = 0
         case unknownLevel = 1
@@ -123,8 +124,8 @@ package final class ClientLog: Sendable {
         StandardError.write("wherry: \(text)\n")
     }
 
-    /// Says what of a policy weakens trust, whether or not anybody asked for what happens: each once
-    /// in a process (S1, S3).
+    /// Warns about settings of a trust policy that weaken security, whatever the log level: each
+    /// once in a process (S1, S3).
     package static func warn(of trust: TrustPolicy) {
         if trust.trustsAnybody {
             return warn(
@@ -141,13 +142,13 @@ package final class ClientLog: Sendable {
         }
     }
 
-    /// What pins would have refused, where they only report (S8).
+    /// Reports a pin mismatch in report-only mode (S8).
     package static func reportPins(_ text: String) {
         StandardError.write("wherry: \(LogText.line(text))\n")
     }
 }
 
-/// Records as lines on standard error, each in one system call.
+/// Writes records as lines to standard error, each in one system call.
 final class StandardErrorLog: LogSink {
     let level: LogLevel
     init(_ level: LogLevel) { self.level = level }
@@ -158,7 +159,7 @@ final class StandardErrorLog: LogSink {
     }
 }
 
-/// Records as events of a queue.
+/// Sends records as events to a queue.
 final class QueueLog: LogSink {
     let level: LogLevel
     private let queue: EventQueue

@@ -1,57 +1,57 @@
-// Wherry: what a client has done so far, in numbers.
+// Wherry: counters of a client.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// What a client, or one host of it, has done since it was made (L12).
+/// The counters of a client, or of one of its hosts, since the client was created (L12).
 public struct Counters: Sendable, Hashable {
-    /// Transfers that were started.
+    /// The number of transfers started.
     public var started: Int64 = 0
-    /// Transfers that ended well.
+    /// The number of transfers that succeeded.
     public var succeeded: Int64 = 0
-    /// Transfers that failed; of the server's refusals too.
+    /// The number of transfers that failed, including error responses.
     public var failed: Int64 = 0
-    /// Transfers that were cancelled, or refused by a decision.
+    /// The number of transfers cancelled, or refused by a callback.
     public var cancelled: Int64 = 0
-    /// Requests that went out: one for each redirect, attempt and connection of a download too.
+    /// The number of requests sent, including redirects, retries and the connections of a download.
     public var requests: Int64 = 0
-    /// Attempts that were made again after a failure.
+    /// The number of retries.
     public var retried: Int64 = 0
-    /// Redirects that were followed.
+    /// The number of redirects followed.
     public var redirected: Int64 = 0
-    /// Transfers that a cache answered without asking the server.
+    /// The number of transfers answered by a cache without contacting the server.
     public var cacheHits: Int64 = 0
-    /// Bytes on the wire, heads included.
+    /// The number of bytes sent over the network, including headers.
     public var sentBytes: Int64 = 0
-    /// Bytes on the wire, heads included.
+    /// The number of bytes received over the network, including headers.
     public var receivedBytes: Int64 = 0
 
-    /// Nothing.
+    /// Creates counters of zero.
     public init() {}
 
-    /// Transfers that have not ended.
+    /// The number of transfers in progress.
     public var active: Int64 { started - succeeded - failed - cancelled }
 }
 
-/// Counts for a client: all together, and by host.
+/// The counters of a client, in total and per host.
 package final class CounterTable: Sendable {
     private struct State {
         var total = Counters()
-        /// The hosts in the order of their first request, and where each stands.
+        /// The counters of each host, in the order of first requests, and their indexes.
         var hosts: [Counters] = []
         var places: [String: Int] = [:]
-        /// The one counted last, so that most need not be looked up.
+        /// The host counted last, to avoid most lookups.
         var last: (origin: Origin, place: Int)?
     }
 
-    /// Of further hosts only the sum is counted.
+    /// Further hosts count only in the total.
     private static let mostHosts = 10_000
     private let state = Lock(State())
 
     package init() {}
 
-    /// Counts something for a host; `nil` counts it for the client alone.
+    /// Updates the counters of a host and the client; `nil` updates the client's alone.
     package func count(_ origin: Origin?, _ change: (inout Counters) -> Void) {
         state.withLock { state in
             change(&state.total)
@@ -72,7 +72,7 @@ package final class CounterTable: Sendable {
         return place
     }
 
-    /// One exchange is over. Counted as a request if anything of it went out.
+    /// Counts a completed exchange. It counts as a request if any part of it was sent.
     package func count(_ exchange: Exchange, _ result: ExchangeResult) {
         let metrics = result.metrics
         let isOut = metrics.sent > 0 || result.head != nil
@@ -83,7 +83,7 @@ package final class CounterTable: Sendable {
         }
     }
 
-    /// What was counted so far; `nil` is all hosts together.
+    /// Returns the counters; `nil` for all hosts together.
     package func counters(of host: String?) -> Counters {
         state.withLock { state in
             guard let host else { return state.total }
@@ -91,7 +91,7 @@ package final class CounterTable: Sendable {
         }
     }
 
-    /// The hosts that were asked, in the order of their first request.
+    /// The hosts that received requests, in the order of their first request.
     package var hosts: [String] {
         state.withLock { state in
             state.places.sorted { $0.value < $1.value }.map(\.key)

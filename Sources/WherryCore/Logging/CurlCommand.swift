@@ -1,18 +1,18 @@
-// Wherry: a request as a command for curl.
+// Wherry: a request as a curl command.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension Client {
-    /// The command line of curl that sends the same request, for a shell (L9).
+    /// Returns a shell command that sends the same request with curl (L9).
     ///
-    /// Header fields, parameters and members whose names are secret show `***`, and a body that is
-    /// neither form nor JSON does not show at all, unless `revealingSecrets`. Pictures stand for
-    /// the files or bytes they come from, before any compression; a streamed body is read from
-    /// standard input. Nothing is sent, and no file is opened.
+    /// Headers, parameters and JSON members with secret names show `***`, and a body that is
+    /// neither a form nor JSON is left out, unless `revealingSecrets`. Images appear as their
+    /// source files or bytes, before compression. A streamed body is read from standard input.
+    /// Nothing is sent, and no file is opened.
     ///
-    /// - Throws: what sending the request would throw at once.
+    /// - Throws: The errors that sending the request would throw immediately.
     public func curlCommand(
         of request: Request, revealingSecrets: Bool = false
     ) throws(WherryError) -> String {
@@ -23,8 +23,8 @@ extension Client {
 }
 
 extension Transfer {
-    /// The command line of curl that sends the same request, by the settings it was started with:
-    /// see ``Client/curlCommand(of:revealingSecrets:)``.
+    /// Returns a shell command that sends the same request with curl, with the settings at its
+    /// start; see ``Client/curlCommand(of:revealingSecrets:)``.
     public final func curlCommand(revealingSecrets: Bool = false) throws(WherryError) -> String {
         try CurlCommand(
             request, settings: settings, workers: client.workers, revealing: revealingSecrets,
@@ -33,15 +33,15 @@ extension Transfer {
     }
 }
 
-/// Puts the words of the command together.
+/// Builds the command.
 struct CurlCommand {
     private(set) var text = ""
     private var words: [String] = []
-    /// What makes the body, where it cannot stand in a word.
+    /// The command that produces the body, if the body does not fit into an argument.
     private var producer = ""
-    /// The content coding that the body gets.
+    /// The content encoding of the body.
     private var coding: Inflater.Coding?
-    /// `nil` shows everything.
+    /// `nil` reveals all secrets.
     private let secrets: Secrets?
 
     init(
@@ -79,7 +79,7 @@ struct CurlCommand {
         words.append(option + " " + Self.quoted(value))
     }
 
-    /// A word as a shell takes it, whatever is in it.
+    /// Quotes a word for the shell, whatever it contains.
     static func quoted(_ word: String) -> String {
         let isPlain = !word.isEmpty && word.utf8.allSatisfy { byte in
             switch byte {
@@ -105,7 +105,7 @@ struct CurlCommand {
         secrets?.field(name, value) ?? value
     }
 
-    /// A proxy's URL, whose user information may stand there without a scheme.
+    /// Returns a proxy's URL with credentials redacted, even if it has no scheme.
     private func shownProxy(_ proxy: String) -> String {
         guard secrets != nil, !proxy.contains("://"), let at = proxy.lastIndex(of: "@") else {
             return shown(proxy)
@@ -172,7 +172,7 @@ struct CurlCommand {
         for own in exchange.ownFields where !has(own.name) {
             fields.append((own.name, own.value))
         }
-        // curl says so itself, and with the boundary.
+        // curl sets the header with its boundary.
         if case .parts = body {
             fields.removeAll { Headers.areEqual($0.name, "Content-Type") && $0.value == nil }
         }
@@ -188,7 +188,7 @@ struct CurlCommand {
 
     // MARK: Body
 
-    /// The body as curl gets it.
+    /// The form in which curl receives the body.
     private enum Content {
         case none
         case bytes(Bytes, type: String?)
@@ -223,7 +223,7 @@ struct CurlCommand {
         }
     }
 
-    /// How the body is coded when it is sent. Of a file, which is not opened, as if it were large.
+    /// Returns the content encoding of the body. A file, which is not opened, counts as large.
     private static func coding(
         of body: Content, _ request: Request, _ settings: ClientSettings, _ options: OptionTable,
         _ workers: WorkerPool
@@ -247,8 +247,7 @@ struct CurlCommand {
         }
     }
 
-    /// The command that codes what it reads. Of the format that HTTP calls deflate no tool of the
-    /// system makes any.
+    /// The command that compresses its input. No common tool produces HTTP's deflate format.
     private var coder: String? {
         switch coding {
         case nil: nil
@@ -264,7 +263,7 @@ struct CurlCommand {
     ) throws(WherryError) {
         switch body {
         case .none:
-            // Such a method announces that nothing follows.
+            // These methods send `Content-Length: 0`.
             if ["POST", "PUT", "PATCH"].contains(method) { add("--data-raw", "") }
         case .bytes(let bytes, let type): addBytes(redacted(bytes, type))
         case .file(let path, _):
@@ -284,7 +283,7 @@ struct CurlCommand {
         }
     }
 
-    /// The body without what is secret in it.
+    /// Returns the body with secrets redacted.
     private func redacted(_ bytes: Bytes, _ type: String?) -> Bytes {
         guard let secrets, !bytes.isEmpty else { return bytes }
         let media = type.flatMap { MediaType($0) }
@@ -298,7 +297,7 @@ struct CurlCommand {
     }
 
     private mutating func addBytes(_ bytes: Bytes) {
-        // A word cannot hold a NUL, nor more than 128 KiB.
+        // An argument cannot contain a NUL, or more than 128 KiB.
         if bytes.count < 100_000, !bytes.contains(0),
             let text = String(validating: bytes, as: UTF8.self)
         {
@@ -357,7 +356,7 @@ struct CurlCommand {
         }
     }
 
-    /// A value inside of the word of --form.
+    /// Quotes a value inside the argument of --form.
     private static func formQuoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

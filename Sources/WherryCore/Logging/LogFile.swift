@@ -1,20 +1,20 @@
-// Wherry: records in a file.
+// Wherry: log files.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Appends records to a file, 0600, on a worker: who writes a record does not wait for the disk.
+/// Appends records to a file of mode 0600 on a worker, so that logging never waits for the disk.
 ///
-/// Before a record that would make it larger than it may be, the file gets the name PATH.1, in the
-/// place of an older one, and a new one is begun.
+/// A record that would exceed the size limit starts a new file. The old one is renamed to PATH.1,
+/// replacing an earlier file of that name.
 package final class LogFile: LogSink, @unchecked Sendable {
-    // `out` is touched by one job at a time.
+    // Only one job at a time uses `out`.
 
     private struct State {
         var waiting: [LogRecord] = []
-        /// Records that found no room, or that the disk did not take.
+        /// The number of records dropped because of a full queue or a disk error.
         var lost: Int64 = 0
-        /// A job writes, or will.
+        /// Whether a job is writing or scheduled.
         var isWriting = false
     }
 
@@ -24,7 +24,7 @@ package final class LogFile: LogSink, @unchecked Sendable {
         var length: Int64
     }
 
-    /// So many wait for the disk at most.
+    /// The maximum number of queued records.
     private static let mostWaiting = 10_000
     /// 10 MiB.
     package static let defaultMaxBytes: Int64 = 10 << 20
@@ -38,9 +38,10 @@ package final class LogFile: LogSink, @unchecked Sendable {
     private let state = Monitor(State())
     private var out: Out?
 
-    /// Opens the file, or makes it; what is in it stays.
+    /// Opens or creates the file, and keeps its content.
     ///
-    /// - Parameter maxBytes: the largest it gets, a single record apart; 0 is no limit.
+    /// - Parameter maxBytes: The size limit, which only a single larger record exceeds; 0 for no
+    ///   limit.
     package init(
         _ path: String, _ level: LogLevel, isJSON: Bool = false,
         maxBytes: Int64 = defaultMaxBytes, workers: WorkerPool
@@ -51,7 +52,7 @@ package final class LogFile: LogSink, @unchecked Sendable {
         self.workers = workers
         let (parent, name) = Directory.split(path)
         self.name = name
-        // Held open, so that the file stays where it is if the program changes its directory.
+        // Kept open, so that the file stays in place if the program changes its working directory.
         directory = try Directory.open(Directory.absolute(parent))
         out = try Self.open(name, in: directory)
     }
@@ -98,8 +99,8 @@ package final class LogFile: LogSink, @unchecked Sendable {
         }
     }
 
-    /// Writes one record in one call. `false` where it could not be: the log says so once it can be
-    /// written again.
+    /// Writes one record in one call. Returns `false` on failure; the log reports it once writing
+    /// works again.
     private func append(_ record: LogRecord) -> Bool {
         let bytes = Array((isJSON ? LogText.json(record) : LogText.dated(record)).utf8)
         do throws(SystemError) {
@@ -110,12 +111,12 @@ package final class LogFile: LogSink, @unchecked Sendable {
                 out = try Self.open(name, in: directory)
             }
             self.out = out
-            // It goes to the end, whatever the offset.
+            // Appends, whatever the offset.
             try out.file.write(bytes, at: out.length)
             self.out?.length += Int64(bytes.count)
             return true
         } catch {
-            // Whatever it was: looked up by its name the next time.
+            // Reopen the file by name the next time, whatever the error.
             out = nil
             return false
         }
@@ -123,7 +124,7 @@ package final class LogFile: LogSink, @unchecked Sendable {
 }
 
 extension LogRecord {
-    /// That records are missing.
+    /// Returns a record about missing records.
     package static func lost(_ count: Int64, at time: Double) -> LogRecord {
         var record = LogRecord(
             .warning, .lost, at: time,

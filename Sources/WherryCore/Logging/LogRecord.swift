@@ -1,101 +1,100 @@
-// Wherry: one thing that happened, for people and for programs.
+// Wherry: log records.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much is told. The raw values are those of `wherry_log_level`; each level tells what those
-/// before it tell.
+/// A log level. The raw values are those of `wherry_log_level`; each level includes the lower ones.
 public enum LogLevel: Int32, Sendable, CaseIterable, Comparable {
-    /// Nothing.
+    /// No records.
     case off = 0
-    /// What failed.
+    /// Failures.
     case error = 1
-    /// What went on all the same: another attempt, an answer that could not be stored.
+    /// Problems that did not cause a failure: a retry, a response that could not be stored.
     case warning = 2
-    /// The beginning and the end of each transfer, and what turned it. No header fields, queries and
-    /// parameters.
+    /// The start and end of each transfer, and events that changed its course. Without headers,
+    /// queries and parameters.
     case info = 3
-    /// Everything but bodies; header fields, queries and parameters with secrets left out.
+    /// Everything except bodies; headers, queries and parameters have their secrets redacted.
     case debug = 4
 
-    /// A level by its word, such as "debug"; `nil` for another word.
+    /// Parses a name such as "debug"; `nil` if unknown.
     public init?(name: String) {
         guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = level
     }
 
-    /// Its word: "off", "error", "warning", "info" or "debug".
+    /// The name: "off", "error", "warning", "info" or "debug".
     public var name: String { "\(self)" }
 
-    /// Less is told on `a` than on `b`.
+    /// Returns whether `a` includes fewer records than `b`.
     public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Something that happened to a transfer, a client or its log: a text for people, and what it is
-/// made of.
+/// A log record about a transfer, a client or the log: a text for people, and its data.
 public struct LogRecord: Sendable {
-    /// What happened. The raw values are those of `wherry_log_event`, and more may come.
+    /// The kind of event. The raw values are those of `wherry_log_event`; later versions may add
+    /// some.
     public enum Event: Int32, Sendable, CaseIterable {
-        /// The network is asked for the first time; of a transfer that a cache answers it is not told.
+        /// A transfer first uses the network. Not logged for a transfer that a cache answers.
         case started = 1
-        /// A header field of the program's own goes along.
+        /// The program set a request header.
         case header = 2
-        /// An attempt leaves for the server: ``LogRecord/count`` tells which, redirects counted.
+        /// An attempt is sent; ``LogRecord/count`` is its number, including redirects.
         case sent = 3
-        /// Status and header fields of an answer have arrived.
+        /// The status and headers of a response arrived.
         case answered = 4
         /// A redirect is followed.
         case redirected = 5
-        /// An attempt failed, and there will be another one: ``LogRecord/reason`` says why.
+        /// An attempt failed and will be retried; ``LogRecord/reason`` says why.
         case retried = 6
         case suspended = 7
         case resumed = 8
-        /// A download begins at byte 0 again.
+        /// A download restarts at byte 0.
         case restarted = 9
         case progressed = 10
-        /// A question waits for the program's decision.
+        /// A callback was invoked, and the transfer waits for its decision.
         case asked = 11
-        /// A decision has changed the request.
+        /// A decision changed the request.
         case adapted = 12
-        /// A picture of an upload is ready, or is not.
+        /// An image of an upload was prepared, or its preparation failed.
         case image = 13
-        /// A cache has an answer that serves.
+        /// A cache has a usable response.
         case hit = 14
-        /// A cache was asked, and nothing in it serves.
+        /// The caches have no usable response.
         case missed = 15
-        /// The caches need not be asked.
+        /// The request does not use the caches.
         case bypassed = 16
-        /// An answer is in a cache now.
+        /// A response was stored in a cache.
         case stored = 17
-        /// An answer could not be stored.
+        /// A response could not be stored.
         case unstored = 18
-        /// A download is whole, and is being checked.
+        /// A download is complete and is being verified.
         case verifying = 19
-        /// A download got its name; ``LogRecord/path`` is it.
+        /// A download was moved to its final path, ``LogRecord/path``.
         case moved = 20
-        /// The end of a transfer, as one of the two that follow is.
+        /// A transfer ended, as in the following two cases.
         case succeeded = 21
         case failed = 22
         case cancelled = 23
-        /// A call that started or changed nothing.
+        /// A call failed, and started or changed nothing.
         case refused = 24
         /// The client was closed.
         case closed = 25
-        /// ``LogRecord/count`` records are missing here: the log could not be read or written fast
-        /// enough.
+        /// ``LogRecord/count`` records are missing here, because the log was not read or written
+        /// fast enough.
         case lost = 26
-        /// Something about the client that it had better be told.
+        /// A warning about the client's settings.
         case warned = 27
 
-        /// Its word, such as "started".
+        /// The name, such as "started".
         public var name: String { "\(self)" }
     }
 
-    /// From which level on it is told.
+    /// The level of the record.
     public package(set) var level: LogLevel
-    /// What happened.
+    /// The kind of event.
     public package(set) var event: Event
-    /// Seconds since 1970.
+    /// The time, in seconds since 1970.
     public package(set) var time: Double
-    /// The transfer it happened to; 0 for none.
+    /// The id of the transfer; 0 for none.
     public package(set) var transferID: UInt64 = 0
     /// The method of the request; "" for none.
     public package(set) var method = ""
@@ -103,25 +102,26 @@ public struct LogRecord: Sendable {
     public package(set) var url = ""
     /// The HTTP status, or 0.
     public package(set) var status = 0
-    /// The word of the table of reasons, where there is one.
+    /// The error reason, if any.
     public package(set) var reason: String?
-    /// What is counted: attempts, bytes of a body, pictures, lost records; 0 elsewhere.
+    /// A number that depends on the event: attempts, bytes of a body, images, lost records;
+    /// otherwise 0.
     public package(set) var count: Int64 = 0
-    /// Where the file of a download lies.
+    /// The path of a downloaded file.
     public package(set) var path: String?
-    /// Of an end: how long each step took, and what moved.
+    /// The timing and byte counts of a completed transfer.
     public package(set) var metrics: Response.Metrics?
-    /// Of a failure.
+    /// The error of a failure.
     public package(set) var error: WherryError?
-    /// Lines for people, each of them without control characters and secrets, joined by line feeds.
+    /// Text lines without control characters and secrets, separated by line feeds.
     public package(set) var text = ""
 
-    /// A line of the text, and who sees it.
+    /// A line of the text, and the levels that include it.
     package enum Line: Sendable {
         case everybody(String)
-        /// Those who do not see the next kind.
+        /// Only below the debug level.
         case brief(String)
-        /// What holds queries, header fields and parameters.
+        /// Only at the debug level; may contain queries, headers and parameters.
         case debug(String)
     }
     package var lines: [Line] = []
@@ -133,7 +133,7 @@ public struct LogRecord: Sendable {
         self.lines = lines
     }
 
-    /// The record as one sees it who wants so much.
+    /// Returns the record as a sink of a level sees it.
     package func told(at level: LogLevel) -> LogRecord {
         var told = self
         told.lines = []

@@ -1,13 +1,13 @@
-// Wherry: records as text.
+// Wherry: text formats of log records.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The forms in which records are written. Pure.
+/// The text formats of log records. Pure.
 package enum LogText {
-    /// Longer lines are cut.
+    /// The maximum length of a line; the rest is cut off.
     private static let longest = 8192
 
-    /// A text as one line: control characters, and those that turn the direction of writing, are
-    /// escaped, so that nothing a peer sends moves a cursor or looks like another line (SEC-S2).
+    /// Returns a text as one line. Escapes control characters and those that change the writing
+    /// direction, so that nothing a peer sends moves the cursor or imitates a log line (SEC-S2).
     package static func line(_ text: String) -> String {
         var line = ""
         line.reserveCapacity(text.utf8.count)
@@ -27,16 +27,16 @@ package enum LogText {
         return line
     }
 
-    /// What stands before every line of a text, as SJNetwork writes it (L2).
+    /// The prefix of every line of a text, as in SJNetwork (L2).
     package static let mark = "=========== "
 
-    /// A record for a terminal: "wherry #12: =========== Start requesting..." and so on.
+    /// Formats a record for a terminal, such as "wherry #12: =========== Start requesting...".
     package static func plain(_ record: LogRecord) -> String {
         let name = record.transferID == 0 ? "wherry: " : "wherry #\(record.transferID): "
         return lines(record, after: name)
     }
 
-    /// A record for a file: the same after time and level.
+    /// Formats a record for a file: like `plain`, after the time and level.
     package static func dated(_ record: LogRecord) -> String {
         let transfer = record.transferID == 0 ? "" : " #\(record.transferID)"
         return lines(record, after: "\(time(record.time)) \(record.level.name)\(transfer): ")
@@ -47,7 +47,7 @@ package enum LogText {
             .map { start + mark + $0 + "\n" }.joined()
     }
 
-    /// A record as one line of JSON. What there is not is left out.
+    /// Formats a record as one line of JSON, without missing values.
     package static func json(_ record: LogRecord) -> String {
         var object: JSONObject = [
             "time": .string(time(record.time)), "level": .string(record.level.name),
@@ -84,7 +84,7 @@ package enum LogText {
 
     /// "2026-11-22T07:37:11.123Z" (RFC 3339).
     package static func time(_ secondsSince1970: Double) -> String {
-        // What a moved clock may say.
+        // The system clock may be set to anything.
         let bounded = min(max(secondsSince1970, 0), 253_402_300_799)
         let milliseconds = Int64(bounded * 1000)
         let seconds = milliseconds / 1000

@@ -1,17 +1,17 @@
-// Wherry: what must not stand in a log.
+// Wherry: redaction of secrets in logs.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Which names have secret values, and texts without them (L8, SEC-S1). Pure.
+/// Decides which names have secret values, and redacts them in text (L8, SEC-S1). Pure.
 ///
-/// A name is that of a header field, of a pair in a query or form, or of a member in JSON. Case, `-`,
-/// `_`, `.` and brackets do not count: `X-Api-Key`, `api_key` and `user[apiKey]` are alike.
+/// A name belongs to a header, a pair of a query or form, or a JSON member. Case, `-`, `_`, `.` and
+/// brackets are ignored: `X-Api-Key`, `api_key` and `user[apiKey]` match each other.
 package struct Secrets: Sendable {
-    /// What stands for a secret.
+    /// The replacement of a secret.
     package static let mask = "***"
 
-    /// The program's own, as they are compared.
+    /// The names set by the program, normalized.
     private let own: Set<[UInt8]>
 
     package init(_ names: some Sequence<String> = []) {
@@ -20,19 +20,19 @@ package struct Secrets: Sendable {
 
     // MARK: Names
 
-    /// Names that are secret wherever these letters stand in them.
+    /// Names that contain one of these are secret.
     private static let pieces: [[UInt8]] = [
         "token", "secret", "passw", "passphrase", "pwd", "apikey", "accesskey", "privatekey",
         "clientkey", "credential", "signature", "hmac", "session", "cookie", "authorization",
         "bearer",
     ].map { Array($0.utf8) }
 
-    /// Names that are secret as they are: in others these letters mean something else.
+    /// Names that are secret only as a whole: parts of other names may have other meanings.
     private static let words: Set<[UInt8]> = Set(
         ["auth", "xauth", "key", "sig", "pass", "pin", "otp", "sid", "jwt", "proxyauth"]
             .map { Array($0.utf8) })
 
-    /// Letters and digits of a name, percent signs undone.
+    /// Returns the letters and digits of a name, percent-decoded.
     private static func plain(_ name: some StringProtocol) -> [UInt8] {
         let bytes = PercentCoding.decode(Array(name.utf8)) ?? Array(name.utf8)
         return bytes.compactMap { byte in
@@ -44,7 +44,7 @@ package struct Secrets: Sendable {
         }
     }
 
-    /// Whether what has this name is secret.
+    /// Returns whether the value of a name is secret.
     package func contains(_ name: some StringProtocol) -> Bool {
         let plain = Self.plain(name)
         return own.contains(plain) || Self.words.contains(plain)
@@ -58,12 +58,12 @@ package struct Secrets: Sendable {
 
     // MARK: Values
 
-    /// The value of a header field as it may be shown.
+    /// Returns a header value with its secrets redacted.
     package func field(_ name: String, _ value: String) -> String {
         contains(name) ? Self.mask : text(value)
     }
 
-    /// A value without what is secret in it, however deep.
+    /// Returns a value with its secrets redacted at every depth.
     package func json(_ value: JSON) -> JSON {
         switch value {
         case .object(let object):
@@ -79,8 +79,8 @@ package struct Secrets: Sendable {
         }
     }
 
-    /// A text, which may be or hold URLs, queries and `name=value` pairs, without user information
-    /// and without the values of secret names.
+    /// Redacts a text that may contain URLs, queries and `name=value` pairs: removes user
+    /// information and the values of secret names.
     package func text(_ text: String) -> String {
         let bytes = Array(text.utf8)
         guard bytes.contains(UInt8(ascii: "=")) || bytes.contains(UInt8(ascii: "@")) else {
@@ -89,7 +89,7 @@ package struct Secrets: Sendable {
         var shown: [UInt8] = []
         shown.reserveCapacity(bytes.count)
         var index = 0
-        /// Where the name before an "=" would begin.
+        /// The possible start of the name before an "=".
         var name = 0
         while index < bytes.count {
             let byte = bytes[index]
@@ -116,7 +116,7 @@ package struct Secrets: Sendable {
         return String(decoding: shown, as: UTF8.self)
     }
 
-    /// Where the last "@" of an authority stands, if there is one.
+    /// Returns the index of the last "@" of an authority, if any.
     private static func endOfUser(_ bytes: [UInt8], from start: Int) -> Int? {
         var found: Int?
         for index in start..<bytes.count {

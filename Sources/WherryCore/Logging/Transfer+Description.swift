@@ -1,15 +1,16 @@
-// Wherry: a transfer described, for logs and debuggers.
+// Wherry: descriptions of transfers for logs and debuggers.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Transfer: CustomStringConvertible {
-    /// As SJNetwork describes a request: in full while the client is debugging, else "<Request: 12>".
+    /// The description as in SJNetwork: the full one while the client is debugging, else "<Request:
+    /// 12>".
     public var description: String { description(inFull: client.isDebugging) }
 
-    /// Describes the transfer; see ``description(inFull:)``.
+    /// Returns a description of the transfer; see ``description(inFull:)``.
     public final func describe(inFull: Bool = true) -> String { description(inFull: inFull) }
 
-    /// What it is: "<Request: 12>", or in full with its kind, method, URL, parameters, what it wants
-    /// of the cache, its pictures or its path, its identifier and its state (L4). Without secrets.
+    /// Returns "<Request: 12>" or, in full, the kind, method, URL, parameters, cache settings,
+    /// images or path, identifier and state (L4). Without secrets.
     public final func description(inFull: Bool) -> String {
         guard inFull else { return shortDescription }
         let secrets = secrets
@@ -56,7 +57,7 @@ extension Transfer: CustomStringConvertible {
         return names.isEmpty ? "(null)" : names.joined(separator: ", ")
     }
 
-    /// SJNetwork's identifier; of a download the one that leaves method and parameters out.
+    /// SJNetwork's identifier; a download's leaves out method and parameters.
     private var identifier: String {
         let base = client.baseText(named: request.base, settings)
         guard kind == .download else {

@@ -1,4 +1,4 @@
-// Wherry: what is told of a transfer, in SJNetwork's words where it has some.
+// Wherry: log records of transfers, in SJNetwork's wording if it has one.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
@@ -6,7 +6,7 @@ import WherrySystem
 import WherryTransport
 
 extension Client {
-    /// Tells something that is about no transfer.
+    /// Logs an event that belongs to no transfer.
     package func note(
         _ level: LogLevel, _ event: LogRecord.Event, _ lines: @autoclosure () -> [LogRecord.Line],
         _ change: (inout LogRecord) -> Void = { _ in }
@@ -17,7 +17,7 @@ extension Client {
         log.write(record)
     }
 
-    /// A call that is refused, so that nothing was started.
+    /// Logs a call that failed and started nothing.
     func noteRefused(_ error: WherryError, _ request: Request) {
         note(.error, .refused, [.everybody(Self.refusal(error, request))]) { record in
             record.method = request.effectiveMethod
@@ -39,7 +39,7 @@ extension Client {
         }
     }
 
-    /// A verb that found nothing to act on.
+    /// Logs a pause, resume or cancel that matched no transfer.
     func noteNothing(to verb: String, _ match: TransferMatch) {
         guard log.isOn(.debug) else { return }
         let isEmpty =
@@ -67,7 +67,7 @@ extension Transfer {
         }
     }
 
-    /// Tells something of this transfer, if anybody wants to know.
+    /// Logs an event of this transfer, if a sink wants it.
     package final func note(
         _ level: LogLevel, _ event: LogRecord.Event, _ lines: @autoclosure () -> [LogRecord.Line],
         _ change: (inout LogRecord) -> Void = { _ in }
@@ -81,16 +81,16 @@ extension Transfer {
         }
     }
 
-    /// What must not be shown, as the client says now.
+    /// The client's current rules for redaction.
     package final var secrets: Secrets { client.settings.secrets }
 
     // MARK: Beginning
 
-    /// The network is asked.
+    /// Logs the first use of the network.
     ///
     /// - Parameters:
-    ///   - shown: the URL with its query.
-    ///   - fields: those of the program's own, which go along.
+    ///   - shown: The URL with its query.
+    ///   - fields: The request headers that the program set.
     func noteStart(_ shown: String, _ fields: [(name: String, value: String?)]) {
         guard client.log.isOn(.info) else { return }
         let secrets = secrets
@@ -127,7 +127,7 @@ extension Transfer {
         }
     }
 
-    /// The parameters as JSON; "(null)" where there are none.
+    /// The parameters as JSON; "(null)" if there are none.
     final var shownParameters: String {
         let parameters = kind == .download
             ? request.parameters : RequestPlanner.merged(request, settings, options)
@@ -135,7 +135,7 @@ extension Transfer {
         return secrets.json(.object(parameters)).description
     }
 
-    /// An attempt leaves.
+    /// Logs an attempt.
     func noteSent(_ exchange: Exchange, attempt: Int) {
         note(
             .debug, .sent,
@@ -143,7 +143,7 @@ extension Transfer {
         ) { $0.count = Int64(attempt) }
     }
 
-    /// The head of an answer has come.
+    /// Logs the headers of a response.
     func noteHead(_ head: ResponseHead) {
         guard client.log.isOn(.debug) else { return }
         let secrets = secrets
@@ -158,7 +158,7 @@ extension Transfer {
         }
     }
 
-    /// A redirect is followed.
+    /// Logs a redirect.
     func noteRedirect(from old: String, status: Int, to new: String, isCounted origin: Origin?) {
         client.counters.count(origin) { $0.redirected += 1 }
         note(
@@ -175,7 +175,7 @@ extension Transfer {
 
     // MARK: On the way
 
-    /// Tells of an event that the observer hears of too.
+    /// Logs an event that the observer also receives.
     final func note(_ event: TransferEvent) {
         switch event {
         case .state(let state, let reason): note(state, reason)
@@ -217,7 +217,7 @@ extension Transfer {
             wasToldSuspended.store(true, ordering: .relaxed)
             note(.info, .suspended, [.everybody("Suspended request:\(shortDescription)")])
         case .waiting where kind != .download && reason != nil:
-            break  // Told when it was decided.
+            break  // Logged with its decision.
         case .waiting where reason != nil:
             note(
                 .warning, .retried,
@@ -236,7 +236,7 @@ extension Transfer {
                 return note(
                     .info, .resumed, [.everybody("Resumed request: \(shortDescription)")])
             }
-            // A download that goes on all the same, with another mirror or without its partial.
+            // A download that continues with another mirror or without its partial file.
             note(.warning, .retried, [.everybody("Request goes on, reason:\(reason.rawValue)")]) {
                 $0.reason = reason.rawValue
             }
@@ -254,7 +254,7 @@ extension Transfer {
         }
     }
 
-    /// A part of it is sent again.
+    /// Logs a retry of a part.
     final func noteRetry(_ error: WherryError?) {
         client.counters.count(origin) { $0.retried += 1 }
         note(
@@ -263,7 +263,7 @@ extension Transfer {
         ) { $0.reason = error?.reason }
     }
 
-    /// A verb that changed nothing.
+    /// Logs a pause, resume or cancel that had no effect.
     final func noteIdle(_ verb: String) {
         note(
             .debug, .refused,
@@ -277,14 +277,14 @@ extension Transfer {
 
     // MARK: Caches
 
-    /// A stored answer serves.
+    /// Logs a cache hit.
     func noteHit(_ response: Response) {
         note(.debug, .hit, [.everybody("Load cache succeed:\(response.body.count) bytes")]) {
             $0.status = response.status
         }
     }
 
-    /// Why no answer of the timed cache serves (L3).
+    /// Logs why the timed cache has no usable response (L3).
     func noteMiss(_ refusal: TimedRefusal, asksNetwork: Bool) {
         guard client.log.isOn(.debug) else { return }
         func missed(_ text: String) {
@@ -312,7 +312,7 @@ extension Transfer {
 
     static var asksNetwork: String { "Failed to load cache, start to sending network request..." }
 
-    /// The caches are not asked.
+    /// Logs that the caches are not used.
     func noteBypass() {
         note(
             .debug, .bypassed,
@@ -325,7 +325,7 @@ extension Transfer {
 
     // MARK: Ending
 
-    /// The end, and what is counted of it.
+    /// Logs the end of the transfer and updates the counters.
     final func noteEnd(_ outcome: TransferOutcome) {
         if !observer.isPart, kind != .group {
             let isHit = outcome.response.map { $0.isFromCache && !$0.isRevalidated } ?? false
@@ -419,7 +419,7 @@ extension Transfer {
 }
 
 extension RequestTransfer {
-    /// An exchange is handed to the transport: the first one is the beginning.
+    /// Logs an exchange passed to the transport; the first one is the start of the transfer.
     func noteLaunch(_ exchange: Exchange) {
         let attempt = hops.withLock { state -> Int in
             state.launches += 1
@@ -430,7 +430,7 @@ extension RequestTransfer {
         noteStart(exchange.request.url.text, exchange.request.headers.fields)
     }
 
-    /// An answer is in a cache now; told after the end of the request, as SJNetwork does (L3).
+    /// Logs a stored response; after the end of the request, as in SJNetwork (L3).
     func noteStored(_ bytes: Int, identifier: String, seconds: Int64?) {
         guard client.log.isOn(.debug) else { return }
         var lines: [LogRecord.Line] = [
@@ -442,7 +442,7 @@ extension RequestTransfer {
         hops.withLock { $0.stored.append((record, Int64(bytes))) }
     }
 
-    /// Tells what was stored.
+    /// Logs the stored response.
     func tellStored() {
         let stored = hops.withLock { state in
             defer { state.stored = [] }
