@@ -4,7 +4,7 @@
 import Synchronization
 import WherrySystem
 
-/// Opens the stores below the client's folder when they are first needed.
+/// Opens the stores in the client's cache directory on first use.
 package final class ClientCaches: Sendable {
     private struct State {
         var timed: TimedCacheStore?
@@ -13,7 +13,7 @@ package final class ClientCaches: Sendable {
         var memoryLimit: Int
         var secrets: Secrets
         var isClosed = false
-        /// What the origin is being asked about in the background.
+        /// The keys being revalidated in the background.
         var revalidating: Set<HTTPCacheStore.Key> = []
     }
 
@@ -39,12 +39,12 @@ package final class ClientCaches: Sendable {
                 memoryLimit: Int(clamping: options[.cacheMemoryBytes]), secrets: secrets))
     }
 
-    /// The timed cache. A folder that cannot be made or used is `bad_storage`, or what the disk
-    /// says; the next call tries again.
+    /// Returns the timed cache. Throws `bad_storage` or a file error if its directory cannot be
+    /// created or used; the next call tries again.
     package func timed() throws(WherryError) -> TimedCacheStore {
         if let store = state.withLock({ $0.timed }), !store.entries.isLost { return store }
         let store = try open("timed") { TimedCacheStore($0, memoryLimit: $1) }
-        // Another thread may have been quicker; its store has the same files.
+        // Another thread may have opened the same files first.
         return state.withLock { state in
             if let timed = state.timed, !timed.entries.isRemoved { return timed }
             state.timed = store
@@ -56,7 +56,7 @@ package final class ClientCaches: Sendable {
         }
     }
 
-    /// The HTTP cache; the same holds.
+    /// Returns the HTTP cache, as above.
     package func http() throws(WherryError) -> HTTPCacheStore {
         if let store = state.withLock({ $0.http }), !store.entries.isLost { return store }
         let store = try open("http") { HTTPCacheStore($0, memoryLimit: $1) }
@@ -72,13 +72,14 @@ package final class ClientCaches: Sendable {
         }
     }
 
-    /// The HTTP cache, if this client or another with the same folder has ever used it. Makes nothing.
+    /// Returns the HTTP cache if a client with the same directory has ever used it. Creates
+    /// nothing.
     package func existingHTTP() throws(WherryError) -> HTTPCacheStore? {
         if let store = state.withLock({ $0.http }), !store.entries.isRemoved { return store }
         return try exists("http") ? http() : nil
     }
 
-    /// The timed cache; the same holds.
+    /// Returns the timed cache, as above.
     package func existingTimed() throws(WherryError) -> TimedCacheStore? {
         if let store = state.withLock({ $0.timed }), !store.entries.isRemoved { return store }
         return try exists("timed") ? timed() : nil
@@ -92,21 +93,21 @@ package final class ClientCaches: Sendable {
             return true
         } catch {
             if error.code == EntrySweeper.noSuchFile { return false }
-            // The error names what is wrong with the folder, such as a file in its place.
+            // The error names the problem with the directory, such as a file in its place.
             _ = try folder.path()
             return true
         }
     }
 
-    /// Fails if the storage cannot be used: always for a folder that the program has named, and for
-    /// the default folder if the HTTP cache is on. Makes that folder only for the HTTP cache.
+    /// Throws if the storage cannot be used. Checks a directory set by the program always, and the
+    /// default one only if the HTTP cache is on. Creates the directory only for the HTTP cache.
     package func check(isOn: Bool) throws(WherryError) {
         if isOn { _ = try http() } else { try folder.check() }
     }
 
-    /// Deletes all files of a cache that cannot be opened, because the disk is full for instance.
+    /// Deletes all files of a cache that cannot be opened, for instance because the disk is full.
     ///
-    /// - Returns: how many entries there were; `nil` without such a cache.
+    /// - Returns: The number of entries; `nil` if the cache does not exist.
     package func clearUnopened(_ store: CacheStores) -> Int? {
         guard let path = try? folder.place(),
             let root = try? Directory.open(path + (store == .http ? "/http" : "/timed"))
@@ -129,7 +130,7 @@ package final class ClientCaches: Sendable {
         }
     }
 
-    /// Changes how much the stores may hold; what is too much goes soon.
+    /// Changes the size limits of the stores. Excess entries are removed in the background.
     package func setLimits(_ options: OptionTable) {
         state.withLock { state in
             state.diskLimit = options[.cacheMaxBytes]
@@ -141,7 +142,7 @@ package final class ClientCaches: Sendable {
         }
     }
 
-    /// Changes which values in queries are stored as digests.
+    /// Changes which query values are stored as digests.
     package func setSecrets(_ secrets: Secrets) {
         let (timed, http) = state.withLock { state in
             state.secrets = secrets
@@ -151,14 +152,14 @@ package final class ClientCaches: Sendable {
         http?.setSecrets(secrets)
     }
 
-    /// Bytes of answers in memory.
+    /// The size of all responses in memory, in bytes.
     package var memoryBytes: Int {
         let (timed, http) = state.withLock { ($0.timed, $0.http) }
         return (timed?.memoryCost ?? 0) + (http?.memoryCost ?? 0)
     }
 
-    /// Whether the caller is the one to ask the origin about a key in the background: one at a time
-    /// does, until ``endRevalidation(of:)``.
+    /// Returns whether the caller should revalidate a key in the background. Only one caller does
+    /// until ``endRevalidation(of:)``.
     package func beginRevalidation(of key: HTTPCacheStore.Key) -> Bool {
         state.withLock { !$0.isClosed && $0.revalidating.insert(key).inserted }
     }
@@ -167,7 +168,7 @@ package final class ClientCaches: Sendable {
         state.withLock { _ = $0.revalidating.remove(key) }
     }
 
-    /// Ends what goes on in the background, soon.
+    /// Stops background work soon.
     package func close() {
         let (timed, http) = state.withLock { state in
             state.isClosed = true

@@ -1,10 +1,10 @@
-// Wherry: the Age field.
+// Wherry: the Age header.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How long an answer has been on its way through caches (RFC 9111, section 5.1).
+/// The Age header: the time that a response spent in caches (RFC 9111, section 5.1).
 package enum AgeField {
-    /// Whole seconds, at most ``CacheDirectives/mostSeconds``: the first member of the first line.
-    /// `nil` where that is no number, and the field is ignored.
+    /// Parses the first member of the first line: whole seconds, at most
+    /// ``CacheDirectives/mostSeconds``. `nil` if it is not a number; the header is then ignored.
     package static func seconds(_ lines: [String]) -> Int64? {
         guard let first = lines.first else { return nil }
         let member = first.utf8.prefix { $0 != 0x2C }
@@ -15,7 +15,7 @@ package enum AgeField {
 }
 
 extension String {
-    /// The text without the spaces and tabs around it (RFC 9110, section 5.6.3).
+    /// The text without surrounding spaces and tabs (RFC 9110, section 5.6.3).
     package var trimmingFieldSpace: String {
         let bytes = utf8.drop { $0 == 0x20 || $0 == 0x09 }
         guard let last = bytes.lastIndex(where: { $0 != 0x20 && $0 != 0x09 }) else { return "" }

@@ -1,35 +1,36 @@
-// Wherry: the list inside Cache-Control, read without knowing what it means.
+// Wherry: parsing Cache-Control.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The members of a Cache-Control field, in order (RFC 9111, section 5.2).
+/// The directives of a Cache-Control header, in order (RFC 9111, section 5.2).
 ///
-/// What breaks the grammar is read so that it never makes an answer more reusable than it was
-/// meant to be: the directive's name counts, and its argument is ``Argument/invalid``.
+/// A malformed directive never makes a response more reusable: its name counts, and its argument is
+/// ``Argument/invalid``.
 package struct CacheDirectives: Hashable, Sendable {
-    /// What follows a directive's name.
+    /// The argument of a directive.
     package enum Argument: Hashable, Sendable {
-        /// No "=".
+        /// No argument.
         case none
-        /// A token, or what a quoted string means.
+        /// A token, or the value of a quoted string.
         case text(String)
-        /// Neither, or something after it that does not belong there.
+        /// Malformed.
         case invalid
 
-        /// Whole seconds, at most ``CacheDirectives/mostSeconds``; `nil` for what is no number.
+        /// The number of whole seconds, at most ``CacheDirectives/mostSeconds``; `nil` if it is not
+        /// a number.
         package var seconds: Int64? {
             guard case .text(let text) = self, CacheDirectives.isNumber(text) else { return nil }
             return min(FieldScanner.number(text.utf8) ?? .max, CacheDirectives.mostSeconds)
         }
     }
 
-    /// A number of seconds that cannot be kept is this one: 34,000 years, of which sums and
-    /// thousands still fit (section 1.2.2).
+    /// The maximum number of seconds, which replaces larger ones (section 1.2.2): 34,000 years.
+    /// Sums of it, and its value in milliseconds, do not overflow.
     package static let mostSeconds: Int64 = 1 << 40
 
-    /// Names are in lower case.
+    /// The directives, with names in lower case.
     package private(set) var members: [(name: String, argument: Argument)] = []
 
-    /// Reads the values of all lines of the field, in their order.
+    /// Parses all lines of the header in order.
     package init(_ lines: [String]) {
         for line in lines {
             var scanner = FieldScanner(line.utf8)
@@ -37,12 +38,12 @@ package struct CacheDirectives: Hashable, Sendable {
         }
     }
 
-    /// The argument of the first directive of that name, given in lower case (section 4.2.1).
+    /// The argument of the first directive with a lower-case name (section 4.2.1).
     package subscript(name: String) -> Argument? {
         members.first { $0.name == name }?.argument
     }
 
-    /// Whether there is such a directive, whatever its argument.
+    /// Returns whether there is such a directive, with any argument.
     package func contains(_ name: String) -> Bool { members.contains { $0.name == name } }
 
     package var isEmpty: Bool { members.isEmpty }
@@ -61,8 +62,8 @@ package struct CacheDirectives: Hashable, Sendable {
         Self.skipRest(&scanner)
     }
 
-    /// Goes past the next comma that is not inside of a quoted string. A quote that is never
-    /// closed hides nothing, so that a directive after it is seen.
+    /// Skips to after the next comma outside of quoted strings. An unterminated quote does not hide
+    /// directives after it.
     private static func skipRest(_ scanner: inout FieldScanner) {
         while !scanner.isAtEnd {
             _ = scanner.prefix { $0 != comma && $0 != 0x22 }

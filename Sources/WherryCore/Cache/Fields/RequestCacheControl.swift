@@ -1,33 +1,33 @@
-// Wherry: what a request says about the answers it takes.
+// Wherry: Cache-Control of requests.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cache-Control of a request (RFC 9111, section 5.2.1), with Pragma in its place where there is
-/// none (section 5.4).
+/// Cache-Control of a request (RFC 9111, section 5.2.1). If it is missing, Pragma applies (section
+/// 5.4).
 package struct RequestCacheControl: Hashable, Sendable {
     package var noCache = false
     package var noStore = false
     package var onlyIfCached = false
-    /// The largest age taken, in seconds; an argument that is no number is 0.
+    /// The maximum age in seconds; an invalid argument counts as 0.
     package var maxAge: Int64?
-    /// How long the answer has still to be fresh, in seconds; an argument that is no number asks
-    /// for more than any answer has.
+    /// The minimum remaining freshness in seconds; an invalid argument counts as more than any
+    /// response has.
     package var minFresh: Int64?
-    /// How stale the answer may be, in seconds; ``CacheDirectives/mostSeconds`` without an
-    /// argument, `nil` for an argument that is no number.
+    /// The maximum staleness in seconds; ``CacheDirectives/mostSeconds`` without an argument, `nil`
+    /// for an invalid argument.
     package var maxStale: Int64?
-    /// How stale the answer may be where the origin fails (RFC 5861, section 4).
+    /// The maximum staleness in seconds if the origin fails (RFC 5861, section 4).
     package var staleIfError: Int64?
 
-    /// Nothing said.
+    /// Creates empty directives.
     package init() {}
 
-    /// Reads the fields of a request.
+    /// Parses the headers of a request.
     package init(_ headers: Headers) {
         self.init(
             cacheControl: headers.values("cache-control"), pragma: headers.values("pragma"))
     }
 
-    /// Reads the values of all lines of both fields.
+    /// Parses all lines of both headers.
     package init(cacheControl: [String], pragma: [String] = []) {
         guard !cacheControl.isEmpty else {
             if !pragma.isEmpty { noCache = CacheDirectives(pragma).contains("no-cache") }

@@ -1,18 +1,17 @@
-// Wherry: what an answer says about its own reuse.
+// Wherry: Cache-Control of responses.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cache-Control of an answer as a private cache reads it (RFC 9111, section 5.2.2).
+/// Cache-Control of a response, for a private cache (RFC 9111, section 5.2.2).
 ///
-/// `s-maxage` and `proxy-revalidate` are for shared caches, `no-transform` for those that change
-/// bodies, and unknown directives for others: none of them is kept.
+/// Leaves out `s-maxage` and `proxy-revalidate`, which are for shared caches, `no-transform`, which
+/// is for caches that change bodies, and unknown directives.
 package struct ResponseCacheControl: Hashable, Sendable {
-    /// Seconds; an argument that is no number is 0, so that the answer is stale (section 4.2.1).
+    /// Seconds; an invalid argument counts as 0, so that the response is stale (section 4.2.1).
     package var maxAge: Int64?
     package var noStore = false
-    /// Without field names, or with names that cannot be left out.
+    /// Whether `no-cache` has no header names, or names of headers that cannot be left out.
     package var noCache = false
-    /// Fields that `no-cache` names and that are left out of the cache instead (section 5.2.2.4).
-    /// In lower case.
+    /// The headers that `no-cache` names, in lower case. They are not stored (section 5.2.2.4).
     package var noCacheFields: [String] = []
     package var mustRevalidate = false
     package var mustUnderstand = false
@@ -20,15 +19,15 @@ package struct ResponseCacheControl: Hashable, Sendable {
     package var isPrivate = false
     /// RFC 8246.
     package var isImmutable = false
-    /// Seconds past the end of freshness (RFC 5861, section 3).
+    /// Seconds after the end of freshness (RFC 5861, section 3).
     package var staleWhileRevalidate: Int64?
-    /// Seconds past the end of freshness (RFC 5861, section 4).
+    /// Seconds after the end of freshness (RFC 5861, section 4).
     package var staleIfError: Int64?
 
-    /// Nothing said.
+    /// Creates empty directives.
     package init() {}
 
-    /// Reads the values of all lines of the field.
+    /// Parses all lines of the header.
     package init(_ lines: [String]) {
         guard !lines.isEmpty else { return }
         let directives = CacheDirectives(lines)
@@ -66,15 +65,14 @@ package struct ResponseCacheControl: Hashable, Sendable {
         return names.isEmpty ? nil : names
     }
 
-    /// Fields without which the rest could not be understood, reused or checked.
+    /// Headers that are required to interpret, reuse or validate a response.
     private static let needed: Set<String> = [
         "age", "cache-control", "content-encoding", "content-length", "content-location",
         "content-range", "content-type", "date", "etag", "expires", "last-modified", "location",
         "vary",
     ]
 
-    /// Whether an answer can be reused that is stored without the fields of these names, which are in
-    /// lower case.
+    /// Returns whether a response is reusable without the headers of these lower-case names.
     package static func canBeLeftOut(_ names: [String]) -> Bool {
         names.allSatisfy { !needed.contains($0) }
     }

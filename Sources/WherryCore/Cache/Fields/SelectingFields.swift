@@ -1,13 +1,14 @@
-// Wherry: the part of a request that chose among the variants of an answer.
+// Wherry: the request headers that select a variant.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The values that a request had in the fields which the answer's Vary names (RFC 9111, 4.1).
+/// The values of the request headers that the response's Vary names (RFC 9111, section 4.1).
 ///
-/// Two requests agree where these are equal. Values that may be secrets are kept as keyed digests.
+/// Two requests select the same variant if these are equal. Possible secrets are stored as keyed
+/// digests.
 package struct SelectingFields: Hashable, Sendable {
-    /// One field; its value is `nil` where the request had none.
+    /// A header; the value is `nil` if the request does not have it.
     package struct Field: Hashable, Sendable {
         package let name: String
         package let value: String?
@@ -18,16 +19,16 @@ package struct SelectingFields: Hashable, Sendable {
         }
     }
 
-    /// In the order of their names.
+    /// The headers, sorted by name.
     package let fields: [Field]
 
     package init(fields: [Field]) { self.fields = fields }
 
-    /// Takes the values of the named fields out of a request.
+    /// Takes the values of headers from a request.
     ///
     /// - Parameters:
-    ///   - names: lower case and sorted, as ``VaryField`` gives them.
-    ///   - secret: the key of the digests.
+    ///   - names: Sorted lower-case names, as ``VaryField`` returns them.
+    ///   - secret: The key of the digests.
     package init(_ names: [String], of request: Headers, secret: VarySecret) {
         fields = names.map { name in
             let lines = request.values(name)
@@ -39,34 +40,34 @@ package struct SelectingFields: Hashable, Sendable {
         }
     }
 
-    /// Fields that tell nothing about who asks.
+    /// Headers that do not identify a user.
     private static let harmless: Set<String> = [
         "accept", "accept-charset", "accept-encoding", "accept-language", "content-type",
         "prefer", "user-agent", "x-requested-with",
     ]
 
-    /// Fields that are one value, in which a comma is a byte like any other.
+    /// Headers with a single value, in which a comma has no special meaning.
     private static let singletons: Set<String> = [
         "authorization", "cookie", "date", "from", "host", "if-modified-since", "if-range",
         "if-unmodified-since", "origin", "referer", "user-agent",
     ]
 
-    /// The lines as one, in a form that is equal for what means the same: white space around
-    /// commas and empty members never count, case where the field's definition says so, and order
-    /// where every member has its own weight.
+    /// Joins the lines in a normalized form that is equal for equal meanings. Ignores white space
+    /// around commas and empty members. Ignores case if the header's definition does, and order if
+    /// each member has a weight.
     private static func normalized(_ lines: [String], of name: String) -> String {
         if singletons.contains(name) { return lines.joined(separator: ", ").trimmingFieldSpace }
         var members = lines.flatMap { Self.members(of: $0) }
         switch name {
         case "accept-charset", "accept-encoding": members = members.map { $0.lowercased() }.sorted()
-        // Languages of one weight are often taken in the order given (RFC 9110, section 12.5.4).
+        // Languages of equal weight are often preferred in their order (RFC 9110, section 12.5.4).
         case "accept-language": members = members.map { $0.lowercased() }
         default: break
         }
         return members.joined(separator: ",")
     }
 
-    /// The members of a list; a comma inside of a quoted string does not part them.
+    /// Returns the members of a list; commas in quoted strings do not separate members.
     private static func members(of line: String) -> [String] {
         var members: [String] = []
         var member: [UInt8] = []
@@ -83,30 +84,30 @@ package struct SelectingFields: Hashable, Sendable {
             if !text.isEmpty { members.append(text) }
             member = []
         }
-        // A quote that is never closed: the end that was added is part of the last member.
+        // An unterminated quote: the added terminator is part of the last member.
         if !member.isEmpty { members.append(String(decoding: member, as: UTF8.self)) }
         return members
     }
 }
 
-/// The key under which secret values of requests are told apart without being kept.
+/// The key for digests of secret request values, which distinguish the values without storing them.
 package final class VarySecret: Sendable {
     private let inner: [UInt8]
     private let outer: [UInt8]
 
-    /// - Parameter key: random bytes of one storage, at most 64.
+    /// - Parameter key: The random bytes of a storage directory, at most 64.
     package init(key: [UInt8]) {
         let padded = key.prefix(64) + Array(repeating: 0, count: max(0, 64 - key.count))
         inner = padded.map { $0 ^ 0x36 }
         outer = padded.map { $0 ^ 0x5C }
     }
 
-    /// HMAC-SHA-256 (RFC 2104) of the field's name and value, in hexadecimal digits.
+    /// Returns HMAC-SHA-256 (RFC 2104) of a header's name and value, as hexadecimal digits.
     package func digest(_ value: String, of name: String) -> String {
         Hex.encode(digest(Array(value.utf8), of: name))
     }
 
-    /// The same of bytes, and in bytes.
+    /// Returns HMAC-SHA-256 of a name and value as bytes.
     package func digest(_ value: [UInt8], of name: String) -> [UInt8] {
         let message = inner + name.utf8 + [0] + value
         return Digest.hash(of: outer + Digest.hash(of: message, .sha256), .sha256)

@@ -1,28 +1,27 @@
-// Wherry: which header fields of an answer are kept, and how a 304 changes them.
+// Wherry: stored response headers, and their update by a 304.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Edits the field block of a head: `name: value\n` for each line.
+/// Edits a block of response headers: one `name: value\n` per line.
 ///
-/// Lines go through as the bytes they came as; only names are looked at.
+/// Lines are copied as bytes; only names are interpreted.
 package enum StoredFields {
-    /// Fields that belong to one connection or to a proxy (RFC 9111, section 3.1; RFC 9110,
-    /// section 7.6.1), and those that are not stored: Age is computed anew for each answer, and a
-    /// cookie is for the one who asked.
+    /// Headers for a connection or a proxy (RFC 9111, section 3.1; RFC 9110, section 7.6.1), and
+    /// headers that are not stored: Age is computed for each hit, and a cookie is for one user.
     private static let dropped: Set<String> = [
         "age", "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info",
         "proxy-authorization", "proxy-connection", "set-cookie", "set-cookie2", "te",
         "transfer-encoding", "upgrade",
     ]
 
-    /// What of a head is stored.
+    /// Returns the headers to store.
     ///
     /// - Parameters:
-    ///   - isDecoded: the body is stored without its content coding, so that the field which
-    ///     names it, and the length, would not agree with the bytes.
-    ///   - leavingOut: further names, in lower case.
+    ///   - isDecoded: Whether the body is stored without its content encoding. Content-Encoding and
+    ///     Content-Length would then contradict the body.
+    ///   - leavingOut: Further names, in lower case.
     package static func stored(
         _ head: ResponseHead, isDecoded: Bool, leavingOut: [String] = []
     ) -> Bytes {
@@ -31,12 +30,12 @@ package enum StoredFields {
         return filtered(head.block) { !names.contains($0) }
     }
 
-    /// A stored block after a 304, or the head of a 200 to HEAD (section 3.2): fields of the new
-    /// head replace those of the same name, all others stay.
+    /// Returns stored headers updated by a 304, or by a 200 to HEAD (section 3.2): new headers
+    /// replace those of the same name, all others stay.
     package static func updated(
         _ block: Bytes, by head: ResponseHead, isDecoded: Bool, leavingOut: [String] = []
     ) -> Bytes {
-        // The body is the old one, so what describes its bytes stays (section 3.2).
+        // The body is unchanged, so the headers that describe its bytes stay (section 3.2).
         var names = ["content-encoding", "content-length", "content-range"] + leavingOut
         if isDecoded { names.append("content-type") }
         let new = stored(head, isDecoded: isDecoded, leavingOut: names)
@@ -44,21 +43,22 @@ package enum StoredFields {
         return Bytes(filtered(block) { !replaced.contains($0) }.array + new.array)
     }
 
-    /// The block with another value for a field, or without it.
+    /// Returns the block with a header set, or removed.
     package static func setting(_ name: String, _ value: String?, in block: Bytes) -> Bytes {
         let rest = filtered(block) { $0 != name.lowercased() }
         guard let value else { return rest }
         return Bytes(rest.array + Array("\(name): \(value)\n".utf8))
     }
 
-    /// The block without fields that describe a body, for a 304 (RFC 9110, section 15.4.5).
+    /// Returns the block without headers that describe a body, for a 304 (RFC 9110, section
+    /// 15.4.5).
     package static func withoutBodyFields(_ block: Bytes) -> Bytes {
         filtered(block) {
             !["content-length", "content-encoding", "content-type", "content-range"].contains($0)
         }
     }
 
-    /// The block without the named fields, whatever their case.
+    /// Returns the block without headers, by case-insensitive name.
     package static func without(_ names: [String], in block: Bytes) -> Bytes {
         let names = Set(names.map { $0.asciiLowercased })
         return names.isEmpty ? block : filtered(block) { !names.contains($0) }
@@ -77,7 +77,8 @@ package enum StoredFields {
         return Bytes(kept.flatMap { $0.line })
     }
 
-    /// Each line with its end, and its name in lower case. Lines without a name are left out.
+    /// Returns each line with its line feed, and its name in lower case. Leaves out lines without a
+    /// name.
     private static func lines(_ block: Bytes) -> [(name: String, line: ArraySlice<UInt8>)] {
         var result: [(name: String, line: ArraySlice<UInt8>)] = []
         let bytes = block.array

@@ -1,14 +1,14 @@
-// Wherry: which fields of the request an answer depends on.
+// Wherry: the Vary header.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The Vary field (RFC 9110, section 12.5.5).
+/// The Vary header (RFC 9110, section 12.5.5).
 package enum VaryField: Hashable, Sendable {
-    /// On these fields: lower case, sorted, each once; none where there is no Vary.
+    /// Sorted, unique, lower-case header names; empty without Vary.
     case fields([String])
-    /// On more than can be compared: `*`, or what is no list of names.
+    /// Not comparable: `*`, or a malformed list.
     case anything
 
-    /// Reads the values of all lines of the field.
+    /// Parses all lines of the header.
     package init(_ lines: [String]) {
         var names: Set<String> = []
         for line in lines {

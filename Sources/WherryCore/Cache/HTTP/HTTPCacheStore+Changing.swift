@@ -1,11 +1,11 @@
-// Wherry: how answers come into the HTTP cache, and go.
+// Wherry: storing and removing responses in the HTTP cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension HTTPCacheStore {
-    /// The changes of one outcome: where they happen, and how many there have been, each of which
-    /// adds one to the counter of the folder.
+    /// The changes of one outcome: their place and their number. Each adds one to the directory's
+    /// counter.
     private struct Work {
         let place: Place
         let key: Key
@@ -13,28 +13,28 @@ extension HTTPCacheStore {
         let now: Int64
         let before: EntryStore.Stamp
         var count: Int64 = 0
-        /// What was stored, by variant; `nil` once anything was taken away.
+        /// The stored responses by variant; `nil` once anything was removed.
         var stored: [String: StoredResponse]? = [:]
         var lists: [[String]] = []
     }
 
     private enum Stored {
         case done
-        /// Somebody asked later, and has stored what is newer.
+        /// A later request has stored a newer response.
         case outdated
         case failed
     }
 
-    /// Carries out what the origin's answer meant for the cache. The entries are on disk, for this
-    /// and every other process, when this returns.
+    /// Executes the changes that follow from the origin's response. On return the entries are on
+    /// disk, and visible to all processes.
     ///
-    /// What was stored since the origin was asked, and is newer by its Date and its arrival, stays
-    /// (RFC 9111, section 4).
+    /// Keeps a response that was stored since the request was sent, and is newer by its Date and
+    /// its arrival (RFC 9111, section 4).
     ///
-    /// - Parameter beginning: ``moment(_:)`` from before the origin was asked. If answers of the URL
-    ///   were taken away since, by a clearing or by a method that changed it, nothing is stored: it
-    ///   would be what was true before. What it would have replaced goes all the same.
-    /// - Returns: whether everything that was to be stored is, or what is newer.
+    /// - Parameter beginning: The ``moment(_:)`` before the request was sent. If responses of the
+    ///   URL were removed since, by a clear or by an unsafe method, the new response may be
+    ///   outdated: it is not stored, but the responses that it would replace are removed.
+    /// - Returns: Whether everything to be stored is stored, or a newer response is.
     @discardableResult
     package func apply(
         _ outcome: CacheOutcome, key: Key, since beginning: EntryStore.Stamp? = nil, now: Int64
@@ -44,7 +44,7 @@ extension HTTPCacheStore {
         let isCurrent = beginning == nil || beginning == moment
         for url in outcome.invalidated {
             removeAll(url: url)
-            // What this very answer took away is no reason not to store it.
+            // The response's own invalidations do not prevent storing it.
             if self.place(Key(url: url)).folder.slot == place.folder.slot { moment = moment.next }
         }
         var work = Work(
@@ -66,8 +66,8 @@ extension HTTPCacheStore {
         return isDone
     }
 
-    /// Puts what was stored into memory, so that the next request need not read it back; unless
-    /// somebody else changed the folder meanwhile.
+    /// Puts the stored responses into memory, so that the next request need not read them, unless
+    /// another client changed the directory in the meantime.
     private func remember(_ work: Work) {
         guard work.count > 0 else { return }
         guard let stored = work.stored, !stored.isEmpty else { return memory.remove(work.key) }
@@ -97,23 +97,23 @@ extension HTTPCacheStore {
         entries.remove(name, in: work.place.folder)
     }
 
-    /// What is told of a file of the key, without its body.
+    /// Reads a file of the key without its body.
     private func head(_ name: String, _ work: Work) -> EntryFile? {
         entries.head(name, in: work.place.folder).flatMap {
             $0.key == work.place.key ? $0 : nil
         }
     }
 
-    /// Whether a file is an answer that came after the origin was asked for the one given, and is
-    /// newer than that. What was there before is older whatever its Date: an origin's clock may
-    /// have been set back.
+    /// Returns whether a file holds a newer response that arrived after the request for the given
+    /// one was sent. A response stored before counts as older whatever its Date: the origin's clock
+    /// may have been set back.
     private func isNewer(
         _ there: EntryFile?, than response: StoredResponse, _ work: Work
     ) -> Bool {
         guard let there, there.kind == .response,
             let time = StoredResponse(description: there.description, body: nil)?.freshness
         else { return false }
-        // One from the future, of a clock that was ahead, would keep every newer one out.
+        // A response from the future, stored while the clock was ahead, would block all newer ones.
         return time.responseTime > work.askedAt
             && time.responseTime <= work.now.addingSaturating(Freshness.clockTolerance)
             && (time.date, time.responseTime)
@@ -125,12 +125,12 @@ extension HTTPCacheStore {
         guard let there = entries.head(name, in: work.place.folder) else {
             return take(name, &work)
         }
-        // Another URL's, by a collision, stays.
+        // Keep the entry of another URL with the same digest.
         guard there.key == work.place.key, !isNewer(there, than: response, work) else { return }
         take(name, &work)
         let others = variantNames(work.place)
         if there.kind == .index {
-            // Without it nobody finds them, and they must not come back with a later one.
+            // Without the index they are unreachable, and a later index must not bring them back.
             for other in others { take(other, &work) }
         } else if name != work.place.name, others.isEmpty {
             take(work.place.name, &work)
@@ -146,7 +146,7 @@ extension HTTPCacheStore {
             storedAt: work.now)
         if isNewer(first, than: response, work) { return .outdated }
         if variant.isEmpty {
-            // No request finds the variants any more: the newer answer fits all of them.
+            // No request will find the variants: the newer response fits all of them.
             let others = first?.kind == .index ? variantNames(work.place) : []
             if others.contains(where: { isNewer(head($0, work), than: response, work) }) {
                 return .outdated
@@ -160,7 +160,7 @@ extension HTTPCacheStore {
             return .done
         }
         if isNewer(head(name, work), than: response, work) { return .outdated }
-        // The answer before the index, so that the index never names what is not there.
+        // Write the response before the index, so that the index never names a missing variant.
         guard write(entry, to: name, &work),
             enter(response.selecting.fields.map { $0.name }, first, &work)
         else {
@@ -172,7 +172,7 @@ extension HTTPCacheStore {
         return .done
     }
 
-    /// Writes a list of names into the index, unless it is there.
+    /// Adds a list of names to the index, unless it has the list.
     private func enter(_ list: [String], _ first: EntryFile?, _ work: inout Work) -> Bool {
         var lists: [[String]] = []
         if let first, first.kind == .index { lists = Self.lists(first.description) ?? [] }
@@ -192,15 +192,15 @@ extension HTTPCacheStore {
 
     // MARK: Taking away
 
-    /// Takes away whatever is stored under a URL with just that query, in every partition.
+    /// Removes all responses of a URL with exactly this query, in every partition.
     ///
-    /// - Returns: how many answers.
+    /// - Returns: The number of responses.
     @discardableResult
     package func removeAll(url: String) -> Int {
         removeAll(stored: storedURL(url))
     }
 
-    /// The same for a URL that may come from a list of entries.
+    /// As above, for a URL that may come from a list of entries.
     @discardableResult
     package func removeAll(listed url: String) -> Int {
         removeAll(stored: storedURL(url, isListed: true))
@@ -208,17 +208,17 @@ extension HTTPCacheStore {
 
     private func removeAll(stored url: String) -> Int {
         let folder = place(Key(url: url, isListed: true)).folder
-        // First, so that nobody stores afterwards what was asked for before.
+        // First, so that no response to an earlier request is stored afterwards.
         entries.noteClearing(of: folder)
         let count = remove(from: folder) { $0 == url }
-        // What a sweep took from the disk may still be in somebody's memory.
+        // Responses that a sweep removed from the disk may still be in another client's memory.
         entries.invalidate(folder)
         return count
     }
 
-    /// Takes away whatever is stored under a URL without a query, whatever the query of the answers.
+    /// Removes all responses of a URL without a query, whatever their query.
     ///
-    /// - Returns: how many answers.
+    /// - Returns: The number of responses.
     @discardableResult
     package func removeAll(path url: String) -> Int {
         entries.invalidateAll()
@@ -231,7 +231,7 @@ extension HTTPCacheStore {
 
     private func remove(from folder: EntryStore.Folder, _ isURL: (String) -> Bool) -> Int {
         entries.names(in: folder).reduce(0) { count, name in
-            // Another URL's, by a collision, stays.
+            // Keep the entry of another URL with the same digest.
             guard let head = entries.head(name, in: folder), let url = Key.url(of: head.key),
                 isURL(url)
             else { return count }
@@ -242,7 +242,7 @@ extension HTTPCacheStore {
 
     /// Deletes a listed response.
     ///
-    /// - Returns: whether it was there.
+    /// - Returns: Whether it existed.
     package func remove(at place: String) -> Bool {
         guard let (found, name) = entries.parse(place), let head = entries.head(name, in: found),
             head.kind == .response, let (url, partition) = Key.parts(of: head.key)
@@ -251,14 +251,14 @@ extension HTTPCacheStore {
         guard own.folder.path == found.path, own.holdsKey(name) else { return false }
         entries.noteClearing(of: own.folder)
         let isGone = entries.remove(name, in: own.folder)
-        // An index without variants is of no use.
+        // An index without variants is useless.
         if name != own.name, variantNames(own).isEmpty { entries.remove(own.name, in: own.folder) }
         return isGone
     }
 
-    /// Takes everything away.
+    /// Removes all responses.
     ///
-    /// - Returns: how many answers.
+    /// - Returns: The number of responses.
     @discardableResult
     package func clear() -> Int {
         let count = usage().count

@@ -1,21 +1,21 @@
-// Wherry: what is stored in the HTTP cache, told without using it.
+// Wherry: listing the HTTP cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension HTTPCacheStore {
-    /// An answer without its body, and where it lies.
+    /// A response without its body, and its place.
     package struct Listed: Sendable {
         package let place: String
         package let url: String
         package let response: StoredResponse
-        /// When it came.
+        /// The time of arrival.
         package let storedAt: Int64
         package let bodyBytes: Int64
     }
 
-    /// What is stored: all, what a URL with a query has, or a URL without one, whatever the query.
-    /// Bodies are left out.
+    /// Lists responses without bodies: all, those of a URL with a query, or those of a URL without
+    /// one, whatever their query.
     ///
     /// - Parameter url: ``HTTPURL/cacheText``; `nil` for all.
     package func list(url: String? = nil) -> [Listed] {
@@ -48,7 +48,7 @@ extension HTTPCacheStore {
         return found
     }
 
-    /// A listed answer with its body; `nil` if it is gone.
+    /// Returns a listed response with its body; `nil` if it no longer exists.
     package func response(at place: String) -> (url: String, response: StoredResponse)? {
         guard let file = entries.entry(at: place), file.kind == .response,
             let url = Key.url(of: file.key),
@@ -57,10 +57,10 @@ extension HTTPCacheStore {
         return (url, response)
     }
 
-    /// How many answers there are, and the bytes of all files.
+    /// Returns the number of responses, and the size of all files.
     package func usage() -> (count: Int, bytes: Int64) {
         var usage: (count: Int, bytes: Int64) = (0, 0)
-        // The folder that is being looked at; what has variants beside it is an index.
+        // The current directory. A file that has variants next to it is an index.
         var present = ""
         var firsts: Set<Substring> = []
         var varied: Set<Substring> = []

@@ -1,27 +1,27 @@
-// Wherry: the answers of the HTTP cache, on disk and in memory.
+// Wherry: the HTTP cache on disk and in memory.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 
-/// Keeps answers by URL, partition and variant.
+/// Stores responses by URL, partition and variant.
 ///
-/// A folder holds all that is stored for a URL; the folders of one URL but for the query lie beside
-/// each other, so that they can be found and cleared together. Names of files begin with `0`, and go
-/// on with the partition. The file of just that name is the answer, if it varies by nothing, else an
-/// index of the lists of fields that answers vary by. An answer that varies has the digest of its
-/// selecting fields behind that, so that a request finds it without looking at the others.
+/// A directory holds all responses of a URL. The directories of URLs that differ only in the query
+/// are next to each other, so that they can be found and cleared together. File names consist of
+/// `0` and the partition. The file with just that name is the response if it has no Vary, or else
+/// an index of the header lists that responses vary by. The file name of a variant continues with
+/// the digest of its selecting headers, so that a request finds it without reading the others.
 ///
-/// Every call may block for the disk, but for what is in memory.
+/// Calls may block for the disk, except for responses in memory.
 package final class HTTPCacheStore: Sendable {
-    /// What is known of one URL. Never changes but for the time of its last use on disk.
+    /// The known responses of a URL. Immutable except for the time of its last use on disk.
     final class Record: Sendable {
         let stamp: EntryStore.Stamp
         let place: Place
-        /// Lists of names, newest first; none where ``variants`` has one answer, under "".
+        /// Header lists, newest first; empty if ``variants`` has one response, under "".
         let lists: [[String]]
         let variants: [String: StoredResponse]
-        /// Variants that have been looked for and are not there.
+        /// The variants known to be missing.
         let missing: Set<String>
         let touchedAt: Atomic<Int64>
 
@@ -44,18 +44,18 @@ package final class HTTPCacheStore: Sendable {
         }
     }
 
-    /// How often the disk hears that an answer in memory is in use, in milliseconds.
+    /// The interval for recording on disk that a response in memory is used, in milliseconds.
     private static let touchInterval: Int64 = 60_000
     static let mostLists = 8
-    /// How many variants that are not there are kept in mind.
+    /// The maximum number of missing variants to remember.
     private static let mostMissing = 64
 
     package let entries: EntryStore
     let memory: MemoryLayer<Key, Record>
-    /// Which values in queries are secret; the client's own names may change.
+    /// The rules for secret query values, which the client may change.
     private let secretNames = Lock(Secrets())
 
-    /// - Parameter memoryLimit: bytes of answers that are held in memory.
+    /// - Parameter memoryLimit: The maximum size of responses in memory, in bytes.
     package init(_ entries: EntryStore, memoryLimit: Int) {
         self.entries = entries
         memory = MemoryLayer(limit: memoryLimit)
@@ -68,8 +68,8 @@ package final class HTTPCacheStore: Sendable {
 
     // MARK: Keys
 
-    /// What an answer is stored under (RFC 9111, section 2): the URL, within a partition that
-    /// keeps identities apart (SEC-C2).
+    /// The key of a response (RFC 9111, section 2): the URL within a partition, which separates
+    /// identities (SEC-C2).
     package struct Key: Hashable, Sendable {
         let url: String
         let partition: String
@@ -78,17 +78,17 @@ package final class HTTPCacheStore: Sendable {
 
         /// - Parameters:
         ///   - url: ``HTTPURL/cacheText``.
-        ///   - partition: hexadecimal digits; "" for the usual one.
+        ///   - partition: Hexadecimal digits; "" for the default one.
         package init(url: String, partition: String = "", isListed: Bool = false) {
             self.url = url
             self.partition = partition
             self.isListed = isListed
         }
 
-        /// The URL of a key that was stored.
+        /// Returns the URL of a stored key.
         static func url(of bytes: [UInt8]) -> String? { parts(of: bytes)?.url }
 
-        /// The URL and partition of a key that was stored.
+        /// Returns the URL and partition of a stored key.
         static func parts(of bytes: [UInt8]) -> (url: String, partition: String)? {
             guard bytes.starts(with: "GET ".utf8) else { return nil }
             let url = bytes.dropFirst(4).prefix { $0 != 0x0A }
@@ -99,21 +99,21 @@ package final class HTTPCacheStore: Sendable {
         }
     }
 
-    /// Where the files of a key lie.
+    /// The location of the files of a key.
     struct Place: Sendable {
         let folder: EntryStore.Folder
-        /// The name of the answer or the index.
+        /// The file name of the response or the index.
         let name: String
-        /// The key as its files hold it: without secrets (SEC-C10). No URL has a line feed.
+        /// The key as stored in the files: without secrets (SEC-C10). No URL contains a line feed.
         let key: [UInt8]
 
-        /// The name of a variant's file; "" is the answer that varies by nothing.
+        /// Returns the file name of a variant; "" is the response without Vary.
         func name(of variant: String) -> String { variant.isEmpty ? name : "\(name).\(variant)" }
 
         func holdsKey(_ file: String) -> Bool { file == name || file.hasPrefix(name + ".") }
     }
 
-    /// All of a URL but its query, and the query.
+    /// Splits a URL into everything before the query, and the query.
     static func parts(of url: String) -> (path: Substring, query: Substring?) {
         guard let mark = url.utf8.firstIndex(of: 0x3F) else { return (url[...], nil) }
         return (url[..<mark], url[url.utf8.index(after: mark)...])
@@ -128,16 +128,16 @@ package final class HTTPCacheStore: Sendable {
             key: Array("GET \(url)\n\(key.partition)".utf8))
     }
 
-    /// A URL as files and lists have it.
+    /// Returns a URL as stored in files and shown in lists.
     func storedURL(_ url: String, isListed: Bool = false) -> String {
         StoredURL(secrets: secretNames.withLock { $0 }, secret: secret)
             .text(url, isListed: isListed)
     }
 
-    /// What the folders of a URL without its query are found by.
+    /// Returns the text whose digest locates the directories of a URL without its query.
     static func text(_ path: Substring) -> String { "http " + path }
 
-    /// Names a variant; "" for what varies by nothing.
+    /// Returns the name of a variant; "" without Vary.
     static func variant(_ fields: SelectingFields) -> String {
         if fields.fields.isEmpty { return "" }
         var writer = BinaryWriter()
@@ -150,17 +150,17 @@ package final class HTTPCacheStore: Sendable {
 
     // MARK: Reading
 
-    /// A moment in the life of a key, to be taken before anybody is asked for what will be stored
-    /// under it: see ``apply(_:key:since:now:)``.
+    /// Returns the current moment of a key. Take it before sending a request whose response will be
+    /// stored; see ``apply(_:key:since:now:)``.
     package func moment(_ key: Key) -> EntryStore.Stamp {
         entries.clearings(of: place(key).folder)
     }
 
-    /// The stored answers that may fit the request, to be chosen among by ``CacheLookup``.
+    /// Returns the stored responses that may match the request; ``CacheLookup`` selects one.
     ///
     /// - Parameters:
-    ///   - now: milliseconds since 1970.
-    ///   - beginning: set to the key's ``moment(_:)`` from before they were read.
+    ///   - now: Milliseconds since 1970.
+    ///   - beginning: Set to the key's ``moment(_:)`` before the responses were read.
     package func stored(
         for request: CacheRequest, key: Key, now: Int64, beginning: inout EntryStore.Stamp?
     ) -> [StoredResponse] {
@@ -181,7 +181,7 @@ package final class HTTPCacheStore: Sendable {
         return load(request, key, place, now)
     }
 
-    /// The same for one who stores nothing afterwards.
+    /// As above, for a caller that stores nothing afterwards.
     package func stored(
         for request: CacheRequest, key: Key, now: Int64
     ) -> [StoredResponse] {
@@ -189,7 +189,7 @@ package final class HTTPCacheStore: Sendable {
         return stored(for: request, key: key, now: now, beginning: &beginning)
     }
 
-    /// Every stored answer of the key, from disk.
+    /// Returns all stored responses of the key, read from disk.
     package func allStored(key: Key) -> [StoredResponse] {
         let place = place(key)
         guard case .entry(let first) = entries.read(place.name, in: place.folder, key: place.key)
@@ -200,7 +200,7 @@ package final class HTTPCacheStore: Sendable {
         }
     }
 
-    /// The files of a key's variants.
+    /// Returns the file names of a key's variants.
     func variantNames(_ place: Place) -> [String] {
         entries.names(in: place.folder).filter { $0 != place.name && place.holdsKey($0) }
     }
@@ -236,7 +236,7 @@ package final class HTTPCacheStore: Sendable {
         }
         record.touchedAt.store(now, ordering: .relaxed)
         let names = Set([""] + found.map { $0.variant })
-        // The index is of use as long as an answer is.
+        // The index is as recently used as its responses.
         for variant in names where !found.isEmpty {
             entries.touch(record.place.name(of: variant), in: record.place.folder)
         }
@@ -245,7 +245,7 @@ package final class HTTPCacheStore: Sendable {
     private func load(
         _ request: CacheRequest, _ key: Key, _ place: Place, _ now: Int64
     ) -> [StoredResponse] {
-        // Before the reading: what is changed meanwhile makes the record old at once.
+        // Taken before reading: a change in the meantime makes the record outdated at once.
         let stamp = entries.stamp(place.folder)
         guard case .entry(let first) = entries.read(place.name, in: place.folder, key: place.key)
         else { return [] }
@@ -263,7 +263,7 @@ package final class HTTPCacheStore: Sendable {
         }
     }
 
-    /// Reads the variants that a request may mean and that the record does not know of.
+    /// Reads variants that the request may select and the record does not contain.
     private func complete(
         _ known: Record, _ request: CacheRequest, _ key: Key, _ now: Int64
     ) -> [StoredResponse] {

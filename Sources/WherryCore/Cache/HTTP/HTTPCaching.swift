@@ -1,42 +1,44 @@
-// Wherry: one hop's dealings with the HTTP cache.
+// Wherry: one request's use of the HTTP cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// What one request to one URL reads from the HTTP cache and writes to it: redirects are stored and
-/// found hop by hop. The calls that say so may block for the disk.
+/// Reads and updates the HTTP cache for one request to one URL: each redirect is a separate lookup.
+/// Calls documented to block may wait for the disk.
 ///
-/// One thread after the other has it: first the one that decides, then the transport's until the
-/// exchange has ended, then the one that works out what follows.
+/// One thread at a time uses it: first the one that decides, then the transport thread until the
+/// exchange ends, then the one that computes the outcome.
 package final class HTTPCaching: @unchecked Sendable {
     package let store: HTTPCacheStore
     package let request: CacheRequest
     package let options: HTTPCacheOptions
     package let key: HTTPCacheStore.Key
-    /// Whether stored answers may serve it, and whether its answer may be stored. What it makes
-    /// invalid goes in any case.
+    /// Whether stored responses may serve the request, and its response may be stored. Invalidation
+    /// applies in any case.
     package let takesPart: Bool
-    /// Whether the request has anything to do with the cache but for what it changes.
+    /// Whether the request uses the cache except for invalidation.
     private let isForCache: Bool
     private let clock: any Clock
     /// The key's moment before anything was read.
     private var beginning: EntryStore.Stamp?
 
-    /// How the origin is asked.
+    /// How to send the request to the origin.
     package var plan = NetworkPlan()
-    /// When the request went out and the head came, milliseconds since 1970.
+    /// The times when the request was sent and the response headers arrived, in milliseconds since
+    /// 1970.
     package var requestTime: Int64 = 0
     package var responseTime: Int64 = 0
 
     /// - Parameters:
-    ///   - asked: the hop, complete.
-    ///   - sent: its fields.
-    ///   - isGathered: the answer's body is collected, and not handed over in pieces.
-    ///   - identity: who asks, in place of an `Authorization` that changes each time.
-    ///   - cookies: those that the program gave to the cookie jar for this URL.
-    ///   - isListed: the URL may come from a list of entries, where secrets are digests.
-    ///   - policy: `nil` for a request that has no part in the cache, and may change what it has.
+    ///   - asked: The complete request.
+    ///   - sent: Its headers.
+    ///   - isGathered: Whether the response body is collected, instead of streamed.
+    ///   - identity: The user's identity, in place of an `Authorization` header that changes each
+    ///     time.
+    ///   - cookies: The cookies for this URL that the program set in the cookie jar.
+    ///   - isListed: Whether the URL may come from a list of entries, where secrets are digests.
+    ///   - policy: `nil` for a request that does not use the cache, but may invalidate entries.
     package init(
         _ asked: borrowing ExchangeRequest, sent: SentFields, isGathered: Bool, caching: RequestCaching,
         policy: HTTPCachePolicy?, store: HTTPCacheStore, clock: any Clock,
@@ -51,7 +53,8 @@ package final class HTTPCaching: @unchecked Sendable {
             decodes: asked.decoding != .identity)
         let hasBody = if case .none = asked.body { false } else { true }
         isForCache = policy != nil
-        // What GET is given with a body only the origin knows (RFC 9110, section 9.3.1).
+        // Only the origin knows how the body of a GET affects the response (RFC 9110, section
+        // 9.3.1).
         takesPart = isForCache && isGathered && !(request.isServable && hasBody)
         key = HTTPCacheStore.Key(
             url: request.url, partition: Self.partition(
@@ -59,11 +62,12 @@ package final class HTTPCaching: @unchecked Sendable {
             isListed: isListed)
     }
 
-    /// Digits that tell identities apart (SEC-C2); "" for the usual one.
+    /// Returns digits that separate identities (SEC-C2); "" for the default partition.
     ///
-    /// `Authorization` says who asks, and a program that changes its token or user must not be
-    /// given the answers of another. So do cookies that the program gave to the jar. Those of servers
-    /// do not count: they change all the time, and what depends on them says so in Vary.
+    /// `Authorization` identifies the user: a program that changes its token or user must not
+    /// receive the responses of another one. The same applies to cookies that the program set in
+    /// the jar. Cookies set by servers do not count: they change all the time, and responses that
+    /// depend on them say so in Vary.
     private static func partition(
         _ headers: Headers, _ caching: RequestCaching, _ secret: VarySecret, _ identity: String?,
         _ cookies: String?
@@ -79,7 +83,7 @@ package final class HTTPCaching: @unchecked Sendable {
                 counted.append((name, values))
             }
         }
-        // No header field has this name.
+        // No header has this name.
         if let cookies { counted.append(("cookie jar", [cookies])) }
         guard !counted.isEmpty || !caching.partition.isEmpty else { return "" }
         var writer = BinaryWriter()
@@ -92,15 +96,15 @@ package final class HTTPCaching: @unchecked Sendable {
         return String(secret.digest(Hex.encode(writer.bytes), of: "partition").prefix(32))
     }
 
-    /// Whether the field that goes out is the one that changes each time: until the server has asked
-    /// for a digest it may be another one.
+    /// Whether the header that is sent changes each time. Until the server has sent a Digest
+    /// challenge it may be another header.
     private static func isDigest(_ values: [String]) -> Bool {
         values.first?.hasPrefix("Digest ") == true
     }
 
     // MARK: Before the origin is asked
 
-    /// Whether ``decide()`` looks into the store.
+    /// Whether ``decide()`` reads the store.
     package var reads: Bool { takesPart && request.isServable && options.policy != .reload }
 
     private var lookup: CacheLookup {
@@ -112,7 +116,7 @@ package final class HTTPCaching: @unchecked Sendable {
         store.entries.beginValidation(of: store.place(key).key)
     }
 
-    /// What becomes of the request. May block where it ``reads``.
+    /// Decides how to answer the request. May block if ``reads``.
     package func decide() -> CacheDecision {
         let lookup = lookup
         guard reads else {
@@ -123,7 +127,7 @@ package final class HTTPCaching: @unchecked Sendable {
             store.stored(for: request, key: key, now: lookup.now, beginning: &beginning))
     }
 
-    /// The whole of what is stored, however old, to be shown before the origin is asked. May block.
+    /// Returns the stored response of any age, to show it before the request is sent. May block.
     package func shown() -> CachedAnswer? {
         guard reads else { return nil }
         let lookup = lookup
@@ -134,9 +138,9 @@ package final class HTTPCaching: @unchecked Sendable {
         return CachedAnswer(selected, form: .whole, now: lookup.now)
     }
 
-    /// The request that the plan asks for.
+    /// Returns the request according to the plan.
     ///
-    /// - Parameter asked: as it would go out without a cache.
+    /// - Parameter asked: The request without a cache.
     package func planned(_ asked: ExchangeRequest) -> ExchangeRequest {
         guard !plan.fields.isEmpty else { return asked }
         var planned = asked
@@ -147,29 +151,30 @@ package final class HTTPCaching: @unchecked Sendable {
         return planned
     }
 
-    /// The moment of sending.
+    /// Records the time of sending.
     package func noteSending() { requestTime = clock.wallMilliseconds }
-    /// The moment when a head came.
+    /// Records the arrival of the response headers.
     package func noteHead() { responseTime = clock.wallMilliseconds }
 
-    /// Whether something stored may yet take the place of what the origin answers.
+    /// Whether a stored response may still replace the origin's response.
     package var mayAnswer: Bool { plan.stored != nil }
 
     // MARK: After that
 
-    /// Failures after which a stale answer may serve: the origin could not be reached, or broke off.
-    /// What was refused for its content or its identity is another matter.
+    /// Failures after which a stale response may be used: the origin was unreachable, or the
+    /// connection was dropped. Rejected content and a failed identity check are not among them.
     private static let failures: Set<TransportError.Kind> = [
         .resolve, .connect, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout,
         .stalled, .reset, .truncated, .badProtocol, .proxy,
     ]
 
-    /// Failures of a completion, which nobody asked for, that a request for the whole may not have.
+    /// Failures that only the request for a missing range can have, which the caller did not ask
+    /// for. A request for the whole response may succeed.
     private static let partFailures: Set<TransportError.Kind> = [
         .truncated, .reset, .badProtocol, .badEncoding, .tooLarge,
     ]
 
-    /// Whether ``outcome(of:)`` could have anything to say; if not there is no need for a worker.
+    /// Whether ``outcome(of:)`` may have an effect; otherwise no worker is needed.
     package func concerns(_ result: ExchangeResult) -> Bool {
         guard let error = result.error else { return true }
         return result.head.map { changesTarget($0) } ?? false
@@ -180,13 +185,13 @@ package final class HTTPCaching: @unchecked Sendable {
         plan.purpose == .completion && Self.partFailures.contains(error.kind)
     }
 
-    /// Whether a head says that what is stored may no longer be true, whatever becomes of the body
-    /// (RFC 9111, section 4.4).
+    /// Returns whether a response's headers invalidate stored responses, whatever happens to its
+    /// body (RFC 9111, section 4.4).
     package func changesTarget(_ head: ResponseHead) -> Bool {
         !request.isSafe && (200..<400).contains(head.status)
     }
 
-    /// Takes away what a head says may no longer be true, of a body that may go on for long. May
+    /// Removes the responses that these headers invalidate, without waiting for a long body. May
     /// block.
     package func invalidate(by head: ResponseHead) {
         let arrived = ArrivedResponse(
@@ -195,15 +200,15 @@ package final class HTTPCaching: @unchecked Sendable {
         apply(lookup.resolve(arrived, to: plan, stored: []))
     }
 
-    /// Carries out what follows. May block.
+    /// Executes an outcome. May block.
     ///
-    /// - Returns: whether everything that was to be stored is.
+    /// - Returns: Whether everything to be stored is stored.
     @discardableResult
     package func apply(_ outcome: CacheOutcome) -> Bool {
         store.apply(outcome, key: key, since: beginning, now: clock.wallMilliseconds)
     }
 
-    /// What follows from the end of the exchange. May block.
+    /// Computes the outcome of an exchange. May block.
     package func outcome(of result: ExchangeResult) -> CacheOutcome {
         let lookup = lookup
         guard let head = result.head, result.error == nil || changesTarget(head) else {
@@ -212,7 +217,7 @@ package final class HTTPCaching: @unchecked Sendable {
             guard Self.failures.contains(error.kind) else { return CacheOutcome() }
             return lookup.resolve(nil, to: plan, stored: [])
         }
-        // A page that was only skimmed has its coding still.
+        // A body that was not read to its end still has its content encoding.
         let agrees = result.isDecoded || !request.decodes || head["content-encoding"] == nil
         let arrived = ArrivedResponse(
             head: head, body: result.body, requestTime: requestTime, responseTime: responseTime,
@@ -222,21 +227,21 @@ package final class HTTPCaching: @unchecked Sendable {
         return lookup.resolve(arrived, to: plan, stored: concerned(by: head, now: lookup.now))
     }
 
-    /// The stored answers that a head may speak of.
+    /// Returns the stored responses that the headers may refer to.
     private func concerned(by head: ResponseHead, now: Int64) -> [StoredResponse] {
         guard takesPart, request.isServable else { return [] }
-        // A strong validator names every variant.
+        // A strong validator identifies every variant.
         if head.status == 304 || request.method == "HEAD" { return store.allStored(key: key) }
         return store.stored(for: request, key: key, now: now)
     }
 
-    /// The result with a stored answer in place of what the origin sent.
+    /// Returns the result with a stored response in place of the origin's.
     package static func replaced(_ result: ExchangeResult, by answer: CachedAnswer) -> ExchangeResult {
         var replaced = ExchangeResult()
         replaced.head = answer.head
         replaced.body = answer.body
         replaced.metrics = result.metrics
-        // Cookies are not stored, but those that came with the confirmation are for this request.
+        // Cookies are not stored, but those of the confirming response are for this request.
         if answer.isRevalidated, let head = result.head {
             let cookies = head.values("set-cookie").map { "Set-Cookie: \($0)\n" }.joined()
             if !cookies.isEmpty { replaced.head = answer.head.adding(cookies) }
@@ -245,12 +250,12 @@ package final class HTTPCaching: @unchecked Sendable {
     }
 }
 
-/// The fields of a request as they go out, and what they say to caches.
+/// The headers of a request as sent, and their cache directives.
 package struct SentFields: Sendable {
     package let headers: Headers
     package let control: RequestCacheControl
 
-    /// All fields that go out with a request, those that the transport writes too.
+    /// Collects all headers that are sent, including those that the transport adds.
     package init(_ asked: borrowing ExchangeRequest) {
         var headers = Headers()
         var suppressed = Headers()
@@ -270,7 +275,7 @@ package struct SentFields: Sendable {
 }
 
 extension ResponseHead {
-    /// The head with more lines, which end with line feeds.
+    /// Returns the headers with more lines, which end with line feeds.
     fileprivate func adding(_ lines: String) -> ResponseHead {
         var head = self
         head.block = block.appending(lines)
@@ -279,10 +284,10 @@ extension ResponseHead {
 }
 
 extension CachedAnswer {
-    /// How the response is marked.
+    /// The cache marks of the response.
     package var marks: Response.CacheMarks {
         var marks: Response.CacheMarks = .stored
-        // One that must always be asked about is not fresh even then.
+        // A response that requires revalidation is not fresh even then.
         if isStale && !isRevalidated { marks.insert(.stale) }
         if isRevalidated { marks.insert(.revalidated) }
         return marks

@@ -1,21 +1,22 @@
-// Wherry: an answer of the network on its way into the cache.
+// Wherry: a network response before it is stored.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// An answer as it came from the origin.
+/// A response as it arrived from the origin.
 package struct ArrivedResponse: Sendable {
     package let head: ResponseHead
-    /// As it is handed over; empty where it was not collected.
+    /// The body as delivered; empty if it was not collected.
     package let body: Bytes
-    /// When the request was sent and when the head came, milliseconds since 1970.
+    /// The times when the request was sent and the response headers arrived, in milliseconds since
+    /// 1970.
     package let requestTime: Int64
     package let responseTime: Int64
-    /// The transport has undone the content coding.
+    /// Whether the transport removed the content encoding.
     package let isDecoded: Bool
-    /// All of the body is there, and nothing but the end of the connection had to be believed
-    /// for it (RFC 9112, section 8).
+    /// Whether the whole body arrived, and its end was marked by more than the end of the
+    /// connection (RFC 9112, section 8).
     package let isComplete: Bool
     package let control: ResponseCacheControl
 
@@ -36,7 +37,7 @@ package struct ArrivedResponse: Sendable {
         Freshness(head, control: control, requestTime: requestTime, responseTime: responseTime)
     }
 
-    /// The answer in the form that is stored; `nil` where its Vary fits no request.
+    /// Returns the response in its stored form; `nil` if its Vary matches no request.
     func stored(for request: CacheRequest, secret: VarySecret, part: StoredPart? = nil)
         -> StoredResponse?
     {
@@ -48,7 +49,8 @@ package struct ArrivedResponse: Sendable {
             block = StoredFields.setting("Content-Length", nil, in: block)
         }
         if head["date"] == nil {
-            // A recipient that keeps an answer says when it came (RFC 9110, section 6.6.1).
+            // A recipient that stores a response records its time of arrival as Date (RFC 9110,
+            // section 6.6.1).
             block = StoredFields.setting("Date", HTTPDate.format(responseTime / 1000), in: block)
         }
         return StoredResponse(

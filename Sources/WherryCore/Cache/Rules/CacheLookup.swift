@@ -1,35 +1,36 @@
-// Wherry: what becomes of a request that meets a cache.
+// Wherry: the cache's decision about a request.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is to be done with a request.
+/// How to answer a request.
 package enum CacheDecision: Sendable, Equatable {
-    /// Answer it; the origin hears nothing.
+    /// Return the stored response without contacting the origin.
     case answer(CachedAnswer)
-    /// Answer it, and ask the origin in the background (RFC 5861, section 3).
+    /// Return the stored response, and revalidate it in the background (RFC 5861, section 3).
     case answerAndRevalidate(CachedAnswer, NetworkPlan)
-    /// Ask the origin.
+    /// Send the request to the origin.
     case network(NetworkPlan)
-    /// 504: the request is `only-if-cached`, and nothing usable is stored (RFC 9111, 5.2.1.7).
+    /// Return 504: the request is `only-if-cached` and nothing usable is stored (RFC 9111, section
+    /// 5.2.1.7).
     case gatewayTimeout
-    /// The policy leaves the network alone, and nothing is stored.
+    /// Fail: the policy forbids the network, and nothing is stored.
     case miss
 }
 
-/// How the origin is asked.
+/// How to send the request to the origin.
 package struct NetworkPlan: Sendable, Equatable {
     package enum Purpose: Sendable, Hashable {
-        /// As the application asked.
+        /// As the application wrote it.
         case plain
-        /// Whether ``NetworkPlan/stored`` is still good.
+        /// To validate ``NetworkPlan/stored``.
         case validation
-        /// For the bytes that ``NetworkPlan/stored`` lacks.
+        /// To fetch the bytes that ``NetworkPlan/stored`` lacks.
         case completion
     }
 
     package var purpose: Purpose
-    /// The answer that is validated or completed, or may serve if the origin fails.
+    /// The response to validate or complete, or to use if the origin fails.
     package var stored: StoredResponse?
-    /// Fields to set in the request; those without a value are to be taken out.
+    /// The headers to set in the request, or to remove if they have no value.
     package var fields: [Headers.Field]
 
     package init(
@@ -40,7 +41,7 @@ package struct NetworkPlan: Sendable, Equatable {
         self.fields = fields
     }
 
-    /// The request's fields with the plan's in place of theirs.
+    /// Returns the request's headers with the plan's headers applied.
     package func applied(to headers: Headers) -> Headers {
         var headers = headers
         for field in fields {
@@ -53,13 +54,14 @@ package struct NetworkPlan: Sendable, Equatable {
         return headers
     }
 
-    /// For a stored answer that the origin did not mean: once more, without any condition of ours.
+    /// Repeats the request without our conditions, after the origin confirmed another response than
+    /// the stored one.
     static let unconditional = NetworkPlan(fields: [
         .init(name: "If-None-Match", value: nil), .init(name: "If-Modified-Since", value: nil),
     ])
 }
 
-/// Decides about requests (RFC 9111, section 4). Pure: the time is handed in.
+/// Decides about requests (RFC 9111, section 4). Pure: the time is a parameter.
 package struct CacheLookup: Sendable {
     package let request: CacheRequest
     package let options: HTTPCacheOptions
@@ -76,7 +78,7 @@ package struct CacheLookup: Sendable {
         self.now = now
     }
 
-    /// Decides what to do, given every answer stored under the request's key.
+    /// Decides how to answer the request, given all stored responses of its key.
     package func decide(_ stored: [StoredResponse]) -> CacheDecision {
         guard request.isServable, !request.hasOriginConditions, options.policy != .reload else {
             return missing(NetworkPlan())
@@ -110,8 +112,8 @@ package struct CacheLookup: Sendable {
         return missing(validation(of: selected))
     }
 
-    /// The stored answer that fits the request; of several the newest (section 4.1). One whose body
-    /// has a coding that the transport would have undone is none.
+    /// Selects the newest stored response that matches the request (section 4.1). A body with a
+    /// content encoding that the transport would have removed does not match.
     package func select(_ stored: [StoredResponse]) -> StoredResponse? {
         var newest: StoredResponse?
         for answer in stored
@@ -121,7 +123,7 @@ package struct CacheLookup: Sendable {
                 continue
             }
             let own = answer.freshness
-            // A response from the future, of a clock that was ahead, is not the newest.
+            // A response from the future, stored while the clock was ahead, is not the newest.
             guard known.isFromFuture(at: now) == own.isFromFuture(at: now) else {
                 if known.isFromFuture(at: now) { newest = answer }
                 continue
@@ -131,26 +133,28 @@ package struct CacheLookup: Sendable {
         return newest
     }
 
-    /// The network, unless the request may not use it.
+    /// Returns the network plan, unless the request forbids the network.
     private func missing(_ plan: NetworkPlan) -> CacheDecision {
         if options.policy == .anyAgeOnly { return .miss }
         return request.control.onlyIfCached ? .gatewayTimeout : .network(plan)
     }
 
-    /// Whether the answer, however fresh, may not be given without asking.
+    /// Returns whether even a fresh response needs validation.
     private func needsValidation(_ stored: StoredResponse) -> Bool {
         if stored.control.noCache || request.control.noCache || options.policy == .validate {
             return true
         }
         guard let maxAge = request.control.maxAge else { return false }
-        // A reload of what never changes while it is fresh is no reason to ask (RFC 8246).
+        // Reloading an immutable response needs no validation while it is fresh (RFC 8246).
         if stored.control.isImmutable, stored.freshness.isFresh(at: now) { return false }
         return maxAge == 0 || stored.freshness.age(at: now) > maxAge.millisecondsSaturating
     }
 
-    /// Asks whether the answer is still good (section 4.3.1), in place of what the application
-    /// asked: its own conditions are judged afterwards, by what comes back. Its own entity tags go
-    /// with ours, so that it is told, too, that what it has itself is good (section 4.3.2).
+    /// Returns a plan to validate the stored response (section 4.3.1).
+    ///
+    /// Our conditions replace the application's, which are evaluated afterwards against the result.
+    /// The application's entity tags are sent together with ours, so that the origin can also
+    /// confirm the application's response (section 4.3.2).
     private func validation(of stored: StoredResponse) -> NetworkPlan {
         guard stored.etag != nil || stored.lastModified != nil else {
             return NetworkPlan(stored: stored)
@@ -168,14 +172,14 @@ package struct CacheLookup: Sendable {
             ])
     }
 
-    /// The application's own entity tags that a validation asks about beside the stored one.
+    /// Returns the application's entity tags to send besides the stored one.
     func foreignTags(besides stored: StoredResponse) -> [EntityTag] {
         guard let own = stored.entityTag else { return [] }
         return request.ownTags.filter { !$0.isWeaklyEqual(to: own) }
     }
 
-    /// Asks for the rest of a part that has the beginning or the end, under a strong validator
-    /// (section 3.4).
+    /// Returns a plan to fetch the rest of a part that has the beginning or the end, with a strong
+    /// validator (section 3.4).
     private func completion(of stored: StoredResponse) -> NetworkPlan {
         guard let part = stored.part, let tag = stored.strongTag, request.method == "GET",
             !request.isConditional, RangeRequest(request.headers) == .whole

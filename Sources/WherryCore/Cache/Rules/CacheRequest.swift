@@ -1,27 +1,27 @@
-// Wherry: a request as the HTTP cache looks at it.
+// Wherry: the parts of a request that matter to the HTTP cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// The parts of a request that decide about stored answers.
+/// The parts of a request that decide about stored responses.
 package final class CacheRequest: Sendable {
-    /// As it is sent; methods have case (RFC 9110, section 9.1).
+    /// The method as sent; case-sensitive (RFC 9110, section 9.1).
     package let method: String
     package let target: HTTPURL
-    /// What its answers are stored under: ``HTTPURL/cacheText``, without what does not count.
+    /// The key of the responses: ``HTTPURL/cacheText`` without ignored query pairs.
     package let url: String
-    /// All fields as they are sent, those that the library writes too.
+    /// All headers as sent, including those that the library adds.
     package let headers: Headers
     package let control: RequestCacheControl
-    /// Names of pairs in a query that do not count (K19).
+    /// The names of ignored query pairs (K19).
     package let ignored: Set<String>
-    /// The transport undoes content codings for it: a body that is stored with one does not serve.
+    /// Whether the transport removes content encodings. A body stored with one does not match then.
     package let decodes: Bool
 
     /// - Parameters:
-    ///   - ignored: names of pairs in the query that do not count (K19).
-    ///   - decodes: whether the transport undoes the content coding of the answer.
+    ///   - ignored: The names of ignored query pairs (K19).
+    ///   - decodes: Whether the transport removes the content encoding of the response.
     package convenience init(
         method: String, target: HTTPURL, headers: Headers, ignored: Set<String> = [],
         decodes: Bool = false
@@ -31,7 +31,7 @@ package final class CacheRequest: Sendable {
             control: RequestCacheControl(headers), ignored: ignored, decodes: decodes)
     }
 
-    /// - Parameter control: what the fields say to caches.
+    /// - Parameter control: The cache directives of the headers.
     package init(
         method: String, target: HTTPURL, headers: Headers, control: RequestCacheControl,
         ignored: Set<String>, decodes: Bool
@@ -45,10 +45,11 @@ package final class CacheRequest: Sendable {
         self.decodes = decodes
     }
 
-    /// Whether a stored answer may serve it (RFC 9111, section 4).
+    /// Whether a stored response may answer the request (RFC 9111, section 4).
     package var isServable: Bool { method == "GET" || method == "HEAD" }
 
-    /// Whether it changes nothing at the origin; an unknown method may (RFC 9111, section 4.4).
+    /// Whether the method changes nothing at the origin; an unknown method may (RFC 9111, section
+    /// 4.4).
     package var isSafe: Bool { Self.isSafe(method) }
 
     package static func isSafe(_ method: String) -> Bool {
@@ -58,17 +59,18 @@ package final class CacheRequest: Sendable {
         }
     }
 
-    /// Whether the request has conditions that only the origin can judge (section 4.3.2).
+    /// Whether the request has conditions that only the origin can evaluate (section 4.3.2).
     package var hasOriginConditions: Bool {
         headers.contains("if-match") || headers.contains("if-unmodified-since")
     }
 
-    /// Whether the application asked for an answer only if it has changed.
+    /// Whether the application wants a response only if it has changed.
     package var isConditional: Bool {
         headers.contains("if-none-match") || headers.contains("if-modified-since")
     }
 
-    /// The entity tags of the application's own `If-None-Match`; none for `*` and for no list.
+    /// The entity tags of the application's `If-None-Match`; empty for `*` and for a malformed
+    /// list.
     package var ownTags: [EntityTag] {
         let lines = headers.values("if-none-match")
         guard !lines.isEmpty, case .tags(let tags) = EntityTagList(lines.joined(separator: ","))
@@ -78,15 +80,14 @@ package final class CacheRequest: Sendable {
 }
 
 extension HTTPURL {
-    /// The URL in the one form that caches know it by (RFC 9110, section 4.2.3): scheme and host
-    /// in lower case, the port always said, path and query as they are, no fragment.
+    /// The URL in the cache's canonical form (RFC 9110, section 4.2.3): scheme and host in lower
+    /// case, an explicit port, path and query unchanged, no fragment.
     package var cacheText: String {
         guard let query else { return origin.text + path }
         return origin.text + path + "?" + query
     }
 
-    /// The same without the pairs of the query that have such a name; members of a list are pairs
-    /// too.
+    /// Returns ``cacheText`` without query pairs of these names, including members of lists.
     package func cacheText(without names: Set<String>) -> String {
         guard !names.isEmpty, let query else { return cacheText }
         let counted = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in

@@ -1,54 +1,55 @@
-// Wherry: what becomes of the origin's answer.
+// Wherry: the effect of the origin's response on the cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// What the origin's answer means for the application and for the cache.
+/// The effect of the origin's response on the application and the cache.
 package struct CacheOutcome: Sendable, Equatable {
     package enum Answer: Sendable, Equatable {
-        /// What the origin answered, or its failure.
+        /// The origin's response or failure.
         case network
-        /// A stored answer: confirmed, completed, or served because the origin failed.
+        /// A stored response: confirmed, completed, or used because the origin failed.
         case cached(CachedAnswer)
-        /// Nothing yet: the stored answer turned out to be another one.
+        /// None yet: send another request, because the origin meant another response than the
+        /// stored one.
         case askAgain(NetworkPlan)
     }
 
     package enum Change: Sendable, Equatable {
-        /// In place of the answer with the same selecting fields, if there is one.
+        /// Replaces the response with the same selecting headers, if any.
         case store(StoredResponse)
-        /// Takes out the answer with the same selecting fields.
+        /// Removes the response with the same selecting headers.
         case remove(StoredResponse)
     }
 
     package var answer = Answer.network
-    /// URLs, as ``HTTPURL/cacheText``, of which every stored answer goes, before the changes.
+    /// The URLs, as ``HTTPURL/cacheText``, whose stored responses are removed before the changes.
     package var invalidated: [String] = []
-    /// In order, all under the request's own key.
+    /// The changes in order, all for the request's own key.
     package var changes: [Change] = []
-    /// Stored answers that have served the request until now, whatever they vary by. They go where
-    /// the new one is not stored.
+    /// The stored responses that matched the request so far, whatever they vary by. They are
+    /// removed if the new one is not stored.
     package var superseded: [StoredResponse] = []
-    /// When the request went out, milliseconds since 1970: what was stored since, and is newer than
-    /// the answer that this follows from, stays.
+    /// The time when the request was sent, in milliseconds since 1970. A newer response stored
+    /// since then is kept.
     package var askedAt = Int64.max
-    /// The changes are what the answer says of others, and store no part of itself.
+    /// Whether the changes only update other responses, and store no part of this one.
     package var isConfirmation = false
 
     package init(answer: Answer = .network) { self.answer = answer }
 
-    /// Whether an answer of the network is to be stored.
+    /// Whether a network response is to be stored.
     package var storesAnswer: Bool {
         answer == .network && !isConfirmation
             && changes.contains { if case .store = $0 { true } else { false } }
     }
 
-    /// The same where the caller wants nothing stored, or not all fields (K13): what would have
-    /// been replaced goes all the same.
+    /// Returns the outcome for a caller that wants nothing stored, or not all headers (K13). The
+    /// responses that would have been replaced are removed in any case.
     ///
-    /// - Parameter names: fields to leave out, now and at every update. An answer that cannot be
-    ///   reused without one of them is not stored at all.
+    /// - Parameter names: The headers to leave out, now and at every update. A response that needs
+    ///   one of them is not stored at all.
     package func storing(_ isWanted: Bool, without names: [String]) -> CacheOutcome {
         let names = names.map { $0.asciiLowercased }
         let isWanted = isWanted && ResponseCacheControl.canBeLeftOut(names)
@@ -66,12 +67,12 @@ package struct CacheOutcome: Sendable, Equatable {
 }
 
 extension CacheLookup {
-    /// Works out what follows from the origin's answer.
+    /// Computes the outcome of the origin's response.
     ///
     /// - Parameters:
-    ///   - arrived: the answer; `nil` if the origin could not be reached or broke off.
-    ///   - plan: what was asked.
-    ///   - stored: every answer stored under the request's key.
+    ///   - arrived: The response; `nil` if the origin was unreachable or dropped the connection.
+    ///   - plan: How the request was sent.
+    ///   - stored: All stored responses of the request's key.
     package func resolve(
         _ arrived: ArrivedResponse?, to plan: NetworkPlan, stored: [StoredResponse]
     ) -> CacheOutcome {
@@ -92,7 +93,7 @@ extension CacheLookup {
         case 206 where request.method == "GET":
             return partial(arrived, plan, stored)
         case 416 where plan.purpose == .completion:
-            // The application asked for no range: it has become shorter.
+            // The application requested no range: the representation has become shorter.
             return CacheOutcome(answer: .askAgain(.withoutRange))
         default: break
         }
@@ -103,7 +104,7 @@ extension CacheLookup {
 
     // MARK: Failures
 
-    /// A stale answer in place of a failure (section 4.2.4; RFC 5861, section 4).
+    /// Uses a stale response in place of a failure (section 4.2.4; RFC 5861, section 4).
     private func outcomeOfFailure(_ plan: NetworkPlan) -> CacheOutcome? {
         guard let stored = plan.stored, plan.purpose != .completion,
             !stored.control.forbidsStale, !request.control.noCache,
@@ -128,8 +129,8 @@ extension CacheLookup {
         let foreign = foreignTags(besides: asked)
         guard Self.confirms(arrived.head, asked) else {
             if let answer = validated(arrived, asked) { return answer }
-            // It means an answer that is not there (section 4.3.4), and so ours is outdated; or one
-            // that the application has itself, and asked about.
+            // The 304 confirms another response, so ours is outdated (section 4.3.4). Or it
+            // confirms the response that the application has and named in its condition.
             var outcome = CacheOutcome(answer: .askAgain(.unconditional))
             if let tag = EntityTag(arrived.head["etag"] ?? ""),
                 foreign.contains(where: { $0.isWeaklyEqual(to: tag) })
@@ -140,13 +141,13 @@ extension CacheLookup {
             outcome.changes.append(.remove(asked))
             return outcome
         }
-        // Which one of several it means has to be said.
+        // With several tags sent, the 304 must name the one it confirms.
         if !foreign.isEmpty, arrived.head["etag"] == nil, arrived.head["last-modified"] == nil {
             return CacheOutcome(answer: .askAgain(.unconditional))
         }
         var outcome = CacheOutcome()
         let fresh = updated(asked, by: arrived, &outcome)
-        // A strong validator names every stored answer that has it.
+        // A strong validator identifies every stored response that has it.
         if let tag = EntityTag(arrived.head["etag"] ?? ""), !tag.isWeak {
             for other in stored where other.selecting != asked.selecting {
                 if other.strongTag == tag { _ = updated(other, by: arrived, &outcome) }
@@ -161,9 +162,9 @@ extension CacheLookup {
         return outcome
     }
 
-    /// A 304 that is for the application, whose own condition it answers, freshens the stored
-    /// answers that it names (section 4.3.4): with a strong validator all that have it, with a weak
-    /// one the newest that fits the request.
+    /// Handles a 304 that answers the application's own condition. It updates the stored responses
+    /// that it identifies (section 4.3.4): with a strong validator all that have it, with a weak
+    /// one the newest that matches the request.
     private func named(by arrived: ArrivedResponse, _ stored: [StoredResponse]) -> CacheOutcome {
         var outcome = CacheOutcome()
         guard let tag = EntityTag(arrived.head["etag"] ?? "") else { return outcome }
@@ -177,10 +178,10 @@ extension CacheLookup {
         return outcome
     }
 
-    /// An answer whose weak validator a 304 names as a strong one, as servers do that code bodies on
-    /// the way. It was compared weakly, as it has to be (RFC 9110, section 13.1.2), so it is still
-    /// good; but a strong validator updates nothing that has none (section 4.3.4), so the next
-    /// request asks again.
+    /// Handles a 304 that names the stored weak validator as a strong one, as servers do that
+    /// compress on the fly. The weak comparison makes the response still valid (RFC 9110, section
+    /// 13.1.2). But a strong validator must not update a response without one (section 4.3.4), so
+    /// the next request validates again.
     private func validated(_ arrived: ArrivedResponse, _ asked: StoredResponse) -> CacheOutcome? {
         guard let tag = EntityTag(arrived.head["etag"] ?? ""), let own = asked.entityTag,
             own.isWeak, tag.isWeaklyEqual(to: own), let form = CachedAnswer.Form(asked, for: request)
@@ -192,8 +193,8 @@ extension CacheLookup {
         return outcome
     }
 
-    /// Whether a 304, or a 200 to HEAD, speaks of that answer. Without a validator of its own it
-    /// speaks of the one that was asked about. A strong one speaks of no answer whose own is weak.
+    /// Returns whether a 304, or a 200 to HEAD, refers to a stored response. Without a validator it
+    /// refers to the validated one. A strong validator never refers to a response with a weak one.
     private static func confirms(_ head: ResponseHead, _ stored: StoredResponse) -> Bool {
         if let text = head["etag"] {
             guard let tag = EntityTag(text), let own = stored.entityTag else {
@@ -207,7 +208,7 @@ extension CacheLookup {
         return modified == own
     }
 
-    /// The answer with the fields of a newer head, its age begun anew (sections 3.2 and 4.3.4).
+    /// Returns the response with updated headers and a restarted age (sections 3.2 and 4.3.4).
     private func updated(
         _ stored: StoredResponse, by arrived: ArrivedResponse, _ outcome: inout CacheOutcome
     ) -> StoredResponse {
@@ -233,7 +234,7 @@ extension CacheLookup {
         let vary = VaryField(fresh.head.values("vary"))
         var mayStay = !control.noStore && vary != .anything
         if case .fields(let names) = vary, names != stored.selecting.fields.map({ $0.name }) {
-            // Only of the answer to this request is it known what the request had in them.
+            // Only for the response to this request are the values of the request headers known.
             mayStay = mayStay && stored.matches(request, secret: secret)
             fresh.selecting = SelectingFields(names, of: request.headers, secret: secret)
         }
@@ -247,11 +248,11 @@ extension CacheLookup {
 
     // MARK: Answers to other methods
 
-    /// Method first, then what it made invalid (section 4.4).
+    /// Computes the effect of an unsafe method: the response, then the invalidation (section 4.4).
     private func unsafe(_ arrived: ArrivedResponse) -> CacheOutcome {
         var outcome = CacheOutcome()
         guard (200..<400).contains(arrived.head.status) else { return outcome }
-        // With and without what does not count: either may be what others have stored it under.
+        // With and without ignored query pairs: others may have used either form as the key.
         func invalidate(_ url: HTTPURL) {
             for text in [url.cacheText(without: request.ignored), url.cacheText]
             where !outcome.invalidated.contains(text) {
@@ -269,7 +270,7 @@ extension CacheLookup {
         return outcome
     }
 
-    /// A 200 to HEAD refreshes or outdates what GET has stored (section 4.3.5).
+    /// Handles a 200 to HEAD, which updates or invalidates the response to GET (section 4.3.5).
     private func headOnly(_ arrived: ArrivedResponse, _ stored: [StoredResponse]) -> CacheOutcome {
         var outcome = CacheOutcome()
         guard arrived.head.status == 200 else { return outcome }
@@ -293,7 +294,7 @@ extension CacheLookup {
         var outcome = CacheOutcome()
         outcome.superseded = stored.filter { $0.matches(request, secret: secret) }
         if store(arrived, &outcome) { return outcome }
-        // What it says now is not what is stored, even if it may not be stored itself.
+        // The resource differs from the stored response, even if the new one is not storable.
         switch arrived.head.status {
         case 200..<300, 300, 301, 302, 303, 307, 308, 404, 410:
             outcome.changes = outcome.superseded.map { .remove($0) }
@@ -344,7 +345,7 @@ extension CacheLookup {
         return outcome
     }
 
-    /// Both parts as one, where they touch and one strong validator names both (section 3.4).
+    /// Joins two parts that touch and have the same strong validator (section 3.4).
     private func join(
         _ old: StoredResponse, _ arrived: ArrivedResponse, _ part: StoredPart
     ) -> StoredResponse? {
@@ -375,7 +376,7 @@ extension CacheLookup {
 }
 
 extension NetworkPlan {
-    /// For the whole, after the rest could not be joined.
+    /// Requests the whole representation after the rest could not be joined.
     static let withoutRange = NetworkPlan(fields: [
         .init(name: "Range", value: nil), .init(name: "If-Range", value: nil),
     ])

@@ -1,30 +1,30 @@
-// Wherry: a stored answer in the form that a request gets it in.
+// Wherry: a stored response in the form that answers a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// What a request is answered with out of the cache.
+/// The response that the cache returns for a request.
 package struct CachedAnswer: Sendable, Equatable {
-    /// How much of the stored answer is given.
+    /// The form of the response.
     package enum Form: Hashable, Sendable {
         case whole
-        /// The head alone, to HEAD.
+        /// The headers alone, for HEAD.
         case head
-        /// 304: the application's own condition says that it has this answer already.
+        /// 304: the application's condition says that it has this response.
         case notModified
-        /// 206 with these bytes of the whole, both ends included.
+        /// 206 with these bytes of the whole, both ends inclusive.
         case range(first: Int64, last: Int64)
-        /// 416: nothing of the range is there.
+        /// 416: the range is outside of the representation.
         case unsatisfiable
     }
 
     package let stored: StoredResponse
     package let form: Form
-    /// Milliseconds.
+    /// In milliseconds.
     package let age: Int64
     package let isStale: Bool
-    /// The origin has just confirmed it.
+    /// Whether the origin has just confirmed it.
     package var isRevalidated = false
 
     package init(_ stored: StoredResponse, form: Form, now: Int64) {
@@ -34,7 +34,7 @@ package struct CachedAnswer: Sendable, Equatable {
         isStale = !stored.freshness.isFresh(at: now)
     }
 
-    /// The head, with the age it has now (RFC 9111, section 4).
+    /// The headers with the current age (RFC 9111, section 4).
     package var head: ResponseHead {
         var head = stored.head
         let ageLine = "Age: \(age / 1000)\n"
@@ -60,7 +60,7 @@ package struct CachedAnswer: Sendable, Equatable {
         }
     }
 
-    /// The bytes that go with the head.
+    /// The body for this form.
     package var body: Bytes {
         switch form {
         case .whole: return stored.body
@@ -73,10 +73,10 @@ package struct CachedAnswer: Sendable, Equatable {
 }
 
 extension CachedAnswer.Form {
-    /// How a stored answer serves a request; `nil` where it cannot.
+    /// Determines how a stored response answers a request; `nil` if it cannot.
     ///
-    /// The application's conditions come before its range (RFC 9110, section 13.2.2), and count
-    /// only for what would be a success (section 13.2.1).
+    /// The application's conditions precede its range (RFC 9110, section 13.2.2), and count only if
+    /// the response would be a success (section 13.2.1).
     package init?(_ stored: StoredResponse, for request: CacheRequest) {
         if stored.status == 200, Self.isNotModified(stored, request) {
             self = .notModified
@@ -94,7 +94,7 @@ extension CachedAnswer.Form {
             self = .whole
             return
         }
-        // Ranges count bytes of the coded representation, which is not there.
+        // Ranges count bytes of the encoded representation, which is not stored.
         if stored.isDecoded { return nil }
         let resolved =
             stored.part.map { range.resolved(in: $0) }
@@ -117,12 +117,13 @@ extension CachedAnswer.Form {
         guard let since = request.headers["if-modified-since"],
             let limit = HTTPDate.parse(since, now: arrival)
         else { return false }
-        // Without Last-Modified the Date takes its place (RFC 9111, section 4.3.2).
+        // Without Last-Modified the Date applies (RFC 9111, section 4.3.2).
         let modified = stored.lastModified.flatMap { HTTPDate.parse($0, now: arrival) }
         return (modified ?? stored.freshness.date) <= limit
     }
 
-    /// Whether If-Range, where there is one, names this very representation (RFC 9110, 13.1.5).
+    /// Returns whether If-Range is missing or matches this representation (RFC 9110, section
+    /// 13.1.5).
     private static func rangeCounts(_ stored: StoredResponse, _ request: CacheRequest) -> Bool {
         guard let condition = request.headers["if-range"] else { return true }
         if let tag = EntityTag(condition) {
@@ -132,7 +133,8 @@ extension CachedAnswer.Form {
         guard let asked = HTTPDate.parse(condition, now: arrival),
             let modified = stored.lastModified.flatMap({ HTTPDate.parse($0, now: arrival) })
         else { return false }
-        // A date is a strong validator only if it is clearly older than the answer (8.8.2.2).
+        // A date is a strong validator only if it is clearly older than the response (section
+        // 8.8.2.2).
         return asked == modified && modified < stored.freshness.date
     }
 }

@@ -1,24 +1,25 @@
-// Wherry: how a request uses the HTTP cache.
+// Wherry: cache policies.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The four policies of NSURLRequest (K12), and that of a request which was shown what is stored.
+/// The four policies of NSURLRequest (K12), and one for a request after its stored response was
+/// shown.
 package enum HTTPCachePolicy: Sendable {
-    /// As RFC 9111 says.
+    /// According to RFC 9111.
     case byProtocol
-    /// Nothing is read; the answer is stored.
+    /// Does not read the cache; stores the response.
     case reload
-    /// A stored answer of any age, else the network.
+    /// Uses a stored response of any age, otherwise the network.
     case anyAge
-    /// A stored answer of any age, else none: the network is not asked.
+    /// Uses a stored response of any age, otherwise fails without the network.
     case anyAgeOnly
-    /// The origin is asked whether what is stored is still good, however fresh it is (K16).
+    /// Validates the stored response, even if it is fresh (K16).
     case validate
 }
 
-/// What a caller sets beside the policy.
+/// The caller's cache options besides the policy.
 package struct HTTPCacheOptions: Sendable {
     package var policy = HTTPCachePolicy.byProtocol
-    /// How long past its end an answer may serve where the origin fails (K17); milliseconds.
+    /// How long a stale response may be used if the origin fails (K17), in milliseconds.
     package var staleIfError: Int64 = 0
 
     package init(policy: HTTPCachePolicy = .byProtocol, staleIfError: Int64 = 0) {

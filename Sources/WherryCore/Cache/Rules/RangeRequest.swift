@@ -1,18 +1,18 @@
-// Wherry: the range that a request asks for.
+// Wherry: the Range header.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The Range field of a request (RFC 9110, section 14.2).
+/// The Range header of a request (RFC 9110, section 14.2).
 package enum RangeRequest: Hashable, Sendable {
-    /// None.
+    /// No range.
     case whole
-    /// `bytes=first-last`, both ends included; `bytes=first-` has no end.
+    /// `bytes=first-last`, both ends inclusive; `bytes=first-` has no end.
     case from(Int64, to: Int64?)
-    /// `bytes=-count`
+    /// `bytes=-count`.
     case suffix(Int64)
-    /// Several ranges, other units, or what breaks the grammar: for the origin to judge.
+    /// Several ranges, other units, or malformed: the origin must handle it.
     case other
 
-    /// Reads the field of a request.
+    /// Parses the header of a request.
     package init(_ headers: Headers) {
         let lines = headers.values("range")
         guard let line = lines.first else {
@@ -43,16 +43,16 @@ package enum RangeRequest: Hashable, Sendable {
         guard scanner.isAtEnd else { return nil }
     }
 
-    /// What the range means for a representation.
+    /// The range applied to a representation.
     package enum Resolved: Hashable, Sendable {
         case bytes(first: Int64, last: Int64)
-        /// Nothing of it is there.
+        /// The range is outside of the representation.
         case unsatisfiable
-        /// Cannot be told.
+        /// Unknown.
         case unknown
     }
 
-    /// The bytes of a representation of that length that are asked for.
+    /// Applies the range to a representation of a length.
     package func resolved(length: Int64) -> Resolved {
         switch self {
         case .whole, .other: return .unknown
@@ -65,7 +65,7 @@ package enum RangeRequest: Hashable, Sendable {
         }
     }
 
-    /// The bytes that are asked for, where all of them lie in the part.
+    /// Applies the range to a stored part that contains all of it.
     package func resolved(in part: StoredPart) -> Resolved {
         let range: Resolved
         if let total = part.total {

@@ -1,33 +1,33 @@
-// Wherry: whether an answer may be stored.
+// Wherry: rules for storing a response.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryTransport
 
-/// Why an answer is not stored (RFC 9111, section 3).
+/// The reason why a response is not stored (RFC 9111, section 3).
 package enum StoreRefusal: Hashable, Sendable {
-    /// Neither GET nor a POST that says which resource its answer is.
+    /// The method is neither GET nor a POST whose response names its resource.
     case method
-    /// 1xx, which is no answer yet.
+    /// The status is 1xx: an interim response.
     case interim
-    /// 304, which only changes what is stored, or 206 without a part that can be kept.
+    /// The status is 304, which only updates stored responses, or 206 without a storable part.
     case status
-    /// `no-store` in the request or the answer.
+    /// `no-store` in the request or the response.
     case noStore
-    /// `must-understand` on a status that is not known here.
+    /// `must-understand` with an unknown status.
     case notUnderstood
-    /// Nothing allows it: no lifetime, no heuristic for the status, no `public` or `private`.
+    /// Nothing permits it: no lifetime, no heuristic for the status, no `public` or `private`.
     case notAllowed
-    /// `Vary: *`, which no later request fits.
+    /// `Vary: *`, which matches no later request.
     case varyAnything
-    /// The body was cut short.
+    /// The body is incomplete.
     case incomplete
     /// Content-Range contradicts the body.
     case badRange
 }
 
-/// What may be stored by a private cache.
+/// The rules of a private cache.
 package enum Storability {
-    /// Why the answer to a request may not be stored; `nil` where it may.
+    /// Returns why the response may not be stored; `nil` if it may.
     package static func refusal(
         _ response: ArrivedResponse, to request: CacheRequest
     ) -> StoreRefusal? {
@@ -37,7 +37,7 @@ package enum Storability {
         if head.status == 304 || (head.status == 206 && request.method != "GET") { return .status }
         if request.control.noStore { return .noStore }
         if control.mustUnderstand {
-            // It takes the place of no-store where the status is known (section 5.2.2.3).
+            // Overrides no-store if the status is known (section 5.2.2.3).
             if !StatusRules.isUnderstood(head.status) { return .notUnderstood }
         } else if control.noStore {
             return .noStore
@@ -60,7 +60,8 @@ package enum Storability {
         return nil
     }
 
-    /// Whether Content-Location says that the answer is what a GET would give (RFC 9110, 9.3.3).
+    /// Returns whether Content-Location says that a GET would return the same response (RFC 9110,
+    /// section 9.3.3).
     private static func namesTarget(_ head: ResponseHead, _ request: CacheRequest) -> Bool {
         guard let location = head["content-location"],
             let named = try? request.target.resolving(location)
@@ -68,7 +69,7 @@ package enum Storability {
         return named.cacheText(without: request.ignored) == request.url
     }
 
-    /// The part that a 206 holds; `nil` for several parts, other units, and for a range that
+    /// Returns the part in a 206; `nil` for several parts, other units, and a range that
     /// contradicts the body (RFC 9110, section 14.4).
     package static func part(of response: ArrivedResponse) -> StoredPart? {
         guard response.head.status == 206, !response.isDecoded,

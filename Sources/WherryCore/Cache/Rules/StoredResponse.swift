@@ -1,10 +1,10 @@
-// Wherry: an answer that a cache keeps.
+// Wherry: a stored response.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A stored answer with what decides about its reuse, worked out beforehand.
+/// A stored response with precomputed data for its reuse.
 package struct StoredResponse: Sendable, Equatable {
     private struct Content: Equatable {
         var status: Int
@@ -19,14 +19,14 @@ package struct StoredResponse: Sendable, Equatable {
         var isDecoded: Bool
         var leftOut: [String]
         var body: Bytes
-        /// Worked out beforehand, since every look asks for it.
+        /// Computed once, because every lookup uses it.
         var isCoded = false
     }
 
-    /// A hit hands the answer on a few times: so it is counted once each time, not field by field.
+    /// A hit copies the response several times: copy-on-write costs one reference count per copy.
     private var content: CopyOnWrite<Content>
 
-    /// 200 for a part of a representation, which ``part`` tells.
+    /// 200 for a part of a representation; see ``part``.
     package var status: Int {
         get { content.value.status }
         _modify { yield &content.value.status }
@@ -35,7 +35,7 @@ package struct StoredResponse: Sendable, Equatable {
         get { content.value.httpVersion }
         _modify { yield &content.value.httpVersion }
     }
-    /// The stored fields: `name: value\n` for each, without Age.
+    /// The stored headers: one `name: value\n` per line, without Age.
     package var block: Bytes {
         get { content.value.block }
         set {
@@ -55,7 +55,7 @@ package struct StoredResponse: Sendable, Equatable {
         get { content.value.control }
         _modify { yield &content.value.control }
     }
-    /// As they came, to be sent back so.
+    /// As received, to be sent back unchanged.
     package var etag: String? {
         get { content.value.etag }
         _modify { yield &content.value.etag }
@@ -64,12 +64,12 @@ package struct StoredResponse: Sendable, Equatable {
         get { content.value.lastModified }
         _modify { yield &content.value.lastModified }
     }
-    /// Where the bytes lie in the whole, of an answer that is not complete.
+    /// The range of the body in the whole representation, if incomplete.
     package var part: StoredPart? {
         get { content.value.part }
         _modify { yield &content.value.part }
     }
-    /// The body is stored without its content coding.
+    /// Whether the body is stored without its content encoding.
     package var isDecoded: Bool {
         get { content.value.isDecoded }
         set {
@@ -77,7 +77,7 @@ package struct StoredResponse: Sendable, Equatable {
             noteCoding()
         }
     }
-    /// Names of fields, in lower case, that are not stored and that no 304 brings back.
+    /// The lower-case names of headers that are not stored, even after a 304.
     package var leftOut: [String] {
         get { content.value.leftOut }
         _modify { yield &content.value.leftOut }
@@ -104,15 +104,15 @@ package struct StoredResponse: Sendable, Equatable {
         a.content.value == b.content.value
     }
 
-    /// The stored head, without an age.
+    /// The stored status and headers, without Age.
     package var head: ResponseHead {
         ResponseHead(status: status, httpVersion: httpVersion, block: block)
     }
 
-    /// The entity tag, if it is one by its grammar.
+    /// The entity tag, if valid.
     package var entityTag: EntityTag? { etag.flatMap { EntityTag($0) } }
 
-    /// A validator under which bytes of two answers may be joined (RFC 9111, section 3.4).
+    /// A validator for joining parts (RFC 9111, section 3.4).
     package var strongTag: EntityTag? {
         guard let tag = entityTag, !tag.isWeak else { return nil }
         return tag
@@ -120,7 +120,7 @@ package struct StoredResponse: Sendable, Equatable {
 
     package var isComplete: Bool { part == nil }
 
-    /// Whether the body is stored in a content coding.
+    /// Whether the stored body has a content encoding.
     package var isCoded: Bool { content.value.isCoded }
 
     private mutating func noteCoding() {
@@ -129,7 +129,7 @@ package struct StoredResponse: Sendable, Equatable {
             && (head["content-encoding"].map { $0.asciiLowercased != "identity" } ?? false)
     }
 
-    /// Whether a request would be served by this answer as far as Vary goes (section 4.1).
+    /// Returns whether the response matches a request according to Vary (section 4.1).
     package func matches(_ request: CacheRequest, secret: VarySecret) -> Bool {
         selecting.fields.isEmpty
             || SelectingFields(
@@ -137,13 +137,13 @@ package struct StoredResponse: Sendable, Equatable {
     }
 }
 
-/// Which bytes of a representation there are.
+/// The stored range of a representation.
 package struct StoredPart: Hashable, Sendable {
-    /// Offset of the first byte.
+    /// The offset of the first byte.
     package var first: Int64
-    /// Offset of the last byte.
+    /// The offset of the last byte.
     package var last: Int64
-    /// The length of the whole, if it is known.
+    /// The length of the representation, if known.
     package var total: Int64?
 
     package init(first: Int64, last: Int64, total: Int64?) {
@@ -155,12 +155,12 @@ package struct StoredPart: Hashable, Sendable {
     package var count: Int64 { last - first + 1 }
 }
 
-/// The directives of a stored answer that count when it is looked at again.
+/// The directives of a stored response that affect its reuse.
 package struct ReuseControl: Hashable, Sendable {
     package var noCache = false
     package var mustRevalidate = false
     package var isImmutable = false
-    /// Milliseconds past the end of freshness; `nil` without the directive.
+    /// Milliseconds after the end of freshness; `nil` without the directive.
     package var staleWhileRevalidate: Int64?
     package var staleIfError: Int64?
 
@@ -174,6 +174,6 @@ package struct ReuseControl: Hashable, Sendable {
         staleIfError = control.staleIfError?.millisecondsSaturating
     }
 
-    /// Whether a stale answer may never be given (section 4.2.4).
+    /// Whether a stale response must never be used (section 4.2.4).
     package var forbidsStale: Bool { noCache || mustRevalidate }
 }

@@ -1,7 +1,7 @@
-// Wherry: numbers and text as bytes of a file.
+// Wherry: binary encoding of numbers and text.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Puts values one after another: little-endian numbers, and bytes after their count.
+/// Appends values: little-endian numbers, and bytes prefixed with their count.
 package struct BinaryWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
 
@@ -24,7 +24,7 @@ package struct BinaryWriter: Sendable {
 
     package mutating func text(_ text: String) { counted(text.utf8) }
 
-    /// A value that may be missing.
+    /// Appends an optional value.
     package mutating func optional<Value>(
         _ value: Value?, _ write: (inout BinaryWriter, Value) -> Void
     ) {
@@ -33,14 +33,14 @@ package struct BinaryWriter: Sendable {
     }
 }
 
-/// Takes values off again; `nil` where they do not lie.
+/// Reads values in the same order; `nil` if the bytes do not contain them.
 package struct BinaryReader: Sendable {
     private let bytes: [UInt8]
     private var position = 0
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether nothing is left.
+    /// Whether all bytes were read.
     package var isAtEnd: Bool { position == bytes.count }
 
     package mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
@@ -68,7 +68,7 @@ package struct BinaryReader: Sendable {
         counted().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A value that may be missing: `nil` for damage, `.some(nil)` for none.
+    /// Reads an optional value: `nil` for malformed data, `.some(nil)` for no value.
     package mutating func optional<Value>(
         _ read: (inout BinaryReader) -> Value?
     ) -> Value?? {

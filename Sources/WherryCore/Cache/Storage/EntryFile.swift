@@ -1,42 +1,41 @@
-// Wherry: the form in which an answer lies on disk.
+// Wherry: the file format of cache entries.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// One file of a cache: a head with lengths, times and checksums, the full key, what the owner
-/// tells about the body, and the body.
+/// A cache file: a header with lengths, times and checksums, the full key, the owner's description
+/// of the body, and the body.
 ///
-/// Every byte is under a checksum, so that damage of any kind is found (SEC-C4). Numbers are
-/// little-endian.
+/// Checksums cover every byte, so that any damage is detected (SEC-C4). Numbers are little-endian.
 ///
-///     0  magic "WhrC"        16  count of the body          40  CRC-32C of the body
-///     4  version, 16 bits    24  stored at, ms since 1970   44  CRC-32C of the head but these
+///     0  magic "WhrC"        16  body length                40  CRC-32C of the body
+///     4  version, 16 bits    24  stored at, ms since 1970   44  CRC-32C of the header except this
 ///     6  kind, 16 bits       32  useless after, ms          48  the key, then the description
-///     8  count of the head
-///     12 count of the key
+///     8  header length
+///     12 key length
 package struct EntryFile: Sendable, Equatable {
     package enum Kind: UInt16, Sendable {
         case response = 1
-        /// The lists of fields that answers of a URL vary by.
+        /// The header lists that the responses of a URL vary by.
         case index = 2
     }
 
     /// "WhrC".
     static let magic: UInt32 = 0x4372_6857
-    /// Another version is as good as no file.
+    /// Files of other versions are ignored.
     static let version: UInt16 = 2
     static let fixedCount = 48
-    /// The largest head that is believed: field lines may be 300 KiB.
+    /// The maximum header length; response headers may take 300 KiB.
     static let mostHead = 1 << 20
 
     package var kind: Kind
-    /// Compared on reading: names of files are digests, and may be forced to collide (SEC-C1).
+    /// Compared when reading: file names are digests, for which collisions may be forced (SEC-C1).
     package var key: [UInt8]
     package var description: [UInt8]
     package var body: Bytes
     /// Milliseconds since 1970.
     package var storedAt: Int64
-    /// When sweeping may take it away; `Int64.max` for never.
+    /// The time after which a sweep may remove the file; `Int64.max` for never.
     package var uselessAfter: Int64
 
     package init(
@@ -51,12 +50,12 @@ package struct EntryFile: Sendable, Equatable {
         self.uselessAfter = uselessAfter
     }
 
-    /// Bytes of the file before the body.
+    /// The number of bytes before the body.
     package var headCount: Int { Self.fixedCount + key.count + description.count }
 
     // MARK: Writing
 
-    /// The file in two pieces; `nil` if the head would be too large to be read again.
+    /// Returns the file in two pieces; `nil` if the header would be too large to be read again.
     package func encoded() -> [Bytes]? {
         guard headCount <= Self.mostHead else { return nil }
         var writer = BinaryWriter()
@@ -78,8 +77,8 @@ package struct EntryFile: Sendable, Equatable {
 
     // MARK: Reading
 
-    /// What a file holds; `nil` for damage, other versions and what is no entry. The body shares
-    /// the memory of `bytes`.
+    /// Parses a file; `nil` if it is damaged, has another version, or is not an entry. The body
+    /// shares the memory of `bytes`.
     package init?(_ bytes: Bytes) {
         guard let head = Head(bytes), head.headCount <= bytes.count,
             head.bodyCount == UInt64(bytes.count - head.headCount)
@@ -89,7 +88,7 @@ package struct EntryFile: Sendable, Equatable {
         guard Checksum.of(body) == head.bodyChecksum else { return nil }
     }
 
-    /// The head alone of a file of that size: its body is empty, and not checked.
+    /// Parses the header of a file of the given size. The body is empty and not verified.
     package init?(head bytes: [UInt8], fileSize: Int64) {
         let bytes = Bytes(bytes)
         guard let head = Head(bytes), head.headCount <= bytes.count,

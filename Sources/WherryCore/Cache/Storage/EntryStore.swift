@@ -1,47 +1,47 @@
-// Wherry: a folder of entries that several processes use at once.
+// Wherry: a directory of entries shared between processes.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 
-/// Entries on disk: `ab/cdef.../name` below one private folder, one folder for each URL.
+/// Entries on disk: `ab/cdef.../name` in a private directory, with one directory per URL.
 ///
-/// Every entry is written beside its place and renamed, so that a reader, who takes no lock, sees
-/// the old one, the new one or none, whoever dies when. Damage is a miss. Reading is one open, one
-/// read and one close. All calls may block for the disk; any thread may make them.
+/// Every entry is written to a temporary file and renamed. A reader takes no lock, and sees the old
+/// entry, the new one or none, even if a writer dies. A damaged entry counts as a miss. Reading
+/// takes one open, one read and one close. Thread-safe. All calls may block for the disk.
 package final class EntryStore: Sendable {
-    /// The folder of one URL.
+    /// The directory of a URL.
     package struct Folder: Hashable, Sendable {
-        /// Two digits and the rest of them.
+        /// The first two digits, and the remaining ones.
         let shard: String
         let rest: String
-        /// Which of the shared counters changes with it.
+        /// The index of the shared counter for its changes.
         let slot: Int
 
-        /// Where it lies in the store.
+        /// The path in the store.
         package var path: String { shard + "/" + rest }
     }
 
-    /// How much a store may hold; changed while it works.
+    /// The size limits of a store, which may change at any time.
     final class Limits: Sendable {
         let bytes: Atomic<Int64>
         init(_ limit: Int64) { bytes = Atomic(max(0, limit)) }
     }
 
-    /// What a look for an entry found.
+    /// The result of reading an entry.
     package enum Found: Sendable, Equatable {
         case entry(EntryFile)
         case missing
-        /// Something has the name, and it is no whole entry.
+        /// A file with the name exists, but is not a complete entry.
         case damaged
     }
 
-    /// A moment in the life of a folder: while it stays the same, nobody has changed an entry.
+    /// A version of a directory: no entry has changed while it stays the same.
     package struct Stamp: Hashable, Sendable {
         let folder: Int64
         let all: Int64
 
-        /// After one more change of the folder.
+        /// The stamp after one more change of the directory.
         var next: Stamp { Stamp(folder: folder &+ 1, all: all) }
     }
 
@@ -51,7 +51,7 @@ package final class EntryStore: Sendable {
     private var limit: Int64 { limits.bytes.load(ordering: .relaxed) }
     let sweeper: EntrySweeper
     private let hash: @Sendable (String) -> [UInt8]
-    /// For digests of what must not be kept as it is.
+    /// The key for digests of secret values.
     package let secret: VarySecret
 
     private let hasLost = Atomic(false)
@@ -59,16 +59,17 @@ package final class EntryStore: Sendable {
     static let totalBytes = 0
     static let allStamp = 1
     private static let firstSlot = 8
-    /// Counters of folders, and as many again for what was taken away from them on purpose.
+    /// The number of counters for changes, and the same number for deliberate removals.
     private static let slots = 1024
 
-    /// Opens or makes a store. Nothing in it is looked at before this returns.
+    /// Opens or creates a store. Does not scan it before returning.
     ///
     /// - Parameters:
-    ///   - path: its folder; the one above has to be there.
-    ///   - limit: bytes that all files together may have; the longest unused go first.
-    ///   - workers: who sweeps.
-    ///   - hash: of URLs, at least 16 bytes; tests force collisions with it.
+    ///   - path: The directory; its parent must exist.
+    ///   - limit: The maximum size of all files in bytes; the least recently used are removed
+    ///     first.
+    ///   - workers: The pool for sweeps.
+    ///   - hash: The digest for URLs, at least 16 bytes; tests replace it to force collisions.
     package init(
         _ path: String, limit: Int64, workers: WorkerPool, clock: any Clock,
         hash: @escaping @Sendable (String) -> [UInt8] = { Digest.hash(of: $0, .sha256) }
@@ -76,7 +77,7 @@ package final class EntryStore: Sendable {
         root = try Directory.openPrivate(path)
         counters = try SharedCounters(
             "counters", count: Self.firstSlot + 2 * Self.slots, epoch: Self.allStamp,
-            // More than any limit: the next write has a sweep count the entries.
+            // More than any limit, so that a sweep after the next write counts the entries.
             afterDamage: [Self.totalBytes: 1 << 60], in: root)
         secret = VarySecret(key: try Self.key(in: root))
         limits = Limits(limit)
@@ -88,23 +89,23 @@ package final class EntryStore: Sendable {
 
     deinit { close() }
 
-    /// Whether the folder was deleted: writes to it are lost.
+    /// Whether the directory was deleted: writes to it are lost.
     package var isRemoved: Bool { (try? root.file.status().links) == 0 }
 
-    /// Whether a write has found the folder deleted.
+    /// Whether a write found the directory deleted.
     package var isLost: Bool { hasLost.load(ordering: .relaxed) }
 
-    /// Ends what goes on in the background, soon. Entries can be read and written as before, but
-    /// nothing is swept any more.
+    /// Stops background work soon. Entries remain readable and writable, but there are no more
+    /// sweeps.
     package func close() { sweeper.stop() }
 
-    /// Sets how many bytes all files may have; what is too much goes soon.
+    /// Sets the maximum size of all files in bytes. Excess entries are removed in the background.
     package func setLimit(_ bytes: Int64) {
         limits.bytes.store(max(0, bytes), ordering: .relaxed)
         if counters[Self.totalBytes] > max(0, bytes) { sweeper.request() }
     }
 
-    /// Random bytes that are made once for each folder.
+    /// Returns the directory's random key, created once.
     private static func key(in root: Directory) throws(SystemError) -> [UInt8] {
         var refusals = 0
         for _ in 0..<100 {
@@ -112,7 +113,7 @@ package final class EntryStore: Sendable {
                 return bytes.array
             }
             guard refusals < 3 else { break }
-            // Another process may be making it too: the first one to name it wins.
+            // Another process may create it at the same time: the first rename wins.
             let temporary = try temporaryName()
             let made = try SystemRandom.bytes(32)
             do {
@@ -120,20 +121,21 @@ package final class EntryStore: Sendable {
                 try root.rename(temporary + "k", to: "secret", replacing: false)
             } catch {
                 guard try isOutrun(error, removing: temporary + "k", in: root) else { throw error }
-                // Gone where another process's sweep took it for a leftover.
+                // Missing if another process's sweep removed it as a leftover.
                 guard error.code != EntrySweeper.noSuchFile else { continue }
                 refusals += 1
-                // Cut short by a full disk, say: then nothing can be compared with it.
+                // A full disk may have truncated the key, which makes it useless.
                 if try root.status(of: "secret")?.size != 32 { try root.remove("secret") }
             }
         }
         throw SystemError(EntrySweeper.badFile, "read", path: root.path(of: "secret"))
     }
 
-    /// Takes a key away that did not get its name.
+    /// Handles a key that could not be renamed, and removes its file.
     ///
-    /// - Returns: whether another process was faster, so that its key is to be read; else the disk
-    ///   has failed. Of our own nothing need be left for that: a third process sweeps too.
+    /// - Returns: Whether another process was faster, so that its key must be read; otherwise the
+    ///   disk failed. Our file may already be gone in the first case, since a third process sweeps
+    ///   too.
     static func isOutrun(
         _ error: SystemError, removing own: String, in root: Directory
     ) throws(SystemError) -> Bool {
@@ -147,12 +149,12 @@ package final class EntryStore: Sendable {
 
     // MARK: Places
 
-    /// The folder of everything that is stored under that text.
+    /// Returns the directory for everything stored under a text.
     ///
     /// - Parameters:
-    ///   - detail: keeps what is stored under the same text apart, in a folder for each detail;
-    ///     ``folders(of:)`` finds all of them.
-    ///   - part: what of it changes by itself; its counters are then those of the part.
+    ///   - detail: Separates entries of the same text into one directory per detail;
+    ///     ``folders(of:)`` finds all.
+    ///   - part: A part that changes independently, with separate counters.
     package func folder(
         of text: String, detail: Substring? = nil, part: String? = nil
     ) -> Folder {
@@ -166,8 +168,8 @@ package final class EntryStore: Sendable {
             slot: Self.firstSlot + number % Self.slots)
     }
 
-    /// The folders of a text that there are, whatever their detail. Their counters are not those
-    /// of their parts: who changes something in them has to tell all.
+    /// Returns the existing directories of a text, with any detail. They do not have the counters
+    /// of parts, so a caller that changes an entry in them must invalidate everything.
     package func folders(of text: String) -> [Folder] {
         let own = folder(of: text)
         guard let shard = try? Directory.open(own.shard, following: false, in: root),
@@ -178,14 +180,14 @@ package final class EntryStore: Sendable {
         }.map { Folder(shard: own.shard, rest: $0, slot: own.slot) }
     }
 
-    /// The folder's moment, to be taken before its entries are read.
+    /// Returns the directory's stamp; take it before reading entries.
     package func stamp(_ folder: Folder) -> Stamp {
         Stamp(folder: counters[folder.slot], all: counters[Self.allStamp])
     }
 
     // MARK: Reading
 
-    /// The entry of that name and key.
+    /// Reads the entry with a name and key.
     package func read(_ name: String, in folder: Folder, key: [UInt8]) -> Found {
         guard let bytes = root.contents(of: folder.path + "/" + name, limit: Int(clamping: limit))
         else { return .missing }
@@ -193,18 +195,18 @@ package final class EntryStore: Sendable {
         return entry.key == key ? .entry(entry) : .missing
     }
 
-    /// Puts the entry at the end of those to go when there is no room.
+    /// Marks the entry as recently used.
     package func touch(_ name: String, in folder: Folder) {
         root.touch(folder.path + "/" + name)
     }
 
-    /// What is told of an entry before its body; `nil` for what is none.
+    /// Reads the header of an entry; `nil` if it is not a valid one.
     package func head(_ name: String, in folder: Folder) -> EntryFile? {
         guard let open = try? existing(folder) else { return nil }
         return Self.head(of: name, in: open)?.0
     }
 
-    /// The names of the entries in a folder.
+    /// Returns the names of the entries in a directory.
     package func names(in folder: Folder) -> [String] {
         guard let open = try? existing(folder), let names = try? open.names() else { return [] }
         return names.filter { !$0.hasPrefix(".") }
@@ -217,12 +219,13 @@ package final class EntryStore: Sendable {
 
     // MARK: Changing
 
-    /// Writes an entry in place of the one that has the name.
+    /// Writes an entry, replacing the one with the same name.
     ///
-    /// An entry that would take more than an eighth of the store is not written, and takes the
-    /// older one away, which is no longer true.
+    /// An entry larger than an eighth of the store is not written. The older entry is removed in
+    /// this case, because it is outdated.
     ///
-    /// - Returns: whether it is there now. `false` for a full disk too: a cache goes on without.
+    /// - Returns: Whether the entry was stored. `false` on a full disk too; the cache continues
+    ///   without it.
     @discardableResult
     package func write(_ entry: EntryFile, to name: String, in folder: Folder) -> Bool {
         guard let parts = entry.encoded() else {
@@ -234,7 +237,7 @@ package final class EntryStore: Sendable {
             remove(name, in: folder)
             return false
         }
-        // A sweep may take an empty folder away just now.
+        // A sweep may be removing the empty directory.
         for _ in 0..<4 {
             do {
                 let shard = try Directory.openPrivate(folder.shard, in: root)
@@ -249,14 +252,15 @@ package final class EntryStore: Sendable {
             }
         }
         if isRemoved { hasLost.store(true, ordering: .relaxed) }
-        // What was there is older than what could not be written.
+        // The existing entry is older than the one that could not be written.
         remove(name, in: folder)
         return false
     }
 
-    /// Takes an entry away. Whoever still has it in memory is told, even if the disk has lost it.
+    /// Removes an entry and invalidates it in the memory of all clients, even if the file was
+    /// already missing.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: Whether it existed.
     @discardableResult
     package func remove(_ name: String, in folder: Folder) -> Bool {
         defer { counters.add(1, to: folder.slot) }
@@ -267,23 +271,22 @@ package final class EntryStore: Sendable {
         return true
     }
 
-    /// Takes an entry away if it is still the one that was seen: another process may have written a
-    /// newer one meanwhile.
+    /// Removes an entry if it is still the same: another process may have written a newer one.
     ///
-    /// - Parameter seen: with or without its body; `nil` for what could not be read.
-    /// - Returns: whether it is gone.
+    /// - Parameter seen: The entry, with or without its body; `nil` for an unreadable one.
+    /// - Returns: Whether it was removed.
     @discardableResult
     package func remove(_ name: String, in folder: Folder, ifStill seen: EntryFile?) -> Bool {
         guard let open = try? existing(folder), let aside = try? Self.temporaryName() else {
             return false
         }
-        // Locked, as a file being written is: a sweep would take what is aside for a leftover.
+        // Locked, like a file being written: a sweep would remove the renamed file as a leftover.
         let locked = try? File.open(name, [.read, .write], in: open)
         defer { withExtendedLifetime(locked) {} }
-        // Another one is just about to take it away, or has just written it.
+        // Another process is removing it, or has just written it.
         if let locked, (try? locked.lock()) == false { return false }
         defer { counters.add(1, to: folder.slot) }
-        // Out of everybody's way first, so that what is looked at is what goes.
+        // Rename it first, so that the file that is checked is the file that is removed.
         guard (try? open.rename(name, to: aside, replacing: false)) != nil else { return false }
         let size = (try? open.status(of: aside)?.size) ?? 0
         let isSame: Bool
@@ -298,38 +301,39 @@ package final class EntryStore: Sendable {
                 EntryFile($0)
             } == nil
         }
-        // A newer one goes back, unless one that is newer still has the name.
+        // Move a newer one back, unless an even newer one has taken the name.
         if !isSame, (try? open.rename(aside, to: name, replacing: false)) != nil { return false }
         guard let isGone = try? open.remove(aside), isGone else { return false }
         counters.add(-size, to: Self.totalBytes)
         return isSame
     }
 
-    /// Changes whenever everything is taken away, or everything of a kind, wherever it lies.
+    /// A counter that changes whenever all entries, or all of a kind, are removed.
     package var clearings: Int64 { counters[Self.allStamp] }
 
-    /// Changes whenever entries of the folder, or all, are taken away since they are no longer wanted
-    /// or no longer true: an answer that was asked for before that is not stored after it.
+    /// Returns a stamp that changes whenever entries of the directory, or all entries, are removed
+    /// because they are unwanted or outdated. A response requested before such a change is not
+    /// stored after it.
     package func clearings(of folder: Folder) -> Stamp {
         Stamp(folder: counters[folder.slot + Self.slots], all: counters[Self.allStamp])
     }
 
-    /// To be called before entries of the folder are taken away for such a reason.
+    /// Changes that stamp. Call it before removing entries of the directory for such a reason.
     package func noteClearing(of folder: Folder) { counters.add(1, to: folder.slot + Self.slots) }
 
-    /// Tells whoever has entries in memory that none of them is good any more.
+    /// Invalidates all entries in the memory of all clients.
     package func invalidateAll() { counters.add(1, to: Self.allStamp) }
 
-    /// Tells whoever has entries of the folder in memory that they are no longer good.
+    /// Invalidates the directory's entries in the memory of all clients.
     package func invalidate(_ folder: Folder) { counters.add(1, to: folder.slot) }
 
-    /// Waits until the sweeps that were asked for are over.
+    /// Waits until the requested sweeps have ended.
     package func waitUntilSwept() { sweeper.wait() }
 
     // MARK: All of it
 
-    /// Calls `body` with the head of each entry until it answers `false`; bodies are left out.
-    /// Entries that others write or remove meanwhile may be told or not.
+    /// Calls `body` with the header of each entry, without bodies, until it returns `false`.
+    /// Entries that others write or remove in the meantime may be missing.
     package func forEach(
         _ body: (_ folder: Folder, _ name: String, _ head: EntryFile, _ size: Int64) -> Bool
     ) {
@@ -339,7 +343,7 @@ package final class EntryStore: Sendable {
         }
     }
 
-    /// The same for the entries of one folder, without a look at the others.
+    /// As above, for the entries of one directory only.
     package func forEach(
         in folder: Folder, _ body: (_ name: String, _ head: EntryFile, _ size: Int64) -> Void
     ) {
@@ -349,7 +353,7 @@ package final class EntryStore: Sendable {
         }
     }
 
-    /// What is told of an entry before its body; `nil` for what is none.
+    /// Reads the header of an entry; `nil` if it is not a valid one.
     private static func head(of name: String, in open: Directory) -> (EntryFile, Int64)? {
         name.hasPrefix(".") ? nil : head(at: name, in: open)
     }
@@ -373,10 +377,10 @@ package final class EntryStore: Sendable {
 
     // MARK: By place
 
-    /// A text that names an entry's place in this store.
+    /// Returns a text that identifies an entry in this store.
     package func place(of name: String, in folder: Folder) -> String { folder.path + "/" + name }
 
-    /// The entry at a place, whatever its key; `nil` where there is none, and for other texts.
+    /// Returns the entry at a place, whatever its key; `nil` if it does not exist.
     package func entry(at place: String) -> EntryFile? {
         guard let (folder, name) = parse(place),
             let bytes = root.contents(of: folder.path + "/" + name, limit: Int(clamping: limit))
@@ -384,7 +388,7 @@ package final class EntryStore: Sendable {
         return EntryFile(bytes)
     }
 
-    /// The folder and name of a place; `nil` for other texts.
+    /// Parses a place into directory and name; `nil` if malformed.
     func parse(_ place: String) -> (Folder, String)? {
         let parts = place.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[2].isEmpty, parts[2].utf8.first != 0x2E else { return nil }
@@ -396,7 +400,7 @@ package final class EntryStore: Sendable {
         return (Self.folder(String(parts[0]), String(parts[1])), String(parts[2]))
     }
 
-    /// How many files there are, and their bytes.
+    /// Returns the number of files and their size in bytes.
     package func usage() -> (count: Int, bytes: Int64) {
         var usage: (count: Int, bytes: Int64) = (0, 0)
         forEachName { _, _, size in
@@ -406,7 +410,7 @@ package final class EntryStore: Sendable {
         return usage
     }
 
-    /// Calls `body` with the folder, name and size of each entry; none is opened.
+    /// Calls `body` with the directory, name and size of each entry, without opening it.
     package func forEachName(_ body: (_ folder: String, _ name: String, _ size: Int64) -> Void) {
         EntrySweeper.forEachFile(in: root) { shard, rest, open, name in
             if !name.hasPrefix("."), let size = try? open.status(of: name)?.size {
@@ -416,22 +420,22 @@ package final class EntryStore: Sendable {
         }
     }
 
-    /// Takes everything away.
+    /// Removes all entries.
     ///
-    /// - Returns: how many entries there were.
+    /// - Returns: The number of entries.
     @discardableResult
     package func clear() -> Int {
-        // Before, for what is being stored; and after, for what is being read meanwhile.
+        // Before, for entries being stored; and again afterwards, for entries being read.
         counters.add(1, to: Self.allStamp)
         let count = Self.removeAll(in: root) { counters.add(-$0, to: Self.totalBytes) }
         counters.add(1, to: Self.allStamp)
         return count
     }
 
-    /// Deletes every entry of a folder. Needs no room on the disk.
+    /// Deletes all entries of a store. Needs no free space on the disk.
     ///
-    /// - Parameter removed: called with the size of each.
-    /// - Returns: how many entries there were.
+    /// - Parameter removed: Called with the size of each entry.
+    /// - Returns: The number of entries.
     static func removeAll(in root: Directory, _ removed: (Int64) -> Void = { _ in }) -> Int {
         var count = 0
         EntrySweeper.forEachFile(in: root) { _, _, open, name in

@@ -1,24 +1,24 @@
-// Wherry: keeps a store small and clean, in the background.
+// Wherry: background cleanup of a store.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import Synchronization
 import WherrySystem
 
-/// Counts the files of a store, removes leftovers and what is of no use any more, and what was
-/// unused for longest until the rest fits.
+/// Counts the files of a store, removes leftovers and useless entries, and then the least recently
+/// used ones until the rest fits.
 ///
-/// One process sweeps at a time; another one's wish is then fulfilled by it.
+/// One process sweeps at a time, also on behalf of others.
 package final class EntrySweeper: Sendable {
     static let noSuchFile = ENOENT
     static let nameTaken = EEXIST
     static let badFile = EIO
 
-    /// How far ahead of the clock a file may be, in nanoseconds.
+    /// How far ahead of the clock a file's time may be, in nanoseconds.
     private static let clockTolerance: Int64 = 5_000_000_000
 
     private struct State {
-        /// When a sweep was asked for that has not begun, in milliseconds of 1970.
+        /// The time of the pending request for a sweep, in milliseconds since 1970.
         var wantedAt: Int64?
         var isRunning = false
         var isStopped = false
@@ -44,10 +44,11 @@ package final class EntrySweeper: Sendable {
         self.clock = clock
     }
 
-    /// Asks for a sweep; one that is asked for during another comes after it.
+    /// Requests a sweep; a request during a sweep starts another one after it.
     ///
-    /// However late it runs, what became useless only after this stays: on a machine that is busy
-    /// the sweep of a store's opening would take what a request is just about to find too old.
+    /// A late sweep keeps entries that became useless only after this call. Otherwise the sweep of
+    /// a newly opened store could, on a busy machine, remove an entry that a request is about to
+    /// find expired.
     func request() {
         let now = Int64(clock.wallSeconds() * 1000)
         let mustStart = state.update { state -> Bool in
@@ -60,13 +61,13 @@ package final class EntrySweeper: Sendable {
         if mustStart { workers.submit { [self] in run() } }
     }
 
-    /// Ends a running sweep soon, and waits for nothing.
+    /// Stops a running sweep soon. Does not wait for it.
     func stop() {
         stopped.store(true, ordering: .relaxed)
         state.update { $0.isStopped = true }
     }
 
-    /// Waits until nothing is wanted.
+    /// Waits until no sweep is pending or running.
     func wait() {
         _ = state.wait { state -> Void? in state.isRunning ? nil : () }
     }
@@ -80,8 +81,8 @@ package final class EntrySweeper: Sendable {
                 return state.wantedAt
             }
             guard let wantedAt else { return }
-            // Where the lock cannot be had, another process is at it, or the disk fails: the next
-            // write asks again.
+            // Without the lock another process is sweeping, or the disk fails: the next write
+            // requests a sweep again.
             if let lock = try? File.open("sweep", [.read, .write, .create], in: root),
                 (try? lock.lock()) == true
             {
@@ -101,7 +102,7 @@ package final class EntrySweeper: Sendable {
     }
 
     private func sweep(wantedAt: Int64) {
-        // A file from the future, of a clock that was ahead, is not the one used last.
+        // A file from the future, stored while the clock was ahead, is not the most recently used.
         let future = fileTime.addingSaturating(Self.clockTolerance)
         var candidates: [Candidate] = []
         var total: Int64 = 0
@@ -130,14 +131,15 @@ package final class EntrySweeper: Sendable {
             return true
         }
         guard !stopped.load(ordering: .relaxed) else { return }
-        // What others wrote or removed during the count stays in the sum.
+        // Keeps the changes that others made during the count.
         let after = counters[EntryStore.totalBytes]
         counters.add(total - before, to: EntryStore.totalBytes)
         evict(&candidates, total: total.addingSaturating(after - before))
         removeEmptyFolders()
     }
 
-    /// Down to nine tenths, so that the next writes do not begin it all again.
+    /// Removes entries down to nine tenths of the limit, so that the next writes do not start
+    /// another sweep.
     private func evict(_ candidates: inout [Candidate], total: Int64) {
         var total = total
         guard total > limit else { return }
@@ -147,7 +149,7 @@ package final class EntrySweeper: Sendable {
             guard total > goal, !stopped.load(ordering: .relaxed) else { return }
             guard let shard = try? Directory.open(candidate.shard, following: false, in: root),
                 let open = try? Directory.open(candidate.rest, following: false, in: shard),
-                // Used or replaced since it was counted: it has earned its place.
+                // Keep an entry that was used or replaced after it was counted.
                 let status = try? open.status(of: candidate.name),
                 status.modifiedNanoseconds == candidate.modified,
                 let isGone = try? open.remove(candidate.name), isGone
@@ -157,19 +159,19 @@ package final class EntrySweeper: Sendable {
         }
     }
 
-    /// The present time as the file system gives it to files.
+    /// The current time of the file system's clock.
     private var fileTime: Int64 {
         root.touch("sweep")
         return (try? root.status(of: "sweep"))??.modifiedNanoseconds ?? .max
     }
 
-    /// Validations in the background that were abandoned long ago.
+    /// Removes the marks of background validations abandoned long ago.
     private func removeMarks() {
         ValidationMark.removeAll(
             in: root, before: fileTime.subtractingSaturating(ValidationMark.longestNanoseconds))
     }
 
-    /// A file being written is locked; one whose writer died is not (SEC-C6).
+    /// Removes a leftover. A file being written is locked; one whose writer died is not (SEC-C6).
     private func removeLeftover(_ name: String, in open: Directory) {
         guard let file = try? File.open(name, [.read, .write], in: open),
             (try? file.isLockedElsewhere()) == true
@@ -179,8 +181,8 @@ package final class EntrySweeper: Sendable {
         }
     }
 
-    /// Whether the owner has said that nobody will want it after a time that was over then. Only the
-    /// fixed part of the head is looked at; whether it is whole is for the reader.
+    /// Returns whether the entry was useless at a time, according to its owner. Reads only the
+    /// fixed part of the header, without verifying it.
     private func isUseless(_ name: String, in open: Directory, at time: Int64) -> Bool {
         guard let file = try? File.open(name, [.read], in: open),
             let bytes = try? file.read(EntryFile.fixedCount, at: 0)
@@ -196,7 +198,7 @@ package final class EntrySweeper: Sendable {
             }
             for rest in (try? open.names()) ?? [] {
                 if stopped.load(ordering: .relaxed) { return }
-                // Fails where it is not empty, which is the test.
+                // Fails if the directory is not empty, as intended.
                 _ = try? open.removeDirectory(rest)
             }
         }
@@ -208,7 +210,7 @@ package final class EntrySweeper: Sendable {
         }
     }
 
-    /// Calls `body` with every file until it answers `false`.
+    /// Calls `body` with every file until it returns `false`.
     static func forEachFile(
         in root: Directory,
         _ body: (_ shard: String, _ rest: String, _ folder: Directory, _ name: String) -> Bool
@@ -230,8 +232,8 @@ package final class EntrySweeper: Sendable {
 }
 
 extension EntryFile {
-    /// The time after which a file is of no use, out of the fixed part of its head; `nil` if it is
-    /// no entry at all, or one of another version.
+    /// Reads the time after which a file is useless from the fixed part of its header; `nil` if it
+    /// is not an entry of this version.
     static func uselessAfter(fixed bytes: [UInt8]) -> Int64? {
         guard bytes.count == fixedCount, bytes.starts(with: "WhrC".utf8) else { return nil }
         var version = BinaryReader(Array(bytes[4..<6]))
@@ -242,7 +244,7 @@ extension EntryFile {
 }
 
 extension Hex {
-    /// Whether all of the text is digits that ``encode`` writes.
+    /// Returns whether the text consists of digits that ``encode`` writes.
     static func isLowercase(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 || $0 >= 0x61 && $0 <= 0x66 }
     }

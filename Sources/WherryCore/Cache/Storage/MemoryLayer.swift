@@ -1,17 +1,17 @@
-// Wherry: answers that need no system call.
+// Wherry: the in-memory layer of a cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A bounded number of bytes' worth of values, of which the longest unused go first (K14).
+/// A least-recently-used cache with a size limit in bytes (K14).
 package final class MemoryLayer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Node {
         var key: Key
         var value: Value?
         var cost: Int
-        /// Towards the most recently used; -1 at the end.
+        /// The next more recently used entry; -1 at the end.
         var newer: Int
-        /// Towards the longest unused; -1 at the end.
+        /// The next less recently used entry; -1 at the end.
         var older: Int
     }
 
@@ -27,10 +27,10 @@ package final class MemoryLayer<Key: Hashable & Sendable, Value: Sendable>: Send
 
     private let state: Lock<State>
 
-    /// - Parameter limit: in bytes; 0 keeps nothing.
+    /// - Parameter limit: The maximum size in bytes; 0 keeps nothing.
     package init(limit: Int) { state = Lock(State(limit: max(0, limit))) }
 
-    /// Sets how many bytes may be held, and lets go of what is too much.
+    /// Sets the maximum size and removes the excess.
     package func setLimit(_ limit: Int) {
         state.withLock { state in
             state.limit = max(0, limit)
@@ -38,11 +38,11 @@ package final class MemoryLayer<Key: Hashable & Sendable, Value: Sendable>: Send
         }
     }
 
-    /// Bytes that are held.
+    /// The current size in bytes.
     package var cost: Int { state.withLock { $0.cost } }
     package var count: Int { state.withLock { $0.places.count } }
 
-    /// The value, which becomes the most recently used.
+    /// Returns a value and marks it as most recently used.
     package func value(_ key: Key) -> Value? {
         state.withLock { state in
             guard let place = state.places[key] else { return nil }
@@ -54,8 +54,8 @@ package final class MemoryLayer<Key: Hashable & Sendable, Value: Sendable>: Send
         }
     }
 
-    /// Holds the value in place of an older one, and lets go of others until all fit. What would
-    /// take more than a quarter of the room is not held.
+    /// Inserts or replaces a value, and removes others until all fit. A value larger than a quarter
+    /// of the limit is not kept.
     package func insert(_ value: Value, for key: Key, cost: Int) {
         state.withLock { state in
             Self.remove(key, &state)

@@ -1,10 +1,10 @@
-// Wherry: stored answers as bytes.
+// Wherry: binary encoding of stored responses.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension StoredResponse {
-    /// Everything but the body.
+    /// Encodes everything except the body.
     func description() -> [UInt8] {
         var writer = BinaryWriter()
         writer.integer(UInt16(clamping: status))
@@ -38,10 +38,10 @@ extension StoredResponse {
         return writer.bytes
     }
 
-    /// Out of ``description()`` and a body; `nil` for what is none, and for a part that does not
-    /// agree with its body.
+    /// Decodes the result of ``description()`` with a body; `nil` if malformed, or if a part
+    /// contradicts its body.
     ///
-    /// - Parameter body: `nil` to leave it out.
+    /// - Parameter body: `nil` leaves it out.
     init?(description: [UInt8], body: Bytes?) {
         var reader = BinaryReader(description)
         guard let status = reader.integer(UInt16.self), let version = reader.integer(UInt8.self),

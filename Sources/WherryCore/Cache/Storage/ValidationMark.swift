@@ -1,16 +1,16 @@
-// Wherry: a mark that a stale response is being validated in the background.
+// Wherry: marks for background validations.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// One background validation of one stored response, among all processes that use the store.
+/// A background validation of a stored response, unique among all processes that use the store.
 ///
-/// The mark is a small file, locked as long as its process works on it. The lock ends with the
-/// process. A mark without a lock therefore belongs to a program that ended before the response
-/// arrived, as a command does that prints a stale response and exits.
+/// The mark is a small file that its process keeps locked. The lock ends with the process.
+/// Therefore a mark without a lock belongs to a program that ended before the response arrived,
+/// such as a command that prints a stale response and exits.
 package final class ValidationMark: Sendable {
     static let prefix = "validating-"
-    /// How long an abandoned mark may stay before a sweep removes it, in nanoseconds.
+    /// How long a sweep keeps an abandoned mark, in nanoseconds.
     static let longestNanoseconds: Int64 = 86_400 * 1_000_000_000
 
     private let file: File
@@ -23,16 +23,16 @@ package final class ValidationMark: Sendable {
         self.name = name
     }
 
-    /// Removes the mark: the validation has ended, with or without success.
+    /// Removes the mark at the end of the validation, successful or not.
     func remove() {
-        // The lock is still held, so that no process takes the mark for an abandoned one. If the file
+        // The lock is still held, so that no process considers the mark abandoned. If the file
         // cannot be removed, the next request validates once in the foreground.
         _ = try? root.remove(name)
     }
 
     /// Removes the marks that no process holds.
     ///
-    /// - Parameter limit: only marks that were made before this time, in nanoseconds since 1970.
+    /// - Parameter limit: Removes only marks created before this time, in nanoseconds since 1970.
     static func removeAll(in root: Directory, before limit: Int64 = .max) {
         for name in (try? root.names()) ?? [] where name.hasPrefix(ValidationMark.prefix) {
             guard let status = try? root.status(of: name), status.modifiedNanoseconds < limit,
@@ -47,15 +47,16 @@ package final class ValidationMark: Sendable {
 extension EntryStore {
     /// The state of the background validation of a response.
     package enum Validation: Sendable {
-        /// The caller validates it. `nil` if the disk refused the mark.
+        /// The caller must validate it. `nil` if the mark could not be written.
         case begun(ValidationMark?)
         /// Another client or process is validating it.
         case elsewhere
-        /// A program began to validate it and ended before the response arrived. The mark is gone.
+        /// A program began to validate it, and ended before the response arrived. The mark has been
+        /// removed.
         case abandoned
     }
 
-    /// Begins the background validation of the response with this key.
+    /// Begins the background validation of the response with a key.
     package func beginValidation(of key: [UInt8]) -> Validation {
         let digest: [UInt8] = secret.digest(key, of: "validation")
         let name = ValidationMark.prefix + Hex.encode(Array(digest.prefix(16)))
@@ -69,7 +70,7 @@ extension EntryStore {
             guard try file.lock() else { return .elsewhere }
             return .begun(ValidationMark(file, root, name))
         } catch {
-            // Two processes at once: the other one made it first.
+            // Another process created the mark at the same time.
             return error.code == EntrySweeper.nameTaken ? .elsewhere : .begun(nil)
         }
     }

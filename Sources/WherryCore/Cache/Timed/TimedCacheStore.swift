@@ -1,19 +1,20 @@
-// Wherry: the answers of the timed cache, on disk and in memory.
+// Wherry: the timed cache on disk and in memory.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 
-/// Keeps answers by ``TimedKey``: the folder is that of base and URL, the file's name that of
-/// method and parameters, so that a URL's answers, or those of one method, are found together.
+/// Stores responses by ``TimedKey``. The directory identifies base and URL, the file name
+/// identifies method and parameters. So the responses of a URL, or of a URL and method, are found
+/// together.
 ///
-/// Every call may block for the disk, but for what is in memory.
+/// Calls may block for the disk, except for responses in memory.
 package final class TimedCacheStore: Sendable {
     private final class Held: Sendable {
         let entry: TimedEntry
         let folder: EntryStore.Folder
         let stamp: EntryStore.Stamp
-        /// When the disk last heard that it is used; milliseconds since 1970.
+        /// The time of the last use recorded on disk, in milliseconds since 1970.
         let touchedAt: Atomic<Int64>
 
         init(entry: TimedEntry, folder: EntryStore.Folder, stamp: EntryStore.Stamp, at now: Int64) {
@@ -24,16 +25,16 @@ package final class TimedCacheStore: Sendable {
         }
     }
 
-    /// Uses in memory are told to the disk once in so many milliseconds, so that what is used most
-    /// is not the first to go (K18).
+    /// The interval for recording on disk that a response in memory is used, in milliseconds, so
+    /// that frequently used responses are not removed first (K18).
     private static let touchInterval: Int64 = 60_000
 
     package let entries: EntryStore
     private let memory: MemoryLayer<TimedKey, Held>
-    /// Which values in queries are secret.
+    /// The rules for secret query values.
     private let secretNames = Lock(Secrets())
 
-    /// - Parameter memoryLimit: bytes of answers that are held in memory.
+    /// - Parameter memoryLimit: The maximum size of responses in memory, in bytes.
     package init(_ entries: EntryStore, memoryLimit: Int) {
         self.entries = entries
         memory = MemoryLayer(limit: memoryLimit)
@@ -49,15 +50,16 @@ package final class TimedCacheStore: Sendable {
         entries.folder(of: "timed " + prefix)
     }
 
-    /// Where an answer lies, and the key that its file begins with.
+    /// The location of a response, and the key in its file.
     private struct Place {
         let folder: EntryStore.Folder
         let name: String
         let key: [UInt8]
     }
 
-    /// The name is `method_parameters` of the identifier, and a digest of what else counts. The
-    /// full key is a keyed digest, too: what it is made of may be secret (SEC-C10).
+    /// Returns the place of a key. The name consists of the identifier's `method_parameters` and a
+    /// digest of the rest of the key. The full key in the file is a keyed digest too, since its
+    /// parts may be secret (SEC-C10).
     private func place(_ key: TimedKey) -> Place {
         let digest = entries.secret.digest(key.material, of: "timed")
         let name = key.isPlain ? key.own : key.own + "_" + Hex.encode(digest.prefix(16))
@@ -66,16 +68,16 @@ package final class TimedCacheStore: Sendable {
 
     // MARK: Reading
 
-    /// An entry without its body, and where it lies.
+    /// An entry without its body, and its place.
     package struct Listed: Sendable {
         package let place: String
         package let entry: TimedEntry
         package let bodyBytes: Int64
     }
 
-    /// The answer to a request. What may not be given is deleted, and why is said.
+    /// Returns the response to a request. Deletes an unusable one, and returns the reason.
     ///
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: Milliseconds since 1970.
     package func read(
         _ key: TimedKey, now: Int64, appVersion: String?, cacheVersion: Int64 = 0
     ) -> Result<TimedEntry, TimedRefusal> {
@@ -116,11 +118,11 @@ package final class TimedCacheStore: Sendable {
         }
     }
 
-    /// What is stored and good, of all URLs or of one, or of one and a method (K8). What may not
-    /// be given is deleted and left out. Bodies are left out too.
+    /// Lists the usable entries, without bodies: all, those of a URL, or those of a URL and method
+    /// (K8). Deletes unusable entries.
     ///
     /// - Parameters:
-    ///   - url: with the base of its requests; `nil` for all.
+    ///   - url: The URL with the base of its requests; `nil` for all.
     ///   - method: `nil` for any.
     package func list(
         _ url: (base: String?, url: String)? = nil, method: String? = nil, now: Int64,
@@ -146,7 +148,7 @@ package final class TimedCacheStore: Sendable {
             let prefix = RequestIdentity.prefix(base: url.base, url: url.url)
             let folder = folder(prefix)
             entries.forEach(in: folder) { name, head, size in
-                // Another URL's, by a collision of the folders, is none of this one's.
+                // Skip the entry of another URL with the same digest.
                 guard TimedEntry(head)?.identifier.hasPrefix(prefix) == true else { return }
                 look(folder, name, head, size)
             }
@@ -159,8 +161,8 @@ package final class TimedCacheStore: Sendable {
         return found
     }
 
-    /// The entries with a URL as a list has it, whatever their base (K8). A URL as the caller wrote it
-    /// is found faster by ``list(_:method:now:appVersion:)``.
+    /// Lists the entries of a URL in the form that lists have, with any base (K8). For a URL as the
+    /// caller wrote it, ``list(_:method:now:appVersion:)`` is faster.
     package func list(
         listed url: String, method: String? = nil, now: Int64, appVersion: String?
     ) -> [Listed] {
@@ -170,7 +172,7 @@ package final class TimedCacheStore: Sendable {
         }
     }
 
-    /// A listed entry, with its body; `nil` if it is gone or no longer good.
+    /// Returns a listed entry with its body; `nil` if it no longer exists or is unusable.
     package func entry(at place: String, now: Int64, appVersion: String?) -> TimedEntry? {
         guard let file = entries.entry(at: place), let entry = TimedEntry(file),
             entry.refusal(at: now, appVersion: appVersion, cacheVersion: entry.cacheVersion) == nil
@@ -180,10 +182,10 @@ package final class TimedCacheStore: Sendable {
 
     // MARK: Changing
 
-    /// Stores an answer; a duration of 0 or less stores nothing (K1). It is on disk, for this and
-    /// every other process, when this returns.
+    /// Stores a response; a duration of 0 or less stores nothing (K1). On return the entry is on
+    /// disk, and visible to all processes.
     ///
-    /// - Returns: whether it is stored.
+    /// - Returns: Whether it was stored.
     @discardableResult
     package func write(_ entry: TimedEntry, for key: TimedKey) -> Bool {
         guard entry.duration > 0 else { return false }
@@ -206,9 +208,9 @@ package final class TimedCacheStore: Sendable {
             uselessAfter: entry.storedAt.addingSaturating(entry.duration))
     }
 
-    /// Takes one answer away.
+    /// Removes a response.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: Whether it existed.
     @discardableResult
     package func remove(_ key: TimedKey) -> Bool {
         memory.remove(key)
@@ -216,9 +218,9 @@ package final class TimedCacheStore: Sendable {
         return entries.remove(place.name, in: place.folder)
     }
 
-    /// Takes one answer away if it is still the one that was read (K20).
+    /// Removes a response if it is still the one that was read (K20).
     ///
-    /// - Returns: whether it is gone.
+    /// - Returns: Whether it was removed.
     @discardableResult
     package func remove(_ key: TimedKey, ifStill entry: TimedEntry) -> Bool {
         memory.remove(key)
@@ -226,10 +228,10 @@ package final class TimedCacheStore: Sendable {
         return entries.remove(place.name, in: place.folder, ifStill: file(entry, place))
     }
 
-    /// Takes away what is stored for a URL, or for a URL and a method (K9).
+    /// Removes the responses of a URL, or of a URL and method (K9).
     ///
     /// - Parameter method: `nil` for any.
-    /// - Returns: how many answers.
+    /// - Returns: The number of responses.
     @discardableResult
     package func removeAll(base: String?, url: String, method: String? = nil) -> Int {
         let prefix = RequestIdentity.prefix(base: base, url: url)
@@ -239,22 +241,22 @@ package final class TimedCacheStore: Sendable {
             own.map { name.hasPrefix($0) } ?? true
         }
         let count = names.reduce(0) { $0 + (entries.remove($1, in: folder) ? 1 : 0) }
-        // What a sweep took from the disk may still be in somebody's memory.
+        // Responses that a sweep removed from the disk may still be in another client's memory.
         entries.invalidate(folder)
         return count
     }
 
     /// Deletes a listed response.
     ///
-    /// - Returns: whether it was there.
+    /// - Returns: Whether it existed.
     package func remove(at place: String) -> Bool {
         guard let (folder, name) = entries.parse(place) else { return false }
         return entries.remove(name, in: folder)
     }
 
-    /// Takes away what is stored for a method, whatever the URL.
+    /// Removes the responses of a method, for all URLs.
     ///
-    /// - Returns: how many answers.
+    /// - Returns: The number of responses.
     package func removeAll(method: String) -> Int {
         var count = 0
         entries.forEach { folder, name, head, _ in
@@ -262,14 +264,15 @@ package final class TimedCacheStore: Sendable {
             if entries.remove(name, in: folder) { count += 1 }
             return true
         }
-        // What a sweep took from the disk may still be in somebody's memory, under any URL.
+        // Responses that a sweep removed from the disk may still be in another client's memory, for
+        // any URL.
         entries.invalidateAll()
         return count
     }
 
-    /// Takes everything away.
+    /// Removes all responses.
     ///
-    /// - Returns: how many answers.
+    /// - Returns: The number of responses.
     @discardableResult
     package func clear() -> Int {
         memory.removeAll()

@@ -1,10 +1,10 @@
-// Wherry: one request's dealings with the timed cache.
+// Wherry: one request's use of the timed cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// What a request reads from the timed cache and writes to it. Its calls may block for the disk.
+/// Reads and updates the timed cache for one request. Its calls may block for the disk.
 package struct TimedCaching: Sendable {
     package let key: TimedKey
     private let store: TimedCacheStore
@@ -12,14 +12,14 @@ package struct TimedCaching: Sendable {
     private let url: @Sendable () -> HTTPURL?
     private let appVersion: String
     private let caching: RequestCaching
-    /// The store's, when the request began.
+    /// The store's counter of clears when the request began.
     private let beginning: Int64
 
     /// - Parameters:
-    ///   - base: the base URL at the time of the call, as the caller wrote it.
-    ///   - url: the URL as it is sent, for lists; `nil` for one that is none.
-    ///   - cookies: those that the program gave to the cookie jar for this URL.
-    ///   - fields: the client's, under the request's own.
+    ///   - base: The base URL at the time of the call, as the caller wrote it.
+    ///   - url: The URL as sent, for lists; `nil` if invalid.
+    ///   - cookies: The cookies for this URL that the program set in the cookie jar.
+    ///   - fields: The client's headers, which those of the request override.
     package init(
         _ request: Request, _ caching: RequestCaching, method: String,
         url: @escaping @Sendable () -> HTTPURL? = { nil }, cookies: String? = nil, base: String?,
@@ -46,10 +46,10 @@ package struct TimedCaching: Sendable {
         return "\(caching.partition)\u{0}cookies:\(cookies)"
     }
 
-    /// Whether the response to a request has a place in the cache at all (K7): not if it is a part,
-    /// or belongs to a body that is not known beforehand.
+    /// Returns whether the response to a request is cacheable at all (K7): not a partial response,
+    /// nor a response to a streamed request body.
     ///
-    /// - Parameter fields: the client's, under the request's own.
+    /// - Parameter fields: The client's headers, which those of the request override.
     package static func fits(_ request: Request, _ fields: [Headers.Field]) -> Bool {
         if !values("Range", of: request, fields).isEmpty { return false }
         switch request.body {
@@ -58,8 +58,8 @@ package struct TimedCaching: Sendable {
         }
     }
 
-    /// What of a request the identifier leaves out, and the answer depends on all the same: query
-    /// and body, but for pairs whose names do not count. `nil` where there is neither.
+    /// Returns the parts of a request that affect the response but not the identifier: query and
+    /// body, except ignored pairs. `nil` if there are none.
     private static func content(of request: Request, _ ignored: Set<String>) -> String? {
         func counted(_ pairs: [Request.Pair]) -> [Request.Pair] {
             ignored.isEmpty ? pairs : pairs.filter { !ignored.contains($0.name) }
@@ -92,8 +92,8 @@ package struct TimedCaching: Sendable {
         return Hex.encode(Digest.hash(of: writer.bytes, .sha256))
     }
 
-    /// The fields that count, as they will be sent: those named by the caller, and always those
-    /// that say who asks, so that two users never share (K19).
+    /// Returns the headers that count, as they will be sent: those named by the caller, and always
+    /// those that identify the user, so that two users never share a response (K19).
     private static func varying(
         _ request: Request, _ caching: RequestCaching, _ fields: [Headers.Field]
     ) -> [Headers.Field] {
@@ -101,7 +101,7 @@ package struct TimedCaching: Sendable {
         func add(_ name: String, isNamed: Bool) {
             guard !counted.contains(where: { Headers.areEqual($0.name, name) }) else { return }
             let values = values(name, of: request, fields)
-            // A named field that is not sent is another case than an empty one.
+            // A missing header differs from an empty one.
             if values.isEmpty, isNamed { counted.append(.init(name: name, value: nil)) }
             counted += values.map { .init(name: name, value: $0) }
         }
@@ -110,10 +110,10 @@ package struct TimedCaching: Sendable {
         return counted
     }
 
-    /// Fields that say who asks.
+    /// Headers that identify the user.
     private static let identifying = ["Authorization", "Cookie"]
 
-    /// All values that a field is sent with.
+    /// Returns all values of a header as sent.
     private static func values(
         _ name: String, of request: Request, _ fields: [Headers.Field]
     ) -> [String] {
@@ -128,28 +128,27 @@ package struct TimedCaching: Sendable {
         return fields.filter { Headers.areEqual($0.name, name) }.compactMap(\.value)
     }
 
-    /// The stored answer, or why it may not be given; what may not is deleted.
+    /// Returns the stored response, or why it is unusable. Deletes an unusable one.
     package func read(_ clock: any Clock) -> Result<TimedEntry, TimedRefusal> {
         store.read(
             key, now: clock.wallMilliseconds, appVersion: appVersion,
             cacheVersion: caching.version)
     }
 
-    /// How long what it writes is good, in whole seconds.
+    /// The lifetime of new entries, in whole seconds.
     package var seconds: Int64 { caching.duration / 1000 }
 
-    /// Deletes the stored answer. `false` where there is none.
+    /// Deletes the stored response. Returns `false` if there is none.
     @discardableResult
     package func remove() -> Bool { store.remove(key) }
 
-    /// Deletes what was read, unless something newer has its place. `false` where it is not there.
+    /// Deletes the entry unless a newer one replaced it. Returns `false` if it does not exist.
     @discardableResult
     package func remove(_ entry: TimedEntry) -> Bool { store.remove(key, ifStill: entry) }
 
-    /// Stores a success (K1, K7), unless everything was cleared since the request began: then it
-    /// is older than the wish to have nothing.
+    /// Stores a successful response (K1, K7), unless the cache was cleared since the request began.
     ///
-    /// - Returns: whether it is stored.
+    /// - Returns: Whether it was stored.
     @discardableResult
     package func write(head: ResponseHead, body: Bytes, _ clock: any Clock) -> Bool {
         guard store.entries.clearings == beginning else { return false }
@@ -165,7 +164,7 @@ package struct TimedCaching: Sendable {
 }
 
 extension TimedRefusal {
-    /// What a request hears that wanted the cache alone.
+    /// The error for a request that may use only the cache.
     package var error: WherryError {
         switch self {
         case .missing: WherryError(.missing, "Nothing is stored for this request")

@@ -1,45 +1,44 @@
-// Wherry: an answer of the timed cache.
+// Wherry: entries of the timed cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Why the timed cache does not give an answer (K5), in the order in which the reasons are looked
-/// for.
+/// The reason why the timed cache does not return a response (K5), in the order of the checks.
 package enum TimedRefusal: String, Error, CaseIterable, Sendable {
-    /// Nothing is stored.
+    /// No response is stored.
     case missing
-    /// What is stored cannot be read.
+    /// The stored response is unreadable.
     case damaged
-    /// It was stored to be used for no time at all.
+    /// It was stored with a duration of zero or less.
     case duration
-    /// It was stored later than now: the clock went back.
+    /// It was stored in the future: the clock went back.
     case clock
-    /// It is older than it may be.
+    /// It is older than its duration.
     case expired
-    /// The app has, or had, another version.
+    /// It was stored by another version of the app.
     case appVersion = "app_version"
-    /// The caller counts another version of the answer.
+    /// It has another cache version.
     case cacheVersion = "cache_version"
 }
 
-/// An answer that is good for a time the caller has set, whatever its header says.
+/// A response that is valid for a time set by the caller, whatever its headers say.
 package struct TimedEntry: Sendable, Equatable {
     /// SJNetwork's identifier of the request.
     package var identifier: String
     package var method: String
-    /// Absolute. On disk and in lists the secrets in its query are digests.
+    /// The absolute URL. On disk and in lists, secrets in its query are digests.
     package var url: String
     package var status: Int
     package var httpVersion: Int
-    /// The fields of the answer, but for those of one connection and cookies.
+    /// The response headers, except cookies and those for a connection.
     package var block: Bytes
     package var body: Bytes
-    /// Milliseconds since 1970.
+    /// In milliseconds since 1970.
     package var storedAt: Int64
-    /// Milliseconds.
+    /// In milliseconds.
     package var duration: Int64
-    /// `nil` where the app did not say.
+    /// `nil` if the app has not set it.
     package var appVersion: String?
     package var cacheVersion: Int64
 
@@ -64,17 +63,17 @@ package struct TimedEntry: Sendable, Equatable {
         ResponseHead(status: status, httpVersion: httpVersion, block: block)
     }
 
-    /// How long it is still good; 0 or less: no longer. Milliseconds.
+    /// Returns the remaining lifetime in milliseconds; 0 or less if expired.
     package func remaining(at now: Int64) -> Int64 {
         storedAt.addingSaturating(duration).subtractingSaturating(now)
     }
 
-    /// Why it may not be given; `nil` where it may.
+    /// Returns why the entry is unusable; `nil` if it is usable.
     ///
     /// - Parameters:
-    ///   - now: milliseconds since 1970.
-    ///   - appVersion: of the app that asks.
-    ///   - cacheVersion: that the caller counts.
+    ///   - now: Milliseconds since 1970.
+    ///   - appVersion: The version of the requesting app.
+    ///   - cacheVersion: The version set by the caller.
     package func refusal(
         at now: Int64, appVersion: String?, cacheVersion: Int64 = 0
     ) -> TimedRefusal? {
@@ -102,7 +101,7 @@ package struct TimedEntry: Sendable, Equatable {
         return writer.bytes
     }
 
-    /// Out of a file; `nil` for what is none.
+    /// Decodes a file; `nil` if invalid.
     init?(_ file: EntryFile) {
         var reader = BinaryReader(file.description)
         guard file.kind == .response, let identifier = reader.text(), let method = reader.text(),

@@ -1,28 +1,28 @@
-// Wherry: what the timed cache knows a request by.
+// Wherry: keys of the timed cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// The identity of a request in the timed cache: base, URL, method and parameters as the caller
-/// gave them (K3), and what the caller adds to keep answers apart (K11, K19).
+/// The key of a request in the timed cache: base, URL, method and parameters as the caller wrote
+/// them (K3), and the caller's additions that separate responses (K11, K19).
 ///
-/// The digests of the identifier are made each time that they are asked for: an answer in memory is
-/// found without them.
+/// The digests of the identifier are computed on each use: a response in memory is found without
+/// them.
 package struct TimedKey: Hashable, Sendable {
     private let base: String?
     private let fullURL: String
     let method: String
-    /// As the identifier has them: printed with sorted names; `nil` for none.
+    /// As in the identifier: JSON with sorted names; `nil` for none.
     private let parameters: [UInt8]?
-    /// What keeps answers apart beside the identifier; empty for nothing.
+    /// What separates responses besides the identifier; may be empty.
     private let apart: [UInt8]
 
-    /// What the identifiers of all requests to the URL start with; they share a folder.
+    /// The common prefix of the identifiers of all requests to the URL, which share a directory.
     var prefix: String { RequestIdentity.prefix(base: base, url: fullURL) }
-    /// What follows ``prefix`` in the identifier.
+    /// The part of the identifier after ``prefix``.
     var own: String { RequestIdentity.own(method: method, printed: parameters) }
-    /// The absolute URL for lists, with its query. ``TimedCacheStore`` replaces secrets in it.
+    /// The absolute URL with its query, for lists. ``TimedCacheStore`` replaces its secrets.
     var url: String {
         let absolute =
             if let base {
@@ -32,15 +32,15 @@ package struct TimedKey: Hashable, Sendable {
             }
         return String((absolute?.text ?? fullURL).prefix { $0 != "#" })
     }
-    /// Whether nothing but the identifier tells it from others.
+    /// Whether the identifier alone determines the key.
     var isPlain: Bool { apart.isEmpty }
 
-    /// SJNetwork's identifier of the request, without the parameters that do not count.
+    /// SJNetwork's identifier of the request, without ignored parameters.
     package var identifier: String {
         RequestIdentity.request(base: base, url: fullURL, method: method, printed: parameters)
     }
 
-    /// Everything that has to be equal.
+    /// All parts of the key.
     var material: [UInt8] {
         var writer = BinaryWriter()
         writer.optional(base) { $0.text($1) }
@@ -52,13 +52,14 @@ package struct TimedKey: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - base: the base URL at the time of the call; `nil` where there is none or it is ignored.
-    ///   - url: as the caller wrote it.
-    ///   - method: as it is sent.
-    ///   - parameters: the caller's own that count, before default ones are merged; `nil` for none.
-    ///   - varying: fields of the request that count, and their values; none by default.
-    ///   - sensitive: more that has to be equal: a user's name, say.
-    ///   - partition: keeps identities apart.
+    ///   - base: The base URL at the time of the call; `nil` if there is none or it is ignored.
+    ///   - url: The URL as the caller wrote it.
+    ///   - method: The method as sent.
+    ///   - parameters: The caller's parameters that count, before default ones are merged; `nil`
+    ///     for none.
+    ///   - varying: The request headers that count, with their values. Default: none.
+    ///   - sensitive: More data that must be equal, such as a user name.
+    ///   - partition: Separates identities.
     package init(
         base: String?, url: String, method: String, parameters: JSON?,
         varying: [Headers.Field] = [], sensitive: String = "", partition: String = ""
@@ -74,7 +75,7 @@ package struct TimedKey: Hashable, Sendable {
         var writer = BinaryWriter()
         writer.text(sensitive)
         writer.text(partition)
-        // By name; several of one name stay in their order, which may mean something.
+        // Sorted by name; repeated names keep their order, which may be significant.
         let names = varying.enumerated().map { ($0.element.name.lowercased(), $0.offset) }
         for (name, place) in names.sorted(by: <) {
             writer.text(name)
