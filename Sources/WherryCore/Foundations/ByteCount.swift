@@ -1,10 +1,10 @@
-// Wherry: sizes as people read them.
+// Wherry: byte counts for people.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sizes in bytes as text.
+/// Formats sizes in bytes.
 package enum ByteCount {
-    /// `1023.9990 KB` below 1 MiB, `1.2385 MB` from there on: units of 1,024, four decimals,
-    /// rounded to the nearest and halves to even, as C's `%.4f` prints them. Negative counts as 0.
+    /// Returns `1023.9990 KB` below 1 MiB, otherwise `1.2385 MB`: units of 1,024 and four decimals,
+    /// rounded half to even like C's `%.4f`. Negative counts as 0.
     package static func text(_ bytes: Int64) -> String {
         let bytes = max(0, bytes)
         let (shift, unit): (Int64, String) = bytes < 1 << 20 ? (10, "KB") : (20, "MB")

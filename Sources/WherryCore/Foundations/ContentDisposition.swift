@@ -1,18 +1,16 @@
-// Wherry: the file names in a Content-Disposition field.
+// Wherry: parsing Content-Disposition.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The names that a Content-Disposition field proposes (RFC 6266), as they came: nothing here makes
-/// them safe.
+/// The file names in a Content-Disposition header (RFC 6266), as received and not made safe.
 ///
-/// Servers are sloppy, so this reader is lenient: unquoted values may hold spaces, the disposition
-/// type may be missing, and a quote may never close.
+/// The parser is lenient, like many servers: unquoted values may contain spaces, the disposition
+/// type may be missing, and a quoted string may be unterminated.
 package struct ContentDisposition: Hashable, Sendable {
-    /// The first usable `filename*` (RFC 8187, in UTF-8 or ISO-8859-1).
+    /// The first valid `filename*` (RFC 8187, in UTF-8 or ISO-8859-1).
     package private(set) var extendedFileName: String?
-    /// The first `filename`: as UTF-8, or as ISO-8859-1 where it is not UTF-8. Percent signs stand
-    /// for themselves.
+    /// The first `filename`: as UTF-8, or as ISO-8859-1 if it is not UTF-8. Not percent-decoded.
     package private(set) var fileName: String?
 
     package init(_ value: some Collection<UInt8>) {
@@ -35,7 +33,7 @@ package struct ContentDisposition: Hashable, Sendable {
         }
     }
 
-    /// A quoted value, or everything up to the semicolon.
+    /// Parses a quoted value, or everything up to the semicolon.
     private static func value(_ scanner: inout FieldScanner) -> [UInt8] {
         guard scanner.skip(0x22) else {
             var bare = Array(scanner.prefix { $0 != 0x3B })
@@ -45,7 +43,7 @@ package struct ContentDisposition: Hashable, Sendable {
         var bytes: [UInt8] = []
         while let byte = scanner.next, !scanner.skip(0x22) {
             _ = scanner.skip(byte)
-            // Only \" and \\ are taken for pairs: old servers send whole Windows paths.
+            // Only \" and \\ are escapes: old servers send Windows paths.
             if byte == 0x5C, let pair = scanner.next, pair == 0x22 || pair == 0x5C {
                 _ = scanner.skip(pair)
                 bytes.append(pair)
@@ -64,8 +62,8 @@ package struct ContentDisposition: Hashable, Sendable {
         String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
-    /// `charset'language'percent-escaped` (RFC 8187, section 3.2.1); `nil` for other charsets and
-    /// for what the charset cannot mean.
+    /// Parses `charset'language'percent-encoded` (RFC 8187, section 3.2.1); `nil` for other
+    /// charsets, and for bytes that are invalid in the charset.
     private static func extended(_ bytes: [UInt8]) -> String? {
         let parts = bytes.split(separator: 0x27, maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let decoded = PercentCoding.decode(parts[2]) else { return nil }

@@ -1,14 +1,14 @@
-// Wherry: which part of a file an answer holds.
+// Wherry: the Content-Range header.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The Content-Range field in bytes (RFC 9110, section 14.4).
+/// A Content-Range header in bytes (RFC 9110, section 14.4).
 package enum ContentRange: Hashable, Sendable {
-    /// `bytes first-last/total`, both ends included; `total` is `nil` for `*`.
+    /// `bytes first-last/total`, both ends inclusive; `total` is `nil` for `*`.
     case part(first: Int64, last: Int64, total: Int64?)
-    /// `bytes */total`: no part, as in a 416 answer.
+    /// `bytes */total`: no part, as in a 416 response.
     case unsatisfied(total: Int64)
 
-    /// The size of the whole, if it is known.
+    /// The size of the whole representation, if known.
     package var total: Int64? {
         switch self {
         case .part(_, _, let total): total
@@ -16,7 +16,7 @@ package enum ContentRange: Hashable, Sendable {
         }
     }
 
-    /// How many bytes the part has; 0 for none.
+    /// The number of bytes in the part; 0 for none.
     package var count: Int64 {
         switch self {
         case .part(let first, let last, _): last - first + 1
@@ -24,8 +24,8 @@ package enum ContentRange: Hashable, Sendable {
         }
     }
 
-    /// Reads a field's value; `nil` for other units, for what breaks the grammar, and for ranges
-    /// that cannot be: the end before the start, or beyond the total.
+    /// Parses a header value; `nil` for other units, malformed values, and impossible ranges: the
+    /// end before the start, or beyond the total.
     package init?(_ text: some StringProtocol) {
         var scanner = FieldScanner(text.utf8)
         guard scanner.token()?.lowercased() == "bytes", scanner.skip(0x20) else { return nil }

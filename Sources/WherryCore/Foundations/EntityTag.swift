@@ -1,18 +1,18 @@
-// Wherry: entity tags, which tell one version of a resource from another.
+// Wherry: entity tags.
 // SPDX-License-Identifier: Apache-2.0
 
 /// An entity tag (RFC 9110, section 8.8.3).
 package struct EntityTag: Hashable, Sendable {
-    /// The tag as it came and as it is sent back: `"abc"` or `W/"abc"`.
+    /// The tag as received, to be sent back unchanged: `"abc"` or `W/"abc"`.
     package let text: String
 
-    /// Whether it only promises the same meaning, not the same bytes.
+    /// Whether it promises only equal meaning, not equal bytes.
     package var isWeak: Bool { text.utf8.first == 0x57 }
 
-    /// The tag with its quotes and without `W/`.
+    /// The tag with quotes and without `W/`.
     package var opaque: Substring { isWeak ? text.dropFirst(2) : text[...] }
 
-    /// Reads one tag; `nil` for what is none, an unquoted one for instance.
+    /// Parses one tag; `nil` if malformed, such as an unquoted one.
     package init?(_ text: some StringProtocol) {
         var scanner = FieldScanner(text.utf8)
         guard let tag = EntityTag(&scanner), scanner.isAtEnd else { return nil }
@@ -28,23 +28,22 @@ package struct EntityTag: Hashable, Sendable {
         text = (isWeak ? "W/\"" : "\"") + String(decoding: inside, as: UTF8.self) + "\""
     }
 
-    /// Whether both are strong and the same: good for ranges (RFC 9110, section 8.8.3.2).
+    /// Returns whether both are strong and equal, as ranges require (RFC 9110, section 8.8.3.2).
     package func isStronglyEqual(to other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && text == other.text
     }
 
-    /// Whether both are the same but for weakness: good for caches.
+    /// Returns whether both are equal apart from weakness, which is enough for caches.
     package func isWeaklyEqual(to other: EntityTag) -> Bool { opaque == other.opaque }
 }
 
 /// The value of If-Match or If-None-Match (RFC 9110, sections 13.1.1 and 13.1.2).
 package enum EntityTagList: Hashable, Sendable {
-    /// `*`
+    /// `*`.
     case any
     case tags([EntityTag])
 
-    /// Reads a list; empty elements are skipped, and `nil` is for what breaks the grammar and for
-    /// a list without tags.
+    /// Parses a list and skips empty elements; `nil` if malformed or without tags.
     package init?(_ text: some StringProtocol) {
         var scanner = FieldScanner(text.utf8)
         var tags: [EntityTag] = []
@@ -68,7 +67,7 @@ package enum EntityTagList: Hashable, Sendable {
         self = .tags(tags)
     }
 
-    /// Whether the list names the tag by the weak comparison, or any at all.
+    /// Returns whether the list contains the tag by weak comparison, or is `*`.
     package func containsWeakly(_ tag: EntityTag) -> Bool {
         switch self {
         case .any: true

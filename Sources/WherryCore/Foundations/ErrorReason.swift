@@ -1,8 +1,8 @@
-// Wherry: the one table of reasons.
+// Wherry: the table of error reasons.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A stable word for what went wrong, and the coarse code it belongs to. The raw value is the
-/// word, the same in C, Python and Swift; docs/errors.md explains each.
+/// A stable word for the reason of an error, with its code. The raw value is the same in C, Python
+/// and Swift; docs/errors.md explains each.
 package enum ErrorReason: String, CaseIterable, Sendable {
     // argument
     case badHandle = "bad_handle"
@@ -121,7 +121,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case busy
     case alreadyRunning = "already_running"
 
-    /// The coarse code.
+    /// The error code.
     package var code: WherryError.Code {
         switch self {
         case .badHandle, .badArgument, .badOption, .badValue, .badHeader, .badMethod, .badURL,
@@ -159,7 +159,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the same request may well succeed when sent again as it is.
+    /// Whether sending the same request again may succeed.
     package var isRetryable: Bool {
         switch self {
         case .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled, .resolve, .connect,

@@ -1,27 +1,27 @@
-// Wherry: what may stand in a request's head, checked before any traffic.
+// Wherry: validation of methods and headers.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A part of a request's head that may not be sent.
+/// A method or header that must not be sent.
 package struct FieldViolation: Error, Hashable, Sendable {
-    /// The stable word: `bad_header` or `bad_method`.
+    /// The error reason: `bad_header` or `bad_method`.
     package let reason: String
-    /// A sentence that names the offender with its unprintable bytes escaped. It never holds a
-    /// field's value, which may be a secret.
+    /// A sentence that names the invalid part, with unprintable bytes escaped. Never contains a
+    /// header value, which may be a secret.
     package let message: String
 }
 
-/// The grammar of methods, field names and field values (RFC 9110, sections 5.1, 5.5 and 9.1).
+/// Validates methods, header names and header values (RFC 9110, sections 5.1, 5.5 and 9.1).
 ///
-/// All checks take bytes, since C callers may hand over text that is not UTF-8, and answer `nil`
-/// for what may be sent.
+/// The checks take bytes, since C callers may pass text that is not UTF-8. They return `nil` if
+/// valid.
 package enum FieldRules {
-    /// Fields the library writes itself; a caller's own would break the framing of a message or
-    /// the reuse of its connection. In lower case.
+    /// Lower-case names of headers that only the library sets. A caller's value would break message
+    /// framing or connection reuse.
     package static let reservedNames: Set<String> = [
         "connection", "content-length", "expect", "host", "transfer-encoding",
     ]
 
-    /// Checks a field that a caller wants to send: its name, that the name is not one of
+    /// Checks a header that a caller wants to send: its name, that the name is not in
     /// ``reservedNames``, and its value.
     package static func violation(
         name: some Collection<UInt8>, value: some Collection<UInt8>
@@ -35,7 +35,7 @@ package enum FieldRules {
         return violation(value: value, of: "the header field \(quoted(name))")
     }
 
-    /// Checks a field's name: one or more token characters.
+    /// Checks a header name: one or more token characters.
     package static func violation(name: some Collection<UInt8>) -> FieldViolation? {
         if name.isEmpty {
             return FieldViolation(reason: "bad_header", message: "A header field has no name.")
@@ -47,10 +47,10 @@ package enum FieldRules {
                 "The header name \(quoted(name)) has \(described(byte)) at position \(position).")
     }
 
-    /// Checks a field's value: no control character but the tab. Bytes from 0x80 on are allowed
-    /// (obs-text), and so is an empty value.
+    /// Checks a header value: no control character except the tab. Bytes from 0x80 on (obs-text)
+    /// and an empty value are allowed.
     ///
-    /// - Parameter owner: what the value belongs to, for the sentence: "the user agent".
+    /// - Parameter owner: The owner of the value, for the message: "the user agent".
     package static func violation(
         value: some Collection<UInt8>, of owner: String
     ) -> FieldViolation? {
@@ -61,8 +61,8 @@ package enum FieldRules {
             message: "The value of \(owner) has \(described(byte)) at position \(position).")
     }
 
-    /// Checks a method: one or more token characters, in any case, and neither CONNECT, which asks
-    /// for a tunnel, nor TRACE, which brings credentials back as a body.
+    /// Checks a method: one or more token characters, in any case. Rejects CONNECT, which requests
+    /// a tunnel, and TRACE, which echoes credentials in the response body.
     package static func violation(method: some Collection<UInt8>) -> FieldViolation? {
         if method.isEmpty {
             return FieldViolation(reason: "bad_method", message: "The method is empty.")
@@ -87,13 +87,13 @@ package enum FieldRules {
             message: "The content type \(quoted(mediaType)) is not type/subtype; name=value.")
     }
 
-    /// Whether the library alone may write the field, in any case.
+    /// Returns whether only the library may set the header, in any case.
     package static func isReserved(_ name: some Collection<UInt8>) -> Bool {
         guard name.count <= 17 else { return false }
         return reservedNames.contains(String(decoding: name, as: UTF8.self).lowercased())
     }
 
-    /// Whether the byte may stand in a token (RFC 9110, section 5.6.2).
+    /// Returns whether the byte is a token character (RFC 9110, section 5.6.2).
     package static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true  // digits and letters
@@ -102,13 +102,13 @@ package enum FieldRules {
         }
     }
 
-    /// Whether the bytes are one or more token characters.
+    /// Returns whether the bytes are one or more token characters.
     package static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
         !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
     }
 
-    /// The bytes in quotes, as a sentence may show them: everything but printable ASCII as `\x0A`,
-    /// the quote and the backslash too, and at most 64 bytes of it.
+    /// Returns the bytes quoted for a message: at most 64 bytes, with quotes, backslashes and
+    /// everything except printable ASCII as `\x0A`.
     package static func quoted(_ bytes: some Collection<UInt8>) -> String {
         var text = "\""
         for byte in bytes.prefix(64) {

@@ -1,7 +1,7 @@
-// Wherry: a reader for the small grammars inside header fields.
+// Wherry: a scanner for header values.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Walks through a field's value from left to right (RFC 9110, section 5.6).
+/// Scans a header value from left to right (RFC 9110, section 5.6).
 package struct FieldScanner {
     private let bytes: [UInt8]
     /// The offset of the next byte.
@@ -11,37 +11,37 @@ package struct FieldScanner {
 
     package var isAtEnd: Bool { position == bytes.count }
 
-    /// The next byte, without taking it.
+    /// The next byte, not consumed.
     package var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Takes the next byte if it is `byte`.
+    /// Consumes the next byte if it is `byte`.
     package mutating func skip(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         position += 1
         return true
     }
 
-    /// Takes spaces and tabs.
+    /// Consumes spaces and tabs.
     package mutating func skipSpace() {
         while next == 0x20 || next == 0x09 { position += 1 }
     }
 
-    /// Takes the bytes up to the first one that fails the test.
+    /// Consumes the bytes up to the first one that fails the test.
     package mutating func prefix(while test: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let start = position
         while let byte = next, test(byte) { position += 1 }
         return bytes[start..<position]
     }
 
-    /// Takes a token, or nothing where none starts here.
+    /// Consumes a token; consumes nothing if none starts here.
     package mutating func token() -> String? {
         let taken = prefix(while: FieldRules.isTokenByte)
         return taken.isEmpty ? nil : String(decoding: taken, as: UTF8.self)
     }
 
-    /// Takes a quoted string and gives the bytes it means: quotes off, quoted pairs resolved.
-    /// Nothing is taken where none starts, where it never ends or where it holds a control
-    /// character other than the tab.
+    /// Consumes a quoted string and returns its content, with quoted pairs resolved. Consumes
+    /// nothing if none starts here, or if it is unterminated or contains a control character other
+    /// than the tab.
     package mutating func quotedBytes() -> [UInt8]? {
         guard next == 0x22 else { return nil }
         var meant: [UInt8] = []
@@ -64,20 +64,20 @@ package struct FieldScanner {
         return nil
     }
 
-    /// Takes a token or a quoted string; text that is not UTF-8 is repaired with U+FFFD.
+    /// Consumes a token or a quoted string; invalid UTF-8 becomes U+FFFD.
     package mutating func tokenOrQuoted() -> String? {
         if next == 0x22 { return quotedBytes().map { String(decoding: $0, as: UTF8.self) } }
         return token()
     }
 
-    /// Takes one or more digits as a number; `nil` for none, and for more than fits.
+    /// Consumes digits and returns their value; `nil` for no digits and on overflow.
     package mutating func number() -> Int64? {
         let digits = prefix { $0 >= 0x30 && $0 <= 0x39 }
         guard !digits.isEmpty else { return nil }
         return FieldScanner.number(digits)
     }
 
-    /// The value of ASCII digits; `nil` for none, for anything else and for more than fits.
+    /// Returns the value of ASCII digits; `nil` for none, for other characters and on overflow.
     package static func number(_ digits: some Collection<UInt8>) -> Int64? {
         guard !digits.isEmpty else { return nil }
         var value: Int64 = 0

@@ -1,15 +1,15 @@
-// Wherry: which media type a file's name speaks of.
+// Wherry: media types of file names.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Media types by the extension of a name, the same on every machine: no system's table is read.
+/// Media types by file name extension. Equal on every machine: no system table is read.
 package enum FileTypes {
-    /// What stands for any bytes.
+    /// The media type of arbitrary bytes.
     package static let unknown = "application/octet-stream"
 
-    /// The type of a name or path by its last extension, whatever its case;
-    /// `application/octet-stream` for an extension that is not known and for none.
+    /// Returns the media type of a name or path by its last extension, in any case;
+    /// `application/octet-stream` if the extension is unknown or missing.
     ///
-    /// A leading dot begins no extension: `.png` is a hidden file without one.
+    /// A leading dot starts no extension: `.png` is a hidden file without one.
     package static func type(of path: String) -> String {
         let name = self.name(of: path)
         guard let dot = name.utf8.lastIndex(of: 0x2E), dot > name.utf8.startIndex else {
@@ -20,7 +20,7 @@ package enum FileTypes {
         return types[String(ending).lowercased()] ?? unknown
     }
 
-    /// The last component of a path.
+    /// Returns the last component of a path.
     package static func name(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: 0x2F) else { return path }
         return String(path[path.utf8.index(after: slash)...])

@@ -1,28 +1,28 @@
-// Wherry: the dates of HTTP.
+// Wherry: HTTP dates.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Dates in header fields (RFC 9110, section 5.6.7), as seconds since 1970 without leap seconds.
+/// Dates in headers (RFC 9110, section 5.6.7), as seconds since 1970 without leap seconds.
 package enum HTTPDate {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ].map { Array($0.utf8) }
 
-    /// From Monday on.
+    /// Monday first.
     private static let days = [
         "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
     ].map { Array($0.utf8) }
 
-    /// Reads one of the three forms, in any case: `Sun, 06 Nov 1994 08:49:37 GMT`,
-    /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
+    /// Parses one of three formats, in any case: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday,
+    /// 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
     ///
-    /// `nil` for anything else: other zones, days that no month has, hours past 23. Second 60, a
-    /// leap second, is the first of the next minute. The name of the day has to be one, but not the
-    /// right one.
+    /// Returns `nil` for anything else: other time zones, days that the month does not have, hours
+    /// above 23. Second 60, a leap second, is the first of the next minute. The day of the week
+    /// must be valid but may be wrong.
     ///
-    /// - Parameter now: decides the century of a year of two digits, which is never more than 50
-    ///   years ahead.
+    /// - Parameter now: Determines the century of a two-digit year, which is at most 50 years in
+    ///   the future.
     package static func parse(_ text: some StringProtocol, now: Int64) -> Int64? {
         let bytes = text.utf8.map(\.asciiLowercased)
         var reader = Reader(bytes: bytes[...])
@@ -58,7 +58,7 @@ package enum HTTPDate {
         return daysSince1970(date.year, date.month, date.day) * 86_400 + time
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`; the years 0 to 9999, and the nearest end for all others.
+    /// Returns `Sun, 06 Nov 1994 08:49:37 GMT`; years are limited to 0 through 9999.
     package static func format(_ seconds: Int64) -> String {
         let seconds = min(max(seconds, -62_167_219_200), 253_402_300_799)
         let time = ((seconds % 86_400) + 86_400) % 86_400
@@ -87,7 +87,7 @@ package enum HTTPDate {
             return true
         }
 
-        /// A number of exactly so many digits.
+        /// Parses a number of exactly `digits` digits.
         mutating func number(_ digits: Int) -> Int64? {
             let taken = bytes.prefix(digits)
             guard taken.count == digits, let value = FieldScanner.number(taken) else { return nil }
@@ -109,7 +109,7 @@ package enum HTTPDate {
             return (year, month, day)
         }
 
-        /// Seconds since midnight.
+        /// Parses a time to seconds since midnight.
         mutating func time() -> Int64? {
             guard let hour = number(2), hour <= 23, skip(":"), let minute = number(2), minute <= 59,
                 skip(":"), let second = number(2), second <= 60
@@ -122,7 +122,7 @@ package enum HTTPDate {
         days.contains { isShort ? $0.prefix(3) == name : $0[...] == name }
     }
 
-    /// The last year with these digits that is at most 50 years ahead of now.
+    /// Returns the last year with these digits that is at most 50 years in the future.
     private static func century(of year: Int64, now: Int64) -> Int64 {
         let (thisYear, _, _) = civil(min(max(now, 0), 253_402_300_799) / 86_400)
         let latest = thisYear + 50
@@ -139,8 +139,8 @@ package enum HTTPDate {
         }
     }
 
-    /// Days since 1970-01-01 in the Gregorian calendar, whose years begin in March here, so that
-    /// the leap day comes last.
+    /// Returns the days since 1970-01-01 in the Gregorian calendar. Computes with years that begin
+    /// in March, so that the leap day comes last.
     private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -163,7 +163,7 @@ package enum HTTPDate {
         return (year, Int(month), dayOfYear - (153 * march + 2) / 5 + 1)
     }
 
-    /// "Sun" of "sunday".
+    /// Returns "Sun" for "sunday".
     private static func name(_ lowercase: [UInt8]) -> String {
         let bytes = [lowercase[0] & 0xDF] + lowercase[1..<3]
         return String(decoding: bytes, as: UTF8.self)
@@ -175,11 +175,12 @@ package enum HTTPDate {
     }
 }
 
-/// Retry-After (RFC 9110, section 10.2.3).
+/// The Retry-After header (RFC 9110, section 10.2.3).
 package enum RetryAfter {
-    /// The seconds to wait from `now` on (seconds since 1970): a number, or the time until a date.
+    /// Returns the seconds to wait from `now` (seconds since 1970), for a number or a date.
     ///
-    /// A date in the past is 0, a number too large for 64 bits the largest. `nil` for anything else.
+    /// A date in the past gives 0, a number above 64 bits the largest value. `nil` for anything
+    /// else.
     package static func seconds(_ text: some StringProtocol, now: Int64) -> Int64? {
         let digits = text.utf8
         if !digits.isEmpty, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {

@@ -1,20 +1,20 @@
-// Wherry: reading and writing JSON text, for programs.
+// Wherry: parsing and printing JSON, with public errors.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension WherryError {
-    /// The public form of what is wrong with a text, a value or a path.
+    /// Converts an error about a text, a value or a path.
     package init(_ error: JSONError) {
         self.init(ErrorReason(rawValue: error.reason) ?? .badParameters, error.message)
     }
 }
 
 extension JSON {
-    /// Reads one value from text, strictly by RFC 8259.
+    /// Parses one value from text, strictly by RFC 8259.
     ///
-    /// Integers are exact to 64 bits, of a name that comes twice the last value counts, and at most
-    /// 512 levels and 64 MiB are read. Fails with `bad_json`, naming the byte, or `too_large`.
+    /// Integers are exact to 64 bits. If a name is repeated, the last value counts. Limits: 512
+    /// levels and 64 MiB. Fails with `bad_json`, which names the byte, or `too_large`.
     public init(parsing text: String) throws(WherryError) {
         do throws(JSONError) {
             self = try JSON.parse(text)
@@ -23,7 +23,7 @@ extension JSON {
         }
     }
 
-    /// Reads one value from the bytes of a text; see ``init(parsing:)-(String)``.
+    /// Parses one value from the bytes of a text; see ``init(parsing:)-(String)``.
     public init(parsing text: [UInt8]) throws(WherryError) {
         do throws(JSONError) {
             self = try JSON.parse(text)
@@ -32,8 +32,8 @@ extension JSON {
         }
     }
 
-    /// The JSON text as UTF-8. Fails with `bad_parameters` for NaN, the infinities and containers
-    /// more than 512 deep.
+    /// Returns the JSON text. Fails with `bad_parameters` for NaN, infinities and more than 512
+    /// levels.
     public func text(style: JSONStyle) throws(WherryError) -> String {
         do throws(JSONError) {
             return String(decoding: try printed(style), as: UTF8.self)
@@ -42,12 +42,12 @@ extension JSON {
         }
     }
 
-    /// Puts a value at a path, and makes the containers on the way.
+    /// Sets the value at a path, and creates containers on the way.
     ///
-    /// A missing or null container becomes an object, or an array where the step is `-` or `0`.
-    /// In an array `-` and the index one past the end append. Fails with `bad_parameters`, and
-    /// changes nothing, where an index lies beyond that, where a text, number or bool stands in the
-    /// way, where the value is NaN or infinite, and where the whole would be more than 512 deep.
+    /// A missing or null container becomes an object, or an array if the step is `-` or `0`. In an
+    /// array, `-` and the index one past the end append. Fails with `bad_parameters`, and changes
+    /// nothing: for a larger index, if a text, number or bool is on the path, if the value is NaN
+    /// or infinite, and for more than 512 levels.
     public mutating func put(_ value: JSON, at path: String) throws(WherryError) {
         do throws(JSONError) {
             try set(value, at: path)

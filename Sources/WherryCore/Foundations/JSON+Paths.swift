@@ -1,10 +1,10 @@
-// Wherry: reading and writing inside a JSON value by paths.
+// Wherry: JSON paths.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A path such as `data/items/0/name`, cut into steps.
+/// A path such as `data/items/0/name`, split into steps.
 ///
-/// Empty steps are skipped, so `""` is the root; inside a name `~1` stands for `/` and `~0` for `~`
-/// (RFC 6901), any other `~` for itself.
+/// Empty steps are skipped, so `""` is the root. In a name `~1` stands for `/` and `~0` for `~`
+/// (RFC 6901); any other `~` is literal.
 struct JSONPath {
     let steps: [String]
 
@@ -14,14 +14,14 @@ struct JSONPath {
         }
     }
 
-    /// The index that a step spells: digits without a leading zero.
+    /// Parses an array index: digits without a leading zero.
     static func index(_ step: String) -> Int? {
         let digits = step.utf8
         guard digits.count == 1 || digits.first != 0x30 else { return nil }
         return FieldScanner.number(digits).flatMap { Int(exactly: $0) }
     }
 
-    /// A name as one step of a path.
+    /// Returns a name escaped as a step of a path.
     static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == 0x2F || $0 == 0x7E }) else { return name }
         var bytes: [UInt8] = []
@@ -35,7 +35,7 @@ struct JSONPath {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Two paths as one.
+    /// Joins two paths.
     static func joined(_ first: String, _ second: String) -> String {
         first.isEmpty || second.isEmpty ? first + second : "\(first)/\(second)"
     }
@@ -65,10 +65,10 @@ struct JSONPath {
 // MARK: - Reading
 
 extension JSON {
-    /// The value at a path such as `data/items/0/name`, or `nil` where there is none.
+    /// Returns the value at a path such as `data/items/0/name`, or `nil` if there is none.
     ///
-    /// A step is a name in an object and an index in an array. Empty steps are skipped, so `""` is
-    /// the value itself; inside a name `~1` stands for `/` and `~0` for `~`.
+    /// A step is a name in an object or an index in an array. Empty steps are skipped, so `""` is
+    /// the value itself. In a name `~1` stands for `/` and `~0` for `~`.
     public func value(at path: String) -> JSON? {
         var value = self
         for step in JSONPath(path).steps {
@@ -88,8 +88,9 @@ extension JSON {
         return value
     }
 
-    /// The truth at a path: a bool; a number unless it is 0; text that starts with y, Y, t, T or 1
-    /// is true and any other false. `nil` for everything else and where nothing is.
+    /// Returns the bool at a path: a bool; a number, true unless 0; or text, true if it starts with
+    /// y, Y, t, T or
+    /// 1. `nil` for anything else, or if missing.
     public func bool(at path: String = "") -> Bool? {
         switch value(at: path) {
         case .bool(let value): value
@@ -101,9 +102,9 @@ extension JSON {
         }
     }
 
-    /// The integer at a path: a number without fraction, or text that spells one. Written with a
-    /// point or an exponent it is exact below 2^53 alone. `nil` where it does not fit exactly, for
-    /// everything else and where nothing is.
+    /// Returns the integer at a path: a number without a fraction, or text that contains one. A
+    /// number with a point or an exponent must be below 2^53 to be exact. `nil` if it does not fit
+    /// exactly, for anything else, or if missing.
     public func integer(at path: String = "") -> Int64? {
         switch value(at: path) {
         case .integer(let value): value
@@ -114,7 +115,7 @@ extension JSON {
         }
     }
 
-    /// The integer at a path where it is no less than 0, up to `UInt64.max`; else as
+    /// Returns the non-negative integer at a path, up to `UInt64.max`; otherwise like
     /// ``integer(at:)``.
     public func unsigned(at path: String = "") -> UInt64? {
         switch value(at: path) {
@@ -127,8 +128,8 @@ extension JSON {
         }
     }
 
-    /// The number at a path: a number, or text that spells one. `nil` for everything else and
-    /// where nothing is.
+    /// Returns the number at a path: a number, or text that contains one. `nil` for anything else,
+    /// or if missing.
     public func number(at path: String = "") -> Double? {
         switch value(at: path) {
         case .integer(let value): Double(value)
@@ -139,27 +140,27 @@ extension JSON {
         }
     }
 
-    /// The text at a path: text, or a number as digits, integers exactly. `nil` for everything
-    /// else and where nothing is.
+    /// Returns the text at a path: text, or a number as digits, with exact integers. `nil` for
+    /// anything else, or if missing.
     public func text(at path: String = "") -> String? {
         let found = value(at: path)
         if case .string(let text) = found { return text }
         return found?.numberText
     }
 
-    /// The elements at a path; `nil` unless there is an array.
+    /// Returns the elements at a path; `nil` unless it is an array.
     public func array(at path: String = "") -> [JSON]? {
         if case .array(let elements) = value(at: path) { return elements }
         return nil
     }
 
-    /// The members at a path; `nil` unless there is an object.
+    /// Returns the members at a path; `nil` unless it is an object.
     public func object(at path: String = "") -> JSONObject? {
         if case .object(let object) = value(at: path) { return object }
         return nil
     }
 
-    /// How many elements or members there are at a path; 0 for everything else.
+    /// Returns the number of elements or members at a path; 0 for anything else.
     public func count(at path: String = "") -> Int {
         switch value(at: path) {
         case .array(let elements): elements.count
@@ -168,13 +169,13 @@ extension JSON {
         }
     }
 
-    /// The integer that a number with a point or an exponent is. From 2^53 on another one may have
-    /// been written.
+    /// Returns the integer value of a number with a point or an exponent. From 2^53 on it may be
+    /// inexact.
     private static func exact(_ value: Double) -> Int64? {
         abs(value) < 9_007_199_254_740_992 ? Int64(exactly: value) : nil
     }
 
-    /// A decimal number in text, with nothing around it; no NaN, infinity or hexadecimal digits.
+    /// Parses a decimal number that is the whole text; no NaN, infinity or hexadecimal digits.
     private static func number(_ text: String) -> Double? {
         let isDecimal = text.utf8.allSatisfy { byte in
             byte >= 0x30 && byte <= 0x39 || "+-.eE".utf8.contains(byte)
@@ -187,12 +188,12 @@ extension JSON {
 // MARK: - Writing
 
 extension JSON {
-    /// Puts a value at a path, and makes the containers on the way.
+    /// Sets the value at a path, and creates containers on the way.
     ///
-    /// A missing or null container becomes an object, or an array where the step is `-` or `0`.
-    /// In an array `-` and the index one past the end append. Fails with `bad_parameters`, and
-    /// changes nothing, where an index lies beyond that, where a text, number or bool stands in the
-    /// way, where the value is NaN or infinite, and where the whole would be more than 512 deep.
+    /// A missing or null container becomes an object, or an array if the step is `-` or `0`. In an
+    /// array, `-` and the index one past the end append. Fails with `bad_parameters`, and changes
+    /// nothing: for a larger index, if a text, number or bool is on the path, if the value is NaN
+    /// or infinite, and for more than 512 levels.
     package mutating func set(_ value: JSON, at path: String) throws(JSONError) {
         if case .double(let number) = value, !number.isFinite {
             throw .value("JSON has no number \(number).")
@@ -212,7 +213,7 @@ extension JSON {
         let rest = steps.dropFirst()
         switch self {
         case .object(var object):
-            self = .null  // the only owner has to be `object`, or changing it would copy it
+            self = .null  // `object` must be the only reference, or changing it would copy it
             defer { self = .object(object) }
             try JSON.put(value, step, rest, in: &object)
         case .array(var elements):

@@ -1,29 +1,30 @@
 // Wherry: JSON values.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON value (RFC 8259) that keeps 64-bit integers exact and the order of names.
+/// A JSON value (RFC 8259) that keeps 64-bit integers exact and members in order.
 ///
-/// Literals make values: `let body: JSON = ["name": "Skye", "count": 3, "tags": ["a", nil]]`.
-/// Members are reached by paths, see ``value(at:)``.
+/// Literals create values: `let body: JSON = ["name": "Skye", "count": 3, "tags": ["a", nil]]`.
+/// Paths access members; see ``value(at:)``.
 public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
-    /// A number written without fraction and exponent that fits.
+    /// A number without fraction and exponent that fits.
     case integer(Int64)
-    /// Such a number above `Int64.max`. Smaller ones are ``integer(_:)``: `JSON(n)` picks the case.
+    /// Such a number above `Int64.max`. Smaller ones are ``integer(_:)``; `JSON(n)` chooses the
+    /// case.
     case unsigned(UInt64)
-    /// Any other number. NaN and the infinities are no JSON and are refused when printed.
+    /// Any other number. NaN and infinities are not JSON; printing them fails.
     case double(Double)
     case string(String)
     case array([JSON])
     case object(JSONObject)
 
-    /// What a value is, without its content.
+    /// The type of a value.
     public enum Kind: Sendable, Hashable {
         case null, bool, number, text, array, object
     }
 
-    /// What the value is.
+    /// The type of the value.
     public var kind: Kind {
         switch self {
         case .null: .null
@@ -35,7 +36,7 @@ public enum JSON: Sendable, Hashable {
         }
     }
 
-    /// An exact number, or the nearest double where 64 bits do not hold it.
+    /// Creates an exact number, or the nearest double if 64 bits are not enough.
     public init(_ value: some BinaryInteger) {
         if let signed = Int64(exactly: value) {
             self = .integer(signed)
@@ -55,8 +56,8 @@ public enum JSON: Sendable, Hashable {
     /// Whether the value is null.
     public var isNull: Bool { self == .null }
 
-    /// Whether the value has containers inside containers more than `limit` deep; a number or a
-    /// text has depth 0, `[]` depth 1.
+    /// Returns whether the value is nested more than `limit` levels deep; a number or a text has
+    /// depth 0, `[]` depth 1.
     package func isDeeper(than limit: Int) -> Bool {
         switch self {
         case .array(let elements):
@@ -67,8 +68,8 @@ public enum JSON: Sendable, Hashable {
         }
     }
 
-    /// The value without the members of objects that are null, at every depth. Nulls in arrays
-    /// stay, since the elements after them would move.
+    /// Returns the value without null members of objects, at every depth. Nulls in arrays stay, to
+    /// keep indexes.
     public func removingNullMembers() -> JSON {
         switch self {
         case .array(let elements):
@@ -96,7 +97,7 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
 
-    /// An object; of a name given twice the last value counts.
+    /// Creates an object; if a name is repeated, the last value counts.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         var object = JSONObject()
         for (name, value) in elements { object[name] = value }
@@ -105,7 +106,7 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
 }
 
 extension JSON: CustomStringConvertible {
-    /// Compact JSON text, or a sentence in brackets for what is no JSON (NaN, too deep).
+    /// Compact JSON text, or a sentence in brackets if the value is not valid JSON (NaN, too deep).
     public var description: String {
         do throws(JSONError) {
             return String(decoding: try printed(), as: UTF8.self)

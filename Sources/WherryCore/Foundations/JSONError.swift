@@ -1,14 +1,14 @@
-// Wherry: why something is no JSON.
+// Wherry: errors of JSON functions.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text that is no JSON, a value that JSON cannot hold, or a path that leads nowhere.
+/// An error about invalid text, an invalid value, or an invalid path.
 package struct JSONError: Error, Hashable, Sendable {
-    /// The stable word: `bad_json` for text, `too_large` for text over the size limit,
+    /// The error reason: `bad_json` for text, `too_large` for text above the size limit,
     /// `bad_parameters` for values and paths.
     package let reason: String
-    /// The offset of the offending byte in the text; `nil` for values and paths.
+    /// The offset of the invalid byte in the text; `nil` for values and paths.
     package let offset: Int?
-    /// A sentence that says what is wrong and where.
+    /// A sentence with the problem and its position.
     package let message: String
 
     static func text(_ problem: String, at offset: Int) -> JSONError {
@@ -22,12 +22,12 @@ package struct JSONError: Error, Hashable, Sendable {
     }
 }
 
-/// How much JSON is accepted.
+/// The limits for JSON.
 package struct JSONLimits: Sendable {
-    /// How deep arrays and objects may be nested, both when reading and when printing.
+    /// The maximum nesting depth for parsing and printing.
     package static let depth = 512
 
-    /// How many bytes of text are read at most; 64 MiB by default.
+    /// The maximum size of a text in bytes. Default: 64 MiB.
     package var bytes: Int
 
     package init(bytes: Int = 64 << 20) { self.bytes = bytes }

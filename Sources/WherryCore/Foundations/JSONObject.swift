@@ -1,10 +1,10 @@
 // Wherry: the members of a JSON object.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The members of a JSON object in the order they came, each name once.
+/// The members of a JSON object in order, with unique names.
 ///
-/// Names are equal when their bytes are, as JSON has it: Swift's text comparison would take "é" in
-/// one and in two code points for one name. Two objects are equal whatever the order.
+/// Names are compared by bytes, as in JSON. Swift's text comparison would treat "é" as one and as
+/// two code points as equal. The order does not affect the equality of objects.
 public struct JSONObject: Sendable {
     /// One member.
     public struct Member: Sendable, Hashable {
@@ -14,8 +14,8 @@ public struct JSONObject: Sendable {
         public internal(set) var value: JSON
     }
 
-    /// A name as a key: hashed and compared by its bytes. As text, names that differ in the order
-    /// of their combining marks would all have one hash, and a server could send thousands.
+    /// A name as a key, hashed and compared by bytes. As text, names that differ in the order of
+    /// combining marks have the same hash, and a server could send thousands of them.
     private struct NameKey: Hashable, Sendable {
         let name: String
         static func == (a: NameKey, b: NameKey) -> Bool { JSONObject.isSame(a.name, b.name) }
@@ -25,15 +25,15 @@ public struct JSONObject: Sendable {
     }
 
     private var members: [Member] = []
-    /// Where each name stands; only for many members, since few are found faster by looking.
+    /// The index of each name. Only for many members, since a linear search is faster for few.
     private var places: [NameKey: Int]?
     private static let mostWithoutPlaces = 24
 
-    /// An object without members.
+    /// Creates an empty object.
     public init() {}
 
-    /// The value of a name. Setting `nil` removes the member (``JSON/null`` keeps it); a new name
-    /// goes to the end, a known one keeps its place.
+    /// The value of a name. Setting `nil` removes the member; use ``JSON/null`` to store a null. A
+    /// new name is appended, a known one keeps its position.
     public subscript(name: String) -> JSON? {
         get { place(of: name).map { members[$0].value } }
         set {
@@ -49,18 +49,18 @@ public struct JSONObject: Sendable {
     /// The names in order.
     public var names: [String] { members.map(\.name) }
 
-    /// The members in the order of their names' bytes, which is the order of their code points.
+    /// The members sorted by the bytes of their names, which is the order of code points.
     package var sortedByName: [Member] {
         members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// Where the name stands, or `nil`.
+    /// Returns the index of a name, or `nil`.
     package func place(of name: String) -> Int? {
         if let places { return places[NameKey(name: name)] }
         return members.firstIndex { JSONObject.isSame($0.name, name) }
     }
 
-    /// Changes the value at a place without copying it.
+    /// Changes the value at an index in place.
     mutating func update<Failure: Error>(
         at place: Int, _ change: (inout JSON) throws(Failure) -> Void
     ) throws(Failure) {
@@ -116,7 +116,7 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// Of a name given twice the last value counts.
+    /// Creates an object; if a name is repeated, the last value counts.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         for (name, value) in elements { self[name] = value }
     }

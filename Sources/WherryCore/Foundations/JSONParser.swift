@@ -1,14 +1,14 @@
-// Wherry: reading JSON text.
+// Wherry: the JSON parser.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension JSON {
-    /// Reads exactly one value, strictly by RFC 8259: UTF-8 only, no comments, no lone surrogates.
+    /// Parses exactly one value, strictly by RFC 8259: UTF-8 only, no comments, no lone surrogates.
     ///
-    /// Of a name that comes twice in an object the last value counts. A byte order mark before the
-    /// text is skipped (section 8.1). Numbers too large for a double are refused, since no value
-    /// could print them again.
+    /// If a name is repeated in an object, the last value counts. Skips a byte order mark at the
+    /// start (section 8.1). Rejects numbers too large for a double, because no value could print
+    /// them again.
     package static func parse(
         _ text: Span<UInt8>, limits: JSONLimits = JSONLimits()
     ) throws(JSONError) -> JSON {
@@ -21,39 +21,39 @@ extension JSON {
         return try parser.document(text)
     }
 
-    /// Reads bytes; see ``parse(_:limits:)-(Span)``.
+    /// Parses bytes; see ``parse(_:limits:)-(Span)``.
     package static func parse(
         _ text: [UInt8], limits: JSONLimits = JSONLimits()
     ) throws(JSONError) -> JSON {
         try parse(text.span, limits: limits)
     }
 
-    /// Reads text; see ``parse(_:limits:)-(Span)``.
+    /// Parses text; see ``parse(_:limits:)-(Span)``.
     package static func parse(
         _ text: String, limits: JSONLimits = JSONLimits()
     ) throws(JSONError) -> JSON {
         try parse(text.utf8.span, limits: limits)
     }
 
-    /// Reads the body of a response: as ``parse(_:limits:)-(Span)``, but nothing at all and a
-    /// single space are null.
+    /// Parses the body of a response like ``parse(_:limits:)-(Span)``, but treats an empty body and
+    /// a single space as null.
     package static func parse(
         body: Bytes, limits: JSONLimits = JSONLimits()
     ) throws(JSONError) -> JSON {
         if body.isEmpty || body.count == 1 && body[0] == 0x20 { return .null }
         return unsafe try body.withUnsafeBytes { buffer throws(JSONError) in
-            // The memory is lent for the length of this closure and only read.
+            // The memory is borrowed for this closure and only read.
             unsafe try parse(
                 Span(_unsafeElements: buffer.bindMemory(to: UInt8.self)), limits: limits)
         }
     }
 }
 
-/// One pass over a text. The text is handed to each method, since a span may not be stored.
+/// A parser for one text. Methods take the text as a parameter, since a span cannot be stored.
 struct JSONParser {
     private var position = 0
     private var depth = 0
-    /// The bytes of a text with escapes, kept for its capacity.
+    /// A buffer for unescaped text, reused for its capacity.
     private var unescaped: [UInt8] = []
 
     mutating func document(_ text: Span<UInt8>) throws(JSONError) -> JSON {
@@ -186,7 +186,7 @@ extension JSONParser {
         return try escaped(text, start: start)
     }
 
-    /// The offset of the first byte that cannot stand for itself in a text, or of the end.
+    /// Returns the offset of the first byte in a string that is not literal, or of the end.
     private func endOfRun(from start: Int, _ text: Span<UInt8>) -> Int {
         var index = start
         while index < text.count {
@@ -207,7 +207,7 @@ extension JSONParser {
         }
     }
 
-    /// A text with escapes. Each run between them has to be whole UTF-8 by itself.
+    /// Parses a string with escapes. Each run between escapes must be valid UTF-8.
     private mutating func escaped(_ text: Span<UInt8>, start: Int) throws(JSONError) -> String {
         unescaped.removeAll(keepingCapacity: true)
         position = start
@@ -244,7 +244,7 @@ extension JSONParser {
         case 0x75:
             let start = position
             var code = UInt32(try codeUnit(text))
-            if code >> 11 == 0x1B {  // 0xD800...0xDFFF: half of a pair
+            if code >> 11 == 0x1B {  // 0xD800...0xDFFF: a surrogate
                 guard code < 0xDC00, position + 1 < text.count, text[position] == 0x5C,
                     text[position + 1] == 0x75
                 else { throw .text("a lone surrogate stands", at: start) }
@@ -262,7 +262,7 @@ extension JSONParser {
         position += 2
     }
 
-    /// Takes `\uXXXX`.
+    /// Parses `\uXXXX`.
     private mutating func codeUnit(_ text: Span<UInt8>) throws(JSONError) -> UInt16 {
         guard text.count - position >= 6 else {
             throw .text("an escape does not end", at: text.count)
@@ -282,7 +282,7 @@ extension JSONParser {
 // MARK: - Numbers
 
 extension JSONParser {
-    /// Powers of ten that a double holds exactly.
+    /// The powers of ten that a double represents exactly.
     private static let powers: [Double] = (0...22).map { power in
         (0..<power).reduce(1.0) { product, _ in product * 10 }
     }
@@ -318,7 +318,7 @@ extension JSONParser {
         if position < text.count, text[position] | 0x20 == 0x65 {
             exponent = try takeExponent(text)
         }
-        // Clinger's fast path: both operands are exact, so one rounding gives the right double.
+        // Clinger's fast path: both operands are exact, so rounding once gives the correct double.
         exponent += digits.exponent
         if !digits.isInexact, digits.mantissa <= 1 << 53, exponent.magnitude <= 22 {
             let power = JSONParser.powers[Int(exponent.magnitude)]
@@ -329,7 +329,7 @@ extension JSONParser {
         return .double(try slowDouble(text, start))
     }
 
-    /// The digits of a number so far: `mantissa * 10^exponent`, unless there were too many.
+    /// The parsed digits: `mantissa * 10^exponent`, unless there are too many.
     private struct Decimal {
         var mantissa: UInt64 = 0
         var exponent = 0
@@ -353,7 +353,7 @@ extension JSONParser {
         if isFraction { digits.exponent = start - position }
     }
 
-    /// The exponent after `e`; beyond a million it makes no difference any more.
+    /// Parses the exponent after `e`, limited to a million, which makes no difference.
     private mutating func takeExponent(_ text: Span<UInt8>) throws(JSONError) -> Int {
         position += 1
         var isNegative = false
@@ -371,7 +371,7 @@ extension JSONParser {
         return isNegative ? -exponent : exponent
     }
 
-    /// Any number, by the standard library's correctly rounding conversion.
+    /// Parses any number with the correctly rounding conversion of the standard library.
     private func slowDouble(_ text: Span<UInt8>, _ start: Int) throws(JSONError) -> Double {
         guard let value = Double(try plain(text, start, position)), value.isFinite else {
             throw .text("a number is too large", at: start)

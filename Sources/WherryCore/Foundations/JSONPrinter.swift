@@ -1,27 +1,27 @@
-// Wherry: writing JSON text.
+// Wherry: printing JSON.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How JSON text is laid out.
+/// The layout of JSON text.
 public enum JSONStyle: Sendable, Hashable {
-    /// Without any space, names in the order they came, `5.0` for a double.
+    /// No spaces, names in order, `5.0` for a double.
     case compact
-    /// As Apple's NSJSONSerialization prints with sorted keys, which identifiers depend on: two
-    /// spaces a level, ` : `, `/` written `\/`, `5` for the double 5, names sorted by their bytes,
-    /// a blank line inside an empty array or object.
+    /// The output of Apple's NSJSONSerialization with sorted keys, on which identifiers depend: two
+    /// spaces per level, ` : `, `/` as `\/`, `5` for the double 5, names sorted by bytes, and a
+    /// blank line in an empty array or object.
     case pretty
 }
 
 extension JSON {
-    /// The JSON text as UTF-8.
+    /// Returns the JSON text in UTF-8.
     ///
-    /// NaN, the infinities and containers more than 512 deep are `bad_parameters`.
+    /// Fails with `bad_parameters` for NaN, infinities and more than 512 levels.
     package func printed(_ style: JSONStyle = .compact) throws(JSONError) -> [UInt8] {
         var printer = JSONPrinter(style: style)
         try printer.value(self)
         return printer.text
     }
 
-    /// The number as ``JSONStyle/pretty`` prints it, or `nil` for what is no finite number.
+    /// The number as ``JSONStyle/pretty`` prints it, or `nil` if it is not a finite number.
     package var numberText: String? {
         switch self {
         case .integer(let value): String(value)
@@ -32,7 +32,7 @@ extension JSON {
     }
 }
 
-/// One text being written.
+/// Prints one text.
 struct JSONPrinter {
     let style: JSONStyle
     private(set) var text: [UInt8] = []
@@ -40,7 +40,7 @@ struct JSONPrinter {
 
     init(style: JSONStyle) { self.style = style }
 
-    /// The shortest text that reads back as the same double, without a trailing `.0`.
+    /// Returns the shortest text that parses to the same double, without a trailing `.0`.
     static func shortest(_ value: Double) -> String {
         let text = value.description
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text

@@ -3,7 +3,7 @@
 
 /// A media type with its parameters (RFC 9110, section 8.3.1).
 package struct MediaType: Hashable, Sendable {
-    /// One `name=value`, the name in lower case, the value unquoted.
+    /// A `name=value`, with the name in lower case and the value unquoted.
     package struct Parameter: Hashable, Sendable {
         package let name: String
         package let value: String
@@ -13,13 +13,13 @@ package struct MediaType: Hashable, Sendable {
     package let type: String
     /// `html` of `text/html`, in lower case.
     package let subtype: String
-    /// In the order they came.
+    /// The parameters in order.
     package let parameters: [Parameter]
 
     /// `text/html`: in lower case and without parameters.
     package var essence: String { "\(type)/\(subtype)" }
 
-    /// The value of the first parameter of that name (in lower case), or `nil`.
+    /// The value of the first parameter with a lower-case name, or `nil`.
     package subscript(name: String) -> String? {
         parameters.first { $0.name == name }?.value
     }
@@ -30,11 +30,11 @@ package struct MediaType: Hashable, Sendable {
     /// Whether the body is JSON: `application/json`, `text/json` or any `+json` subtype.
     package var isJSON: Bool { subtype == "json" || subtype.hasSuffix("+json") }
 
-    /// Parses one media type; `nil` where it breaks the grammar.
+    /// Parses a media type; `nil` if malformed.
     ///
-    /// White space around semicolons and empty parameters (`a/b;;c=d`) are allowed, as the RFC has
-    /// it; white space around the slash or the equals sign is not. Bytes from 0x80 on in a quoted
-    /// value are read as UTF-8 and repaired with U+FFFD.
+    /// Allows white space around semicolons and empty parameters (`a/b;;c=d`), as in the RFC, but
+    /// no white space around the slash or the equals sign. Bytes from 0x80 on in a quoted value are
+    /// UTF-8; invalid sequences become U+FFFD.
     package init?(_ bytes: some Collection<UInt8>) {
         var scanner = FieldScanner(bytes)
         scanner.skipSpace()

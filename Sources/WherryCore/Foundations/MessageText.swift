@@ -1,28 +1,28 @@
 // Wherry: error messages of a bounded length.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Shortens the values that a message repeats, such as a URL of many megabytes. Pure.
+/// Shortens values in messages, such as a URL of several megabytes. Pure.
 ///
-/// A value is what stands between two quotation marks, or a run of bytes without a space.
+/// A value is the text between two quotation marks, or a run of bytes without a space.
 package enum MessageText {
-    /// The most bytes of one value.
+    /// The maximum length of a value in bytes.
     static let longestValue = 200
-    /// The most bytes of a message, which may repeat many values.
+    /// The maximum length of a message in bytes.
     static let longestMessage = 4000
 
     private static let ellipsis = Array("...".utf8)
 
-    /// The message with each value cut to 200 bytes.
+    /// Returns the message with each value cut to 200 bytes.
     package static func shortened(_ message: String) -> String {
         let count = message.utf8.count
         guard count > longestValue else { return message }
         var kept: [UInt8] = []
         kept.reserveCapacity(min(count, longestMessage) + longestValue)
-        /// Bytes of the present value so far.
+        /// The length of the current value so far, in bytes.
         var length = 0
         var isQuoted = false
         for byte in message.utf8 {
-            // No more would fit; the end of a message is the least of it.
+            // The message is full; its end matters least.
             if kept.count >= longestMessage, byte & 0xC0 != 0x80 {
                 kept += ellipsis
                 break
@@ -33,7 +33,7 @@ package enum MessageText {
                 length = 0
             } else {
                 length += 1
-                // A character is kept whole.
+                // Do not split a character.
                 if length > longestValue {
                     if length == longestValue + 1 {
                         trimCharacter(&kept, before: byte)
@@ -47,7 +47,7 @@ package enum MessageText {
         return String(decoding: kept, as: UTF8.self)
     }
 
-    /// Removes the beginning of a character that is cut by what is left out.
+    /// Removes an incomplete character at the end.
     private static func trimCharacter(_ bytes: inout [UInt8], before next: UInt8) {
         guard next & 0xC0 == 0x80 else { return }
         while let last = bytes.last, last & 0xC0 == 0x80 { bytes.removeLast() }

@@ -1,57 +1,57 @@
-// Wherry: parameters as a query or as a form.
+// Wherry: encoding parameters as a query or a form.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Writes the members of an object as `name=value` pairs joined by `&`, for queries and for bodies
-/// of the type `application/x-www-form-urlencoded`.
+/// Encodes the members of an object as `name=value` pairs joined by `&`, for queries and for
+/// `application/x-www-form-urlencoded` bodies.
 ///
-/// The default options write what AFNetworking writes: names sorted, objects as `a[b]=`, arrays as
-/// `a[]=`, null as the name alone, bools as 1 and 0, empty arrays and objects as nothing.
+/// The default options match AFNetworking: sorted names, objects as `a[b]=`, arrays as `a[]=`, null
+/// as the name alone, bools as 1 and 0, nothing for empty arrays and objects.
 public struct ParameterEncoding: Sendable, Hashable {
-    /// How the elements of an array are named.
+    /// The names of array elements.
     public enum ArrayStyle: Sendable, Hashable {
-        /// `a[]=1&a[]=2`
+        /// `a[]=1&a[]=2`.
         case brackets
-        /// `a=1&a=2`
+        /// `a=1&a=2`.
         case repeated
-        /// `a[0]=1&a[1]=2`
+        /// `a[0]=1&a[1]=2`.
         case indexed
     }
 
-    /// How the members of an object inside an object are named.
+    /// The names of members of nested objects.
     public enum MemberStyle: Sendable, Hashable {
-        /// `a[b]=1`
+        /// `a[b]=1`.
         case brackets
-        /// `a.b=1`
+        /// `a.b=1`.
         case dots
     }
 
-    /// How bools are written.
+    /// The text of bools.
     public enum BoolStyle: Sendable, Hashable {
-        /// `1` and `0`
+        /// `1` and `0`.
         case digits
-        /// `true` and `false`
+        /// `true` and `false`.
         case words
     }
 
-    /// How the elements of an array are named; `a[]=` by default.
+    /// The names of array elements. Default: `a[]=`.
     public var arrays = ArrayStyle.brackets
-    /// How the members of an object inside an object are named; `a[b]=` by default.
+    /// The names of members of nested objects. Default: `a[b]=`.
     public var members = MemberStyle.brackets
-    /// How bools are written; `1` and `0` by default.
+    /// The text of bools. Default: `1` and `0`.
     public var bools = BoolStyle.digits
-    /// Full names, such as `filter[tag]`, whose arrays are sets: the name is repeated as it is and
-    /// the values are sorted. None by default.
+    /// Full names, such as `filter[tag]`, whose arrays are sets: the name is repeated unchanged and
+    /// the values are sorted. Default: none.
     public var sets: Set<String> = []
 
-    /// The default options.
+    /// Creates the default options.
     public init() {}
 
-    /// The pairs of an object, escaped; empty for an object without pairs and for null.
+    /// Returns the encoded pairs of an object; empty for an object without pairs and for null.
     ///
-    /// Everything is escaped as UTF-8 but letters, digits, `-._~?/`. Fails with `bad_parameters`
-    /// for other values than an object, for NaN and infinities, and for more than 512 levels.
+    /// Escapes everything as UTF-8 except letters, digits and `-._~?/`. Fails with `bad_parameters`
+    /// for values other than objects, for NaN and infinities, and for more than 512 levels.
     package func encode(_ parameters: JSON) throws(JSONError) -> String {
         if parameters.isNull { return "" }
         guard case .object(let object) = parameters else {
@@ -64,8 +64,8 @@ public struct ParameterEncoding: Sendable, Hashable {
         return String(decoding: pairs, as: UTF8.self)
     }
 
-    /// The pairs before escaping, in the order of the members, which servers of forms may depend on;
-    /// the value is `nil` where the name stands alone. For the fields of a multipart form.
+    /// Returns the unescaped pairs in the order of the members, on which servers of forms may
+    /// depend; the value is `nil` for a name alone. For the fields of a multipart form.
     package func fields(
         _ parameters: JSONObject
     ) throws(JSONError) -> [(name: String, value: String?)] {
@@ -78,7 +78,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         return fields
     }
 
-    /// `text` with everything escaped but letters, digits and `-._~?/`.
+    /// Returns `text` with everything escaped except letters, digits and `-._~?/`.
     package static func escaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         escape(text, to: &bytes)
@@ -97,7 +97,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         }
     }
 
-    /// Calls `take` for each pair below a value, in order.
+    /// Calls `take` for each pair of a value, in order.
     private func visit(
         _ value: JSON, named name: String, depth: Int, isSorted: Bool = true,
         _ take: (String, String?) -> Void
@@ -134,7 +134,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         }
     }
 
-    /// The text of a value that is no container; `nil` for null.
+    /// Returns the text of a value that is not a container; `nil` for null.
     private func text(of value: JSON) throws(JSONError) -> String? {
         switch value {
         case .null: return nil
@@ -149,7 +149,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         }
     }
 
-    /// The elements of a set in the order of their printed bytes: a set has none of its own.
+    /// Returns the elements of a set sorted by their printed bytes, since a set has no order.
     private func sorted(_ elements: [JSON]) throws(JSONError) -> [JSON] {
         var printed: [(text: [UInt8], element: JSON)] = []
         for element in elements { printed.append((try element.printed(), element)) }

@@ -1,19 +1,19 @@
-// Wherry: server-sent events, out of bytes.
+// Wherry: parsing server-sent events.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// One event of a stream of the type `text/event-stream`.
+/// An event of a `text/event-stream`.
 public struct ServerEvent: Sendable, Hashable {
-    /// What kind it is: "message" where the server named none.
+    /// The event type; "message" if the server sent none.
     public var name: String
-    /// Its lines of data, joined by LF.
+    /// The data lines, joined by LF.
     public var data: String
-    /// The last id that the stream has given so far; "" before the first. Sent again as
-    /// `Last-Event-ID`, the stream goes on after it.
+    /// The last event id of the stream; "" before the first. Sent as `Last-Event-ID`, it resumes
+    /// the stream after this event.
     public var id: String
 
-    /// An event of texts.
+    /// Creates an event.
     public init(name: String = "message", data: String, id: String = "") {
         self.name = name
         self.data = data
@@ -21,10 +21,10 @@ public struct ServerEvent: Sendable, Hashable {
     }
 }
 
-/// Finds the events in a stream that may be cut anywhere (R36; the rules are those of the HTML
-/// standard, section 9.2.6). Pure.
+/// Parses the events of a stream that arrives in arbitrary pieces (R36; by the HTML standard,
+/// section 9.2.6). Pure.
 package struct ServerEventParser: Sendable {
-    /// How long the client should wait before it asks again, if the server said so; milliseconds.
+    /// The server's reconnection time in milliseconds, if sent.
     package private(set) var retry: Int64?
 
     private let limit: Int
@@ -36,12 +36,12 @@ package struct ServerEventParser: Sendable {
     private var isAfterCR = false
     private var isFirstLine = true
 
-    /// - Parameter limit: bytes that one event may have; more is an error.
+    /// - Parameter limit: The maximum size of an event in bytes.
     package init(limit: Int) { self.limit = limit }
 
-    /// Takes bytes in, and adds the events that are whole now to `events`.
+    /// Consumes bytes and appends the completed events to `events`.
     ///
-    /// - Throws: `too_large` for an event over the limit.
+    /// - Throws: `too_large` for an event above the limit.
     package mutating func feed(
         _ bytes: some Sequence<UInt8>, _ events: inout [ServerEvent]
     ) throws(WherryError) {
@@ -68,7 +68,7 @@ package struct ServerEventParser: Sendable {
         }
         guard !line.isEmpty else { return dispatch(&events) }
         let colon = line.firstIndex(of: 0x3A)
-        // A comment, which keeps the connection open.
+        // A comment, which servers send to keep the connection open.
         if colon == 0 { return }
         let field = line[..<(colon ?? line.endIndex)]
         var value = colon.map { line[($0 + 1)...] } ?? []

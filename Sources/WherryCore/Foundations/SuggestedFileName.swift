@@ -1,26 +1,26 @@
-// Wherry: a safe name for what a server sends.
+// Wherry: safe file names for downloads.
 // SPDX-License-Identifier: Apache-2.0
 
 @_spi(_Unicode) import Swift
 import WherrySystem
 
-/// Chooses a file name from an answer's head and URL. Whatever a server says, the result is the
-/// name of a direct child of a directory.
+/// Chooses a file name from a response's headers and URL. Whatever a server sends, the result names
+/// a direct child of a directory.
 package enum SuggestedFileName {
-    /// The name where nothing better can be found.
+    /// The name if there is no other.
     package static let fallback = "download"
 
-    /// What a name may take of the 255 bytes that Linux allows: the rest is kept for the names of
-    /// partial files, `.<name>.<8 digits>.part.journal`.
+    /// The maximum length of a name in bytes: 255, the limit of Linux, less the space for the names
+    /// of partial files, `.<name>.<8 digits>.part.journal`.
     package static let defaultMaximum = 255 - 23
 
-    /// Ends of names that belong to our own files.
+    /// Suffixes of the library's own files.
     private static let ownSuffixes = [".part", ".journal", ".lock"]
 
-    /// A name from `filename*`, else `filename` of Content-Disposition, else the URL's last
-    /// segment, else "download"; the first that leaves something once it is made safe.
+    /// Returns the first usable name of: `filename*`, then `filename` of Content-Disposition, the
+    /// last segment of the URL, and "download". The name is made safe.
     ///
-    /// - Parameter maximum: the most bytes of the name; 232 by default, held between 32 and 255.
+    /// - Parameter maximum: The maximum length in bytes. Default: 232; limited to 32 through 255.
     package static func choose(
         contentDisposition: String?, url: String, maximum: Int = defaultMaximum
     ) -> String {
@@ -28,7 +28,7 @@ package enum SuggestedFileName {
         return choose(contentDisposition: disposition, url: url, maximum: maximum)
     }
 
-    /// The same for the bytes of the field, which may be ISO-8859-1.
+    /// As above, for the bytes of the header, which may be ISO-8859-1.
     package static func choose(
         contentDisposition: [UInt8]?, url: String, maximum: Int = defaultMaximum
     ) -> String {
@@ -40,13 +40,13 @@ package enum SuggestedFileName {
         return lastSegment(of: url).flatMap { clean($0, maximum: maximum) } ?? fallback
     }
 
-    /// The name made safe, or `nil` if nothing is left of it.
+    /// Returns a safe version of the name, or `nil` if nothing remains.
     ///
-    /// Only what stands after the last slash or backslash counts, percent-escaped ones included.
-    /// Control characters and those that turn the direction of text are dropped, then dots, dashes
-    /// and spaces at the start, dots and spaces at the end. The rest is normalised (NFC) and cut to
-    /// `maximum` bytes, with its extension kept. Names of devices, and ends that belong to our own
-    /// files, get an underscore.
+    /// Keeps only the part after the last slash or backslash, even a percent-encoded one. Removes
+    /// control characters and those that change the text direction. Then removes leading dots,
+    /// dashes and spaces, and trailing dots and spaces. Normalizes the rest (NFC) and cuts it to
+    /// `maximum` bytes, keeping the extension. Adds an underscore to device names and to suffixes
+    /// of the library's own files.
     package static func clean(_ name: String, maximum: Int = defaultMaximum) -> String? {
         let maximum = min(255, max(32, maximum))
         var kept = String.UnicodeScalarView()
@@ -60,12 +60,12 @@ package enum SuggestedFileName {
         if ownSuffixes.contains(where: safe.lowercased().hasSuffix) {
             safe = shortened(safe, to: maximum - 1) + "_"
         }
-        // The server's text names those bytes, and stands for no others.
+        // PathText maps some private-use characters to raw bytes: escape those of the server.
         return PathText.text(safe.utf8)
     }
 
-    /// The last segment of a URL's path that is not empty, with its percent-escapes resolved where
-    /// they are whole and UTF-8; `nil` for a URL without a path.
+    /// Returns the last non-empty segment of a URL's path, percent-decoded if the escapes are valid
+    /// UTF-8; `nil` for a URL without a path.
     package static func lastSegment(of url: String) -> String? {
         var path = url.utf8.prefix { $0 != 0x23 && $0 != 0x3F }
         if let colon = path.firstIndex(of: 0x3A), path[colon...].starts(with: "://".utf8) {
@@ -114,7 +114,8 @@ package enum SuggestedFileName {
         return String(scalars)
     }
 
-    /// CON, PRN, AUX, NUL, COM1-9 and LPT1-9 with any extension: devices on other systems.
+    /// Returns whether a name is CON, PRN, AUX, NUL, COM1-9 or LPT1-9, with any extension: devices
+    /// on other systems.
     private static func isDevice(_ name: String) -> Bool {
         let stem = trimmedEnd(String(name.prefix { $0 != "." })).uppercased()
         if ["CON", "PRN", "AUX", "NUL"].contains(stem) { return true }
@@ -131,8 +132,8 @@ package enum SuggestedFileName {
         return cut(name[...], to: maximum)
     }
 
-    /// The characters that fit, or the code points where a single character is larger than that,
-    /// without dots and spaces at the end.
+    /// Returns as many characters as fit, or code points if a single character is too large,
+    /// without trailing dots and spaces.
     private static func cut(_ name: Substring, to maximum: Int) -> String {
         var room = maximum
         var fitting = name.prefix { character in

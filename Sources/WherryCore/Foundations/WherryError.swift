@@ -1,45 +1,45 @@
-// Wherry: the one error that everything throws.
+// Wherry: the public error type.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 import WherryTransport
 
-/// What went wrong: a coarse code, a stable word, and a sentence a person can act on.
+/// An error: a code, a stable reason word, and a sentence that a person can act on.
 public struct WherryError: Error, Sendable {
-    /// The coarse kind of an error; compare with the static members.
+    /// The category of an error; compare with the static members.
     public struct Code: Hashable, Sendable {
-        /// The number that C knows it by; negative.
+        /// The number in C; negative.
         public let rawValue: Int32
         private init(_ rawValue: Int32) { self.rawValue = rawValue }
 
-        /// A value that cannot be used: a URL, a header, an option.
+        /// An invalid value: a URL, a header, an option.
         public static let argument = Code(-1)
-        /// Not now: already sent, answered, or closed.
+        /// The call is not valid in the current state: already sent, answered, or closed.
         public static let state = Code(-2)
-        /// The wait or the transfer ran out of time.
+        /// A wait or a transfer timed out.
         public static let timeout = Code(-3)
-        /// It was cancelled, or a decision refused it.
+        /// Cancelled, or refused by a callback.
         public static let cancelled = Code(-4)
-        /// Name lookup, connection, or a broken stream.
+        /// Name lookup, connection, or stream failed.
         public static let network = Code(-5)
-        /// The peer could not be trusted.
+        /// The TLS peer could not be trusted.
         public static let tls = Code(-6)
-        /// An answer arrived, and it refused the request.
+        /// The server responded with an error.
         public static let http = Code(-7)
-        /// The local file or directory.
+        /// A local file or directory.
         public static let file = Code(-8)
-        /// Not an image, or one that cannot be encoded.
+        /// Not an image, or an image that cannot be encoded.
         public static let image = Code(-9)
-        /// The request was for the cache alone, and nothing usable is stored.
+        /// The request was limited to the cache, which has no usable response.
         public static let cacheMiss = Code(-10)
-        /// A limit of size or count.
+        /// A size or count limit was exceeded.
         public static let limit = Code(-11)
-        /// A fault of Wherry's own: please report it.
+        /// A bug in Wherry: please report it.
         public static let `internal` = Code(-12)
         /// Called in a forked child.
         public static let forked = Code(-13)
-        /// Held by another transfer or process, or full for the moment.
+        /// In use by another transfer or process, or temporarily full.
         public static let busy = Code(-14)
     }
 
@@ -79,7 +79,7 @@ public struct WherryError: Error, Sendable {
 
     package var fields: Fields { storage.fields }
 
-    /// The same error with some fields changed.
+    /// Returns a copy with changed fields.
     package func with(_ change: (inout Fields) -> Void) -> WherryError {
         var fields = storage.fields
         change(&fields)
@@ -88,41 +88,41 @@ public struct WherryError: Error, Sendable {
 
     package var reasonWord: ErrorReason { storage.fields.reason }
 
-    /// The coarse kind.
+    /// The category.
     public var code: Code { storage.fields.reason.code }
     /// A stable word from the table in docs/errors.md, such as "bad_url" or "stalled".
     public var reason: String { storage.fields.reason.rawValue }
-    /// One sentence: what was tried, what happened, what to do. Without secrets.
+    /// One sentence: what was tried, what happened, what to do. Contains no secrets.
     public var message: String { storage.fields.message }
-    /// The HTTP status of the answer, 0 if none came.
+    /// The HTTP status of the response; 0 without one.
     public var httpStatus: Int { storage.fields.httpStatus }
     /// The CURLcode, or 0.
     public var curlCode: Int32 { storage.fields.curlCode }
     /// The errno, or 0.
     public var osCode: Int32 { storage.fields.osCode }
-    /// Whether the same request may well succeed when sent again as it is.
+    /// Whether sending the same request again may succeed.
     public var isRetryable: Bool {
         storage.fields.reason.isRetryable
             || (storage.fields.reason == .httpStatus
                 && [408, 429, 500, 502, 503, 504].contains(httpStatus))
     }
-    /// How long the server asked to be left alone.
+    /// The delay that the server requested with Retry-After.
     public var retryAfter: Duration? {
         let milliseconds = storage.fields.retryAfterMilliseconds
         return milliseconds < 0 ? nil : .milliseconds(milliseconds)
     }
-    /// Where the partial file of a failed download was kept.
+    /// The path of the partial file of a failed download.
     public var partialPath: String? { storage.fields.partialPath }
-    /// The pictures of a failed upload that did not get through; all of them if it failed whole.
+    /// The images of a failed upload that were not sent; all of them if the whole upload failed.
     public var failedImages: [ImageOutcome] { storage.fields.failedImages }
-    /// The answer that came, with its body: the server's own words.
+    /// The error response of the server, with its body.
     public var response: Response? { storage.fields.response }
-    /// The error behind this one.
+    /// The underlying error.
     public var underlying: WherryError? { storage.fields.underlying.first }
 }
 
 extension WherryError.Code: CustomStringConvertible {
-    /// Its name as a stable word, such as "tls" or "cache_miss".
+    /// The name as a stable word, such as "tls" or "cache_miss".
     public var description: String {
         switch self {
         case .argument: "argument"
@@ -150,7 +150,7 @@ extension WherryError: CustomStringConvertible {
 }
 
 extension WherryError {
-    /// The public form of what broke an exchange.
+    /// Converts the error of an exchange.
     package init(_ error: TransportError) {
         let reason: ErrorReason
         switch error.kind {
@@ -179,7 +179,7 @@ extension WherryError {
         case .addressDenied: reason = .addressDenied
         case .fileChanged: reason = .fileChanged
         case .fileError: reason = Self.reason(ofErrno: error.osCode)
-        // No caller makes a source of his own.
+        // Callers cannot create body sources.
         case .bodySource: reason = .internal
         case .refused: reason = .refused
         case .busy: reason = .busy
@@ -200,7 +200,7 @@ extension WherryError {
 }
 
 extension WherryError {
-    /// The public form of a failed system call.
+    /// Converts a failed system call.
     package init(_ error: SystemError) {
         self.init(
             Fields(

@@ -1,9 +1,9 @@
-// Wherry: what a download's bytes have to come to.
+// Wherry: the expected digest of a download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A digest that the finished download must have.
+/// The digest that a completed download must have.
 package struct ExpectedDigest: Sendable, Hashable {
     package var algorithm: DigestAlgorithm
     package var value: [UInt8]
@@ -13,7 +13,7 @@ package struct ExpectedDigest: Sendable, Hashable {
         self.value = value
     }
 
-    /// Reads a digest in hexadecimal or Base64.
+    /// Parses a digest in hexadecimal or Base64.
     package init(_ algorithm: DigestAlgorithm, text: String) throws(WherryError) {
         let read = [Hex.decode(text), Base64.decode(text)].compactMap { $0 }
         guard let value = read.first(where: { $0.count == algorithm.byteCount }) else {

@@ -1,38 +1,38 @@
-// Wherry: header fields, in order, found whatever their case.
+// Wherry: headers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Header fields in order. Names are compared without regard to case, and keep theirs.
+/// Headers in order. Names are case-insensitive, and keep their case.
 public struct Headers: Sendable, Hashable {
-    /// One field. A request's field with a `nil` value suppresses the client's of that name.
+    /// A header. In a request, a `nil` value suppresses the client's header of that name.
     public struct Field: Sendable, Hashable {
-        /// As it is written; compared without regard to case.
+        /// The name as written; compared case-insensitively.
         public var name: String
-        /// `nil` suppresses the field of that name.
+        /// `nil` suppresses the header.
         public var value: String?
 
-        /// A field; it is checked when it is used.
+        /// Creates a header. It is validated when used.
         public init(name: String, value: String?) {
             self.name = name
             self.value = value
         }
     }
 
-    /// All fields in order, repeats included.
+    /// All headers in order, including repeated ones.
     public private(set) var fields: [Field] = []
 
-    /// No fields.
+    /// Creates empty headers.
     public init() {}
 
     package init(fields: [Field]) { self.fields = fields }
 
-    /// Whether there is none.
+    /// Whether there are no headers.
     public var isEmpty: Bool { fields.isEmpty }
-    /// How many there are, repeats included.
+    /// The number of headers, including repeated ones.
     public var count: Int { fields.count }
 
-    /// The value of the first field of that name. Setting replaces all of them; setting `nil`
+    /// The value of the first header with a name. Setting replaces all of them; setting `nil`
     /// removes them.
     public subscript(name: String) -> String? {
         get { fields.first { Self.areEqual($0.name, name) }?.value }
@@ -45,22 +45,22 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
-    /// The values of all fields of that name, in order.
+    /// Returns the values of all headers with a name, in order.
     public func values(_ name: String) -> [String] {
         fields.compactMap { Self.areEqual($0.name, name) ? $0.value : nil }
     }
 
-    /// Whether there is a field of that name, whatever its case.
+    /// Returns whether there is a header with a name, in any case.
     public func contains(_ name: String) -> Bool {
         fields.contains { Self.areEqual($0.name, name) }
     }
 
-    /// Adds a field after the others, whether or not there is one of that name.
+    /// Appends a header, even if the name exists.
     public mutating func append(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }
 
-    /// Replaces every field of that name by one in the first one's place, or adds it.
+    /// Replaces all headers of that name by one in the position of the first, or appends it.
     package mutating func set(_ name: String, _ value: String?) {
         guard let first = fields.firstIndex(where: { Self.areEqual($0.name, name) }) else {
             fields.append(Field(name: name, value: value))
@@ -74,30 +74,30 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
-    /// Adds a field beside those of the same name. It replaces a suppressed one.
+    /// Adds a header besides those of the same name. Replaces a suppressed one.
     package mutating func add(_ name: String, _ value: String) {
         fields.removeAll { $0.value == nil && Self.areEqual($0.name, name) }
         append(name, value)
     }
 
-    /// Of a request: the client's field of that name, or the built-in one, is not sent.
+    /// In a request: does not send the client's or built-in header of that name.
     public mutating func suppress(_ name: String) { set(name, nil) }
 
-    /// Removes every field of that name, whatever its case.
+    /// Removes all headers of that name, in any case.
     public mutating func remove(_ name: String) {
         fields.removeAll { Self.areEqual($0.name, name) }
     }
 
-    /// Removes every field.
+    /// Removes all headers.
     public mutating func removeAll() { fields.removeAll() }
 
-    /// ASCII comparison without regard to case (RFC 9110 section 5.1).
+    /// Compares ASCII names case-insensitively (RFC 9110, section 5.1).
     package static func areEqual(_ a: String, _ b: String) -> Bool {
         guard a.utf8.count == b.utf8.count else { return false }
         return zip(a.utf8, b.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
     }
 
-    /// Checks a field that a caller gives (SEC-U1, SEC-U11).
+    /// Validates a header set by a caller (SEC-U1, SEC-U11).
     package static func check(_ name: String, _ value: String?) throws(WherryError) {
         if let violation = FieldRules.violation(name: name, value: value ?? "") {
             throw WherryError(.badHeader, violation.message)
@@ -106,7 +106,7 @@ public struct Headers: Sendable, Hashable {
 }
 
 extension Headers: ExpressibleByDictionaryLiteral {
-    /// Fields in the order given; of a name given twice both stay.
+    /// Creates headers in order; repeated names are kept.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }

@@ -1,32 +1,33 @@
-// Wherry: what the JSON of an answer has to look like.
+// Wherry: a schema for JSON responses.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The shape that a JSON value has to have (R26): which members with which kinds of values.
+/// A schema for a JSON value (R26): which members it must have, with which types.
 ///
-/// Written as a value, `["name": .string, "friends": [["id": .number]]]`, or read from JSON text,
-/// `{"name": "string", "friends": [{"id": "number"}]}`. A member that is named must be there, and its
-/// value may be null; further members may be there. Elements of arrays, and the value as a whole,
-/// are null only where anything will do.
+/// Write it as a value, `["name": .string, "friends": [["id": .number]]]`, or parse it from JSON
+/// text, `{"name": "string", "friends": [{"id": "number"}]}`. Named members are required but may be
+/// null; other members are allowed. The value itself and array elements may be null only if any
+/// value is allowed.
 public indirect enum JSONShape: Sendable, Hashable {
-    /// Any value, null too.
+    /// Any value, including null.
     case any
     case string
-    /// A number, whole or not. `true` and `false` are none.
+    /// A number, with or without a fraction. `true` and `false` are not numbers.
     case number
-    /// A number without a fraction, however it is written: 2, 2.0 and 2e3.
+    /// A number without a fraction, in any notation: 2, 2.0 and 2e3.
     case integer
     case bool
-    /// An array all of whose elements have this shape; it may be empty.
+    /// An array whose elements all have this shape; may be empty.
     case array(of: JSONShape)
-    /// An object that has these members.
+    /// An object with these members.
     case object(with: [String: JSONShape])
 
-    /// Reads the shape from JSON: "any", "string", "number", "integer", "bool", "array" and "object"
-    /// as words, an array with the shape of its elements or with nothing, an object with those of its members.
+    /// Parses a shape from JSON: "any", "string", "number", "integer", "bool", "array" and "object"
+    /// as words, an array that is empty or contains the shape of its elements, or an object with
+    /// the shapes of its members.
     ///
-    /// - Throws: `bad_json`, and `bad_value` for JSON that is no shape, which names the place.
+    /// - Throws: `bad_json`, and `bad_value` for JSON that is not a shape, which names the path.
     public init(parsing text: String) throws(WherryError) {
         try self.init(JSON(parsing: text), at: "")
     }
@@ -60,10 +61,10 @@ public indirect enum JSONShape: Sendable, Hashable {
         }
     }
 
-    /// Where a value does not have the shape, in words for a person; `nil` where it does.
+    /// Returns a description of the first mismatch; `nil` if the value matches.
     ///
-    /// The first place in the order of the value's elements and of the members' names: "data/list/3/id is
-    /// a string, not a number".
+    /// The first one in the order of array elements and of member names, such as: "data/list/3/id
+    /// is a string, not a number".
     public func mismatch(in json: JSON) -> String? {
         var path: [String] = []
         guard let fault = fault(json, &path, mayBeNull: false) else { return nil }
@@ -125,12 +126,13 @@ public indirect enum JSONShape: Sendable, Hashable {
 }
 
 extension JSONShape: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    /// An array of the one shape; without one of whatever. Of several the first counts.
+    /// Creates an array of one shape; without a shape, of any values. If there are several, the
+    /// first counts.
     public init(arrayLiteral elements: JSONShape...) {
         self = .array(of: elements.first ?? .any)
     }
 
-    /// An object with these members; of a name that comes twice the last counts.
+    /// Creates an object with these members; if a name is repeated, the last one counts.
     public init(dictionaryLiteral elements: (String, JSONShape)...) {
         self = .object(with: Dictionary(elements) { $1 })
     }

@@ -1,24 +1,24 @@
-// Wherry: the body of a form with files.
+// Wherry: multipart form bodies.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A `multipart/form-data` body (RFC 7578), put together part by part.
+/// Builds a `multipart/form-data` body (RFC 7578) part by part.
 ///
-/// The result is a list of segments for a `SegmentedBody`, which opens the files and knows the exact
-/// length; nothing of a file is read here.
+/// The result is a list of segments for a `SegmentedBody`, which opens the files and knows the
+/// exact length; no file is read here.
 package struct Multipart: Sendable {
-    /// How several parts under one name are told apart (U3).
+    /// The naming of several parts with the same name (U3).
     package enum NameStyle: String, Sendable {
-        /// `photo0`, `photo1`, also where there is only one.
+        /// `photo0`, `photo1`; even a single part is numbered.
         case index
-        /// `photo`, `photo`
+        /// `photo`, `photo`.
         case `repeat`
-        /// `photo[]`, `photo[]`
+        /// `photo[]`, `photo[]`.
         case brackets
 
-        /// The name of part number `index`, counted from 0.
+        /// Returns the name of the part with a zero-based index.
         package func name(_ base: String, index: Int) -> String {
             switch self {
             case .index: "\(base)\(index)"
@@ -28,20 +28,20 @@ package struct Multipart: Sendable {
         }
     }
 
-    /// What stands between the parts: 128 random bits behind a word, so that no content has it.
+    /// The separator of the parts: a word and 128 random bits, so that no content contains it.
     package let boundary: String
-    /// Whether names of files that are not ASCII are sent a second time as `filename*`, for servers
-    /// that read it. RFC 7578 (section 4.2) advises against it; default off.
+    /// Whether to send non-ASCII file names a second time as `filename*`. RFC 7578 (section 4.2)
+    /// advises against it, but some servers read it. Default: false.
     package var usesExtendedNames = false
     private var segments: [BodySegment] = []
-    /// What is not in a segment yet.
+    /// Bytes that do not belong to a segment yet.
     private var pending: [UInt8] = []
     private var count = 0
 
-    /// Larger contents become segments of their own and are not copied.
+    /// Larger contents become separate segments and are not copied.
     private static let copied = 16_384
 
-    /// A form without parts. Fails where the system has no random bytes.
+    /// Creates a form without parts. Fails if the system has no random bytes.
     package init() throws(WherryError) {
         do {
             self.init(boundary: "wherry-" + (try SystemRandom.hex(byteCount: 16)))
@@ -55,11 +55,11 @@ package struct Multipart: Sendable {
     /// Whether there are no parts.
     package var isEmpty: Bool { count == 0 }
 
-    /// The Content-Type of the whole.
+    /// The Content-Type of the body.
     package var contentType: String { "multipart/form-data; boundary=" + boundary }
 
-    /// The file name of picture number `index` of a request that was made at that time (U4):
-    /// `<milliseconds since 1970><index>.<extension>`, different for each index.
+    /// Returns the file name of an image by its index in a request created at that time (U4):
+    /// `<milliseconds since 1970><index>.<extension>`, unique for each index.
     package static func fileName(milliseconds: Int64, index: Int, extension ending: String)
         -> String
     {
@@ -68,24 +68,24 @@ package struct Multipart: Sendable {
 
     // MARK: Parts
 
-    /// Adds a plain field, whose value is sent as it is.
+    /// Adds a text field with its value unchanged.
     package mutating func addField(_ name: String, _ value: String) {
         begin(name, fileName: nil)
         end(Bytes(value))
     }
 
-    /// Adds fields that were flattened before; a `nil` value becomes an empty one (U9).
+    /// Adds flattened fields; a `nil` value becomes an empty one (U9).
     package mutating func addFields(_ fields: [(name: String, value: String?)]) {
         for field in fields { addField(field.name, field.value ?? "") }
     }
 
-    /// Adds bytes: as a file, if there is a name for it, else as a field.
+    /// Adds bytes: as a file if a file name is given, otherwise as a field.
     ///
     /// - Parameters:
-    ///   - contentType: `nil` (default) is guessed from the file name; a field without one gets none.
-    ///   - headers: further fields of the part.
+    ///   - contentType: Default (`nil`): guessed from the file name; none for a field.
+    ///   - headers: Further headers of the part.
     ///
-    /// Fails with `bad_header` for a type or field that would break the head of the part.
+    /// Fails with `bad_header` for a type or header that would break the headers of the part.
     package mutating func addBytes(
         _ name: String, _ bytes: Bytes, fileName: String? = nil, contentType: String? = nil,
         headers: [Headers.Field] = []
@@ -96,14 +96,14 @@ package struct Multipart: Sendable {
         end(bytes)
     }
 
-    /// Adds a file, which is opened when the body is made.
+    /// Adds a file, which is opened when the body is created.
     ///
     /// - Parameters:
-    ///   - fileName: `nil` (default) is the last component of the path; "" sends none.
-    ///   - contentType: `nil` (default) is guessed from the extension of the file name, else of the
-    ///     path; `application/octet-stream` where neither is known.
+    ///   - fileName: Default (`nil`): the last component of the path. "" sends none.
+    ///   - contentType: Default (`nil`): guessed from the extension of the file name, or else of
+    ///     the path; `application/octet-stream` if both are unknown.
     ///
-    /// Fails as `addBytes` does.
+    /// Fails like `addBytes`.
     package mutating func addFile(
         _ name: String, path: String, fileName: String? = nil, contentType: String? = nil,
         headers: [Headers.Field] = []
@@ -118,8 +118,8 @@ package struct Multipart: Sendable {
         pending += "\r\n".utf8
     }
 
-    /// Adds a file of known length that the caller writes while the form is sent. Fails as `addBytes`
-    /// does.
+    /// Adds a file of known length that the caller writes during the transfer. Fails like
+    /// `addBytes`.
     package mutating func addStream(
         _ name: String, _ stream: StreamedBody, length: Int64, fileName: String? = nil,
         contentType: String? = nil, headers: [Headers.Field] = []
@@ -132,7 +132,7 @@ package struct Multipart: Sendable {
         pending += "\r\n".utf8
     }
 
-    /// The whole body, closed. A form without parts is the closing line alone.
+    /// Returns the complete body. A form without parts is only the closing line.
     package func finished() -> [BodySegment] {
         var copy = self
         copy.pending += "--\(boundary)--\r\n".utf8
@@ -142,7 +142,7 @@ package struct Multipart: Sendable {
 
     // MARK: Writing
 
-    /// Checks what a caller gives for the head of a part.
+    /// Validates what a caller passes for the headers of a part.
     package static func check(
         _ type: String?, _ headers: [Headers.Field]
     ) throws(WherryError) {
@@ -167,10 +167,10 @@ package struct Multipart: Sendable {
         pending.append(0x22)
         if let fileName {
             pending += "; filename=\"".utf8
-            // The file's own bytes, whether they are UTF-8 or not.
+            // The bytes of the file name, whether they are UTF-8 or not.
             Self.escape(PathText.bytes(fileName), to: &pending)
             pending.append(0x22)
-            // An extended name declares UTF-8: a name that has other bytes has no such form.
+            // An extended name must be UTF-8: other bytes cannot be expressed.
             let isText = !PathText.hasRawBytes(fileName)
             if usesExtendedNames && isText && !fileName.utf8.allSatisfy({ $0 < 0x80 }) {
                 pending += "; filename*=UTF-8''".utf8
@@ -198,8 +198,8 @@ package struct Multipart: Sendable {
         pending = []
     }
 
-    /// Quotes and line ends escaped as browsers do it (WHATWG HTML, multipart form data), NUL too;
-    /// everything else as it is.
+    /// Escapes quotes, line ends and NUL like browsers (WHATWG HTML, multipart form data); keeps
+    /// everything else.
     private static func escape(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         for byte in text {
             switch byte {
@@ -209,7 +209,7 @@ package struct Multipart: Sendable {
         }
     }
 
-    /// All but `attr-char` escaped (RFC 8187 section 3.2.1).
+    /// Escapes everything except `attr-char` (RFC 8187, section 3.2.1).
     private static func escapeExtended(_ text: String, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {

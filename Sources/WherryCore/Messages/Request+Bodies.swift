@@ -1,9 +1,9 @@
-// Wherry: bodies of requests, compared.
+// Wherry: comparison of request bodies.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Request.Body {
-    /// Whether this is another body than `shown`. Forms of parts count as the same: they were made
-    /// once, pictures and boundary included.
+    /// Returns whether this body differs from `shown`. Multipart bodies count as equal: images and
+    /// boundary were created once.
     package func replaces(_ shown: Request.Body) -> Bool {
         switch (self, shown) {
         case (.none, .none), (.multipart, .multipart), (.stream, .stream): false

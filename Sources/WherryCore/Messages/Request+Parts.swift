@@ -1,13 +1,13 @@
-// Wherry: how queries and forms grow.
+// Wherry: building queries and forms.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension Request {
-    /// Adds the text of a query, such as "a+b&q=%E4", which is sent as written.
+    /// Adds query text, such as "a+b&q=%E4", which is sent as written.
     ///
-    /// Only bytes that a query cannot have are escaped: spaces, controls, quotation marks, `#`, `<`,
-    /// `>`, and everything outside ASCII. An empty text adds nothing.
+    /// Escapes only bytes that are invalid in a query: spaces, control characters, quotation marks,
+    /// `#`, `<`, `>`, and everything outside ASCII. An empty text adds nothing.
     public mutating func addQuery(_ text: String) {
         guard !text.isEmpty else { return }
         query += text.split(separator: "&", omittingEmptySubsequences: false).map { piece in
@@ -18,7 +18,7 @@ extension Request {
         }
     }
 
-    /// Adds a form field. It is sent before every part, in the order of adding.
+    /// Adds a form field. Form fields are sent before other parts, in the order of adding.
     package mutating func addField(_ name: String, _ value: String) {
         switch body {
         case .form(var pairs):
@@ -27,14 +27,14 @@ extension Request {
             body = .form(pairs)
         case .multipart(var parts):
             body = .none
-            // Servers such as S3 ignore fields that follow a file.
+            // Servers such as S3 ignore fields after a file.
             parts.insert(Self.formField(name, value), at: parts.prefix { $0.isFormField }.count)
             body = .multipart(parts)
         default: body = .form([Pair(name, value)])
         }
     }
 
-    /// Adds a part after the others. The body becomes multipart/form-data, and its form fields parts.
+    /// Adds a part. The body becomes multipart/form-data, and its form fields become parts.
     package mutating func addPart(_ part: Part) {
         var parts: [Part] = []
         switch body {
@@ -47,7 +47,7 @@ extension Request {
         body = .multipart(parts)
     }
 
-    /// Sets a header of the part that was added last; `nil` removes it. Form fields have none.
+    /// Sets a header of the last added part; `nil` removes it. Form fields have no headers.
     package mutating func setPartHeader(_ name: String, _ value: String?) throws(WherryError) {
         guard case .multipart(var parts) = body, let last = parts.last, !last.isFormField else {
             throw WherryError(
@@ -65,7 +65,7 @@ extension Request {
         return part
     }
 
-    /// One side of a pair in a query, decoded as a form.
+    /// Decodes a name or value of a query like a form.
     private static func unescaped(_ text: Substring) -> String {
         let bytes = text.utf8.map { $0 == 0x2B ? 0x20 : $0 }
         return String(decoding: PercentCoding.decode(bytes) ?? bytes, as: UTF8.self)

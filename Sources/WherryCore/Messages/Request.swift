@@ -1,32 +1,32 @@
-// Wherry: what is to be asked, before a client has joined its own settings to it.
+// Wherry: requests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryImaging
 @_exported import struct WherrySystem.Bytes
 import WherrySystem
 
-/// A request: a plain value. Sending takes a snapshot, so it may be changed and sent again.
+/// A request. A value type: sending takes a snapshot, so it can be changed and sent again.
 ///
-/// Nothing is judged before the send, where the client's base URL and settings are known.
+/// It is validated when sent, since the client's base URL and settings are known only then.
 public struct Request: Sendable {
-    /// A name and its value in a query or a form; the same name may come again.
+    /// A name and a value of a query or a form. Names may repeat.
     public struct Pair: Sendable, Hashable {
         /// Unescaped.
         public var name: String
         /// Unescaped.
         public var value: String
 
-        /// The pair as it is sent in a query; `nil` escapes the name and the value.
+        /// The pair as sent in a query; `nil` escapes the name and the value.
         package var written: String?
 
-        /// A pair of unescaped texts.
+        /// Creates a pair of unescaped texts.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// What a request says.
+    /// The storage of a request.
     private struct Fields: Sendable {
         var method: String?
         var url: String
@@ -51,100 +51,104 @@ public struct Request: Sendable {
         var overrides: [OptionValue] = []
         var decisions: DecisionSet?
         var userInfo: (any Sendable)?
-        /// Most requests say nothing about caches.
+        /// Most requests have no cache settings.
         var caching: CopyOnWrite<RequestCaching>?
     }
 
     private var content: CopyOnWrite<Fields>
 
-    /// Whether nobody has changed it since it was this one; `false` says nothing.
+    /// Returns whether the requests still share their storage, so neither changed; `false` proves
+    /// nothing.
     package func isUnchanged(from other: Request) -> Bool {
         content.isUnchanged(from: other.content)
     }
 
-    /// Any token; `nil` is GET without parameters and body, else POST (R2).
+    /// The method, any token; `nil` is GET without parameters and body, else POST (R2).
     public var method: String? {
         get { content.value.method }
         _modify { yield &content.value.method }
     }
-    /// Absolute, or relative to the client's base URL.
+    /// The URL: absolute, or relative to the client's base URL.
     public var url: String {
         get { content.value.url }
         _modify { yield &content.value.url }
     }
-    /// Names of the client's further base URLs (C4). Where no connection can be made to the first,
-    /// the next one is tried, and so on; a download keeps to the first. Empty, the default, takes
-    /// the base without a name. An unknown name fails at the send.
+    /// The names of alternative base URLs of the client (C4). If the connection to one fails, the
+    /// next one is tried; a download uses only the first. Empty, the default, uses the unnamed
+    /// base. An unknown name fails when the request is sent.
     public var bases: [String] {
         get { content.value.bases }
         _modify { yield &content.value.bases }
     }
-    /// The first of `bases`; setting it leaves no other.
+    /// The first of `bases`; setting it replaces all of them.
     public var base: String? {
         get { bases.first }
         set { bases = newValue.map { [$0] } ?? [] }
     }
-    /// Fields of this request, which win over the client's; a `nil` value suppresses one.
+    /// The headers of this request, which override the client's; a `nil` value suppresses one.
     public var headers: Headers {
         get { content.value.headers }
         _modify { yield &content.value.headers }
     }
-    /// Goes where the method wants it: GET, HEAD and DELETE into the query, others into a JSON
-    /// body, or form fields beside parts. Counts for the identifier.
+    /// The parameters. The method decides their place: the query for GET, HEAD and DELETE,
+    /// otherwise a JSON body, or form fields if there are parts. They are part of the identifier.
     public var parameters: JSONObject {
         get { content.value.parameters }
         _modify { yield &content.value.parameters }
     }
-    /// Always into the query, after what the URL has.
+    /// Pairs that are always appended to the URL's query.
     public var query: [Pair] {
         get { content.value.query }
         _modify { yield &content.value.query }
     }
-    /// None by default; setting one replaces the one before.
+    /// The body. Default: none. Setting it replaces the previous one.
     public var body: Body {
         get { content.value.body }
         _modify { yield &content.value.body }
     }
-    /// A name for a group of transfers, to find and cancel them by.
+    /// A tag for finding and cancelling a group of transfers.
     public var tag: String? {
         get { content.value.tag }
         _modify { yield &content.value.tag }
     }
-    /// Anything of the program's own, which comes back with the request: in its transfer, in lists
-    /// and in decisions. Wherry does not look at it. `nil` by default.
+    /// A value of the program that accompanies the request: in its transfer, in lists and in
+    /// callbacks. Wherry does not use it. Default: `nil`.
     public var userInfo: (any Sendable)? {
         get { content.value.userInfo }
         _modify { yield &content.value.userInfo }
     }
-    /// Status codes that count as success beside the accepted range.
+    /// Status codes that count as success besides the accepted range.
     public var acceptedStatus: [Int] {
         get { content.value.acceptedStatus }
         _modify { yield &content.value.acceptedStatus }
     }
-    /// The shape that the answer's JSON has to have; another one, and what is no JSON, fails as
-    /// `bad_json_body`, whose message names the place, and is not stored in the timed cache. `nil`,
-    /// the default, leaves it unread. Only of successes; not of HEAD, streams and downloads.
+    /// The required shape of the JSON response. A response that does not match, or is not JSON,
+    /// fails with `bad_json_body`, whose message names the path, and is not stored in the timed
+    /// cache. `nil`, the default, checks nothing. Applies to successful responses only; not to
+    /// HEAD, streams and downloads.
     public var jsonShape: JSONShape? {
         get { content.value.jsonShape }
         _modify { yield &content.value.jsonShape }
     }
-    /// The body of the answer is handed over in pieces and not collected.
+    /// Whether the response body is streamed instead of collected.
     package var isStreamed: Bool {
         get { content.value.isStreamed }
         _modify { yield &content.value.isStreamed }
     }
-    /// Of a streamed answer: a body with a status that is no success is collected all the same.
+    /// Whether the body of an error response is collected although the response is streamed.
     package var collectsRefusals: Bool {
         get { content.value.collectsRefusals }
         _modify { yield &content.value.collectsRefusals }
     }
-    /// Sent as `Authorization: Bearer`, under a field of that name; `nil` sends the client's.
+    /// The token of `Authorization: Bearer`, unless a header of that name is set; `nil` uses the
+    /// client's.
     public var bearerToken: String? {
         get { content.value.bearerToken }
         _modify { yield &content.value.bearerToken }
     }
-    /// Whether cookies are sent from the client's ``Client/cookies``, and kept there: `nil` as the client
-    /// does, which is yes. A field `Cookie` of the request goes before the jar's.
+    /// Whether to send and store cookies in the client's ``Client/cookies``; `nil` uses the
+    /// client's setting, which defaults to true. A `Cookie` header of the request overrides the
+    /// jar.
     public var usesCookies: Bool? {
         get { value(of: .cookies).map { $0 == 1 } }
         set {
@@ -152,8 +156,8 @@ public struct Request: Sendable {
             if let newValue { set(.cookies, newValue ? 1 : 0) }
         }
     }
-    /// A user name and a password, sent as ``Credentials`` say, to the origin of the URL alone. A
-    /// field `Authorization` and ``bearerToken`` go before them; `nil` sends the client's.
+    /// The credentials, sent only to the origin of the URL; see ``Credentials``. An `Authorization`
+    /// header and ``bearerToken`` override them; `nil` uses the client's.
     public var credentials: Credentials? {
         get { content.value.credentials }
         _modify { yield &content.value.credentials }
@@ -166,9 +170,9 @@ public struct Request: Sendable {
         get { content.value.jpegType }
         _modify { yield &content.value.jpegType }
     }
-    /// Other URLs of a download's bytes. They are tried in order, each when the one before has failed
-    /// for good, and go on with what has come. A digest must be expected, which proves the whole;
-    /// the request's parameters and query are not added to them. None by default.
+    /// Mirror URLs of a download. Each is tried after the previous one failed permanently, and
+    /// resumes the partial file. Requires an expected digest, which verifies the whole file. The
+    /// request's parameters and query are not added. Default: none.
     public var mirrors: [String] {
         get { content.value.mirrors }
         _modify { yield &content.value.mirrors }
@@ -177,12 +181,12 @@ public struct Request: Sendable {
         get { content.value.expectedDigest }
         _modify { yield &content.value.expectedDigest }
     }
-    /// A digest of the finished download that is computed and told.
+    /// The algorithm of a digest to compute for a download and report.
     package var computedDigest: DigestAlgorithm? {
         get { content.value.computedDigest }
         _modify { yield &content.value.computedDigest }
     }
-    /// The umask that a download's file gets; `nil` for the process's.
+    /// The umask for a downloaded file; `nil` uses the process's.
     package var creationMask: UInt32? {
         get { content.value.creationMask }
         _modify { yield &content.value.creationMask }
@@ -192,7 +196,7 @@ public struct Request: Sendable {
         _modify { yield &content.value.overrides }
     }
     package var caching: RequestCaching? { content.value.caching?.value }
-    /// Changes what the request says about caches.
+    /// Changes the cache settings.
     package mutating func setCaching(_ change: (inout RequestCaching) -> Void) {
         var caching = content.value.caching ?? CopyOnWrite(RequestCaching())
         change(&caching.value)
@@ -203,23 +207,23 @@ public struct Request: Sendable {
         _modify { yield &content.value.decisions }
     }
 
-    /// The body of a request. Setting one replaces the one before.
+    /// The body of a request.
     public enum Body: Sendable {
         case none
-        /// JSON text, sent as it is, with `application/json`.
+        /// JSON text, sent unchanged as `application/json`.
         case json(Bytes)
         /// URL-encoded fields.
         case form([Pair])
         case bytes(Bytes, contentType: String?)
-        /// A file, opened at the send and streamed.
+        /// A file, opened when the request is sent, and streamed.
         case file(path: String, contentType: String?)
-        /// Bytes that the caller hands over while it is sent; `nil` length is sent chunked.
+        /// Bytes that the caller writes during the transfer; a `nil` length is sent chunked.
         case stream(length: Int64?, contentType: String?)
-        /// Fields, parts and pictures of a multipart/form-data body.
+        /// The fields, parts and images of a multipart/form-data body.
         case multipart([Part])
     }
 
-    /// One part of a multipart body.
+    /// A part of a multipart body.
     public struct Part: Sendable {
         package enum Content: Sendable {
             case bytes(Bytes)
@@ -231,10 +235,10 @@ public struct Request: Sendable {
         package var content: Content
         package var fileName: String?
         package var contentType: String?
-        /// Further fields of the part's head; none by default. RFC 7578 tells servers to pass over
-        /// all but a few. Content-Disposition and Content-Type are not given here.
+        /// Further headers of the part, except Content-Disposition and Content-Type. RFC 7578 tells
+        /// servers to ignore most of them. Default: none.
         public var headers = Headers()
-        /// Whether this is a form field, which is sent before the parts that are none.
+        /// Whether this is a form field, which is sent before other parts.
         package var isFormField = false
 
         package init(
@@ -248,27 +252,27 @@ public struct Request: Sendable {
             self.contentType = contentType
         }
 
-        /// A plain field.
+        /// Returns a text field.
         public static func field(_ name: String, _ value: String) -> Part {
             Part(name: name, content: .bytes(Bytes(value)))
         }
 
-        /// Bytes as a file; without a type it is guessed from the name.
+        /// Returns a file part from bytes; the default type is guessed from the name.
         public static func bytes(
             _ name: String, _ bytes: Bytes, fileName: String? = nil, contentType: String? = nil
         ) -> Part {
             Part(name: name, content: .bytes(bytes), fileName: fileName, contentType: contentType)
         }
 
-        /// A file, streamed from disk.
+        /// Returns a file part, streamed from disk.
         public static func file(
             _ name: String, path: String, fileName: String? = nil, contentType: String? = nil
         ) -> Part {
             Part(name: name, content: .file(path), fileName: fileName, contentType: contentType)
         }
 
-        /// So many bytes that are handed over while the form is sent; of several such parts those
-        /// of the first come first. A redirect that wants them again fails.
+        /// Returns a part of known length that the caller writes during the transfer. Several such
+        /// parts are written in their order. A redirect that requires the body again fails.
         public static func stream(
             _ name: String, length: Int64, fileName: String? = nil, contentType: String? = nil
         ) -> Part {
@@ -276,7 +280,8 @@ public struct Request: Sendable {
         }
     }
 
-    /// A request for a URL, absolute or relative to a base URL; `nil` as the method decides by R2.
+    /// Creates a request for a URL, absolute or relative to a base URL. A `nil` method is chosen by
+    /// R2.
     public init(_ url: String, method: String? = nil) {
         content = CopyOnWrite(Fields(method: method, url: url))
     }
@@ -294,7 +299,7 @@ public struct Request: Sendable {
         overrides.first { $0.option == option }?.value
     }
 
-    /// Checks what becomes a field (SEC-U1).
+    /// Validates the parts that become headers (SEC-U1).
     package func checkFields() throws(WherryError) {
         for field in headers.fields { try Headers.check(field.name, field.value) }
         if let bearerToken { try TextOption.bearerToken.check(bearerToken, in: .request) }
@@ -302,14 +307,14 @@ public struct Request: Sendable {
         if let jpegType { try TextOption.jpegType.check(jpegType, in: .request) }
     }
 
-    /// The method, decided by R2 where none was given.
+    /// The method, chosen by R2 if `nil`.
     package var effectiveMethod: String {
         if let method { return method }
         if case .none = body, parameters.isEmpty { return "GET" }
         return "POST"
     }
 
-    /// The identifier against a base URL, which counts unless the request ignores it (K3).
+    /// Returns the identifier for a base URL, which counts unless the request ignores it (K3).
     package func identifier(base: String?) throws(WherryError) -> String {
         do {
             return try RequestIdentity.request(
@@ -320,8 +325,8 @@ public struct Request: Sendable {
         }
     }
 
-    /// The request's own parameters, but for those that do not count for identifier and cache;
-    /// `nil` where there are none.
+    /// The request's parameters except those ignored for identifier and cache; `nil` if there are
+    /// none.
     package var countedParameters: JSONObject? {
         guard let ignored = caching?.ignored, !ignored.isEmpty else {
             return parameters.isEmpty ? nil : parameters
@@ -333,7 +338,7 @@ public struct Request: Sendable {
         return counted.isEmpty ? nil : counted
     }
 
-    /// Whether the caller hands over bytes of the body while it is sent.
+    /// Whether the caller writes a part of the body during the transfer.
     package var isWritten: Bool {
         switch body {
         case .stream: true
@@ -350,59 +355,60 @@ public struct Request: Sendable {
 }
 
 extension Request {
-    /// Time without a byte in either direction; `nil` takes the client's, zero is none.
+    /// The maximum time without a byte in either direction; `nil` uses the client's, zero is
+    /// unlimited.
     public var idleTimeout: Duration? {
         get { duration(.idleTimeout) }
         set { set(.idleTimeout, newValue) }
     }
-    /// Lookup, connection and handshake together; `nil` takes the client's.
+    /// The maximum time for lookup, connection and handshake together; `nil` uses the client's.
     public var connectTimeout: Duration? {
         get { duration(.connectTimeout) }
         set { set(.connectTimeout, newValue) }
     }
-    /// From the last byte sent to the first received; `nil` takes the client's. But for downloads
-    /// ``idleTimeout`` ends that wait too, where it is shorter.
+    /// The maximum time from the last byte sent to the first received; `nil` uses the client's. A
+    /// shorter ``idleTimeout`` also limits this wait, except for downloads.
     public var firstByteTimeout: Duration? {
         get { duration(.firstByteTimeout) }
         set { set(.firstByteTimeout, newValue) }
     }
-    /// Everything together, redirects and retries too.
+    /// The maximum time for everything, including redirects and retries.
     public var totalTimeout: Duration? {
         get { duration(.totalTimeout) }
         set { set(.totalTimeout, newValue) }
     }
-    /// 0 makes a redirect the answer.
+    /// The maximum number of redirects; 0 returns the redirect response.
     public var maxRedirects: Int? {
         get { value(of: .maxRedirects).map { Int($0) } }
         set { set(.maxRedirects, newValue.map { Int64($0) }) }
     }
-    /// Leaves the client's base URL out, and out of the identifier too (C3).
+    /// Whether to ignore the client's base URL, also for the identifier (C3).
     public var ignoresBase: Bool {
         get { value(of: .ignoreBase) == 1 }
         set { set(.ignoreBase, newValue ? 1 : 0) }
     }
-    /// Whether the client's default parameters are merged under these (C5). On by default.
+    /// Whether to merge the client's default parameters under the request's (C5). Default: true.
     public var usesDefaultParameters: Bool {
         get { value(of: .defaultParameters) != 0 }
         set { set(.defaultParameters, newValue ? 1 : 0) }
     }
-    /// Another content type than JSON, or a body that is none, is an error; `nil` takes the
-    /// client's word, which is no by default.
+    /// Whether to fail for a content type other than JSON, or an invalid JSON body; `nil` uses the
+    /// client's setting, which defaults to false.
     public var wantsJSON: Bool? {
         get { value(of: .jsonOnly).map { $0 == 1 } }
         set { set(.jsonOnly, newValue.map { $0 ? 1 : 0 }) }
     }
-    /// The largest body collected in memory, decoded.
+    /// The maximum size of a body collected in memory, after decoding.
     public var maxBodyBytes: Int64? {
         get { value(of: .maxBodyBytes) }
         set { set(.maxBodyBytes, newValue) }
     }
-    /// A download goes on where an earlier one stopped. On by default.
+    /// Whether a download resumes an existing partial file. Default: true.
     public var resumes: Bool {
         get { value(of: .resume) != 0 }
         set { set(.resume, newValue ? 1 : 0) }
     }
-    /// A download replaces an existing file, at its end and in one step.
+    /// Whether a download replaces an existing file, atomically at its end.
     public var overwrites: Bool {
         get { value(of: .targetExists) == 1 }
         set { set(.targetExists, newValue ? 1 : 0) }
@@ -416,7 +422,7 @@ extension Request {
         set(option, value.map { $0.settingMilliseconds })
     }
 
-    /// `nil` takes the request's own value back, so that the client's counts.
+    /// `nil` removes the request's own value, so that the client's applies.
     package mutating func set(_ option: Option, _ value: Int64?) {
         if let value {
             set(option, value)
@@ -427,12 +433,12 @@ extension Request {
 }
 
 extension Duration {
-    /// As ``wholeMilliseconds``, but negative where it is: no setting takes that.
+    /// Like ``wholeMilliseconds``, but keeps negative values, which settings reject.
     package var settingMilliseconds: Int64 {
         self < .zero ? -max(1, (.zero - self).wholeMilliseconds) : wholeMilliseconds
     }
 
-    /// Milliseconds, rounded up, at least 0; saturates.
+    /// The duration in milliseconds, rounded up, at least 0; saturates.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,18 +1,18 @@
-// Wherry: an answer, whole.
+// Wherry: responses.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// An answer with its status, fields, body and measurements. Copies share everything.
+/// A response with status, headers, body and metrics. Copies share storage.
 public struct Response: Sendable {
-    /// A redirect that was followed on the way.
+    /// A redirect that was followed.
     public struct Redirect: Sendable, Hashable {
         /// The URL that redirected.
         public let url: String
         /// Its status.
         public let status: Int
-        /// The header fields of the redirect response.
+        /// The headers of the redirect response.
         public let headers: Headers
 
         package init(url: String, status: Int, head: ResponseHead?) {
@@ -22,42 +22,42 @@ public struct Response: Sendable {
         }
     }
 
-    /// An informational response (1xx) that came before the final one.
+    /// An informational response (1xx) that preceded the final one.
     public struct Informational: Sendable {
         /// Its status, such as 103.
         public let status: Int
-        /// Its header fields.
+        /// Its headers.
         public let headers: Headers
     }
 
-    /// How long each step took, and what moved. Lengths, not running sums; zero where a step did
-    /// not happen.
+    /// The duration of each step, and the bytes transferred. Durations are not cumulative; zero if
+    /// a step did not happen.
     public struct Metrics: Sendable, Hashable {
-        /// Waiting for a free connection.
+        /// The wait for a free connection.
         public var queued = Duration.zero
-        /// Looking the host's name up.
+        /// The name lookup.
         public var lookup = Duration.zero
-        /// Connecting, after the lookup.
+        /// The connection, after the lookup.
         public var connect = Duration.zero
-        /// The TLS handshake, after connecting.
+        /// The TLS handshake, after the connection.
         public var tls = Duration.zero
-        /// From the start to the first byte of the answer.
+        /// The time from the start to the first byte of the response.
         public var firstByte = Duration.zero
-        /// From the start to the last byte.
+        /// The time from the start to the last byte.
         public var total = Duration.zero
-        /// Bytes on the wire, heads included, over all hops.
+        /// The bytes sent over the network, including headers, redirects and retries.
         public var sentBytes: Int64 = 0
-        /// Bytes received on the wire, heads included, over all hops.
+        /// The bytes received over the network, including headers, redirects and retries.
         public var receivedBytes: Int64 = 0
-        /// 10, 11 or 20; 0 where none was spoken.
+        /// 10, 11 or 20; 0 if HTTP was not used.
         public var httpVersion = 0
-        /// How many redirects were followed.
+        /// The number of redirects followed.
         public var redirects = 0
-        /// The number of attempts after the first one, those with a new token included.
+        /// The number of attempts after the first one, including those with a new token.
         public var retries = 0
-        /// No new connection was needed.
+        /// Whether the connection was reused.
         public var isReused = false
-        /// The address that answered; "" where nobody was asked.
+        /// The address of the server; "" if no server was contacted.
         public var remoteAddress = ""
     }
 
@@ -86,7 +86,7 @@ public struct Response: Sendable {
         }
     }
 
-    /// What caches had to do with an answer.
+    /// How caches contributed to a response.
     package struct CacheMarks: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -99,8 +99,8 @@ public struct Response: Sendable {
     private let storage: Storage
     /// The decoded body; empty if it was streamed or written to a file.
     public let body: Bytes
-    /// The pictures of the upload that this answers, in the order of adding; those that were skipped
-    /// have an error. Empty for other answers.
+    /// The images of the upload in the order of adding; skipped ones have an error. Empty for other
+    /// responses.
     public package(set) var images: [ImageOutcome] = []
 
     package init(
@@ -114,7 +114,7 @@ public struct Response: Sendable {
         self.body = body
     }
 
-    /// The same answer with more marks.
+    /// Returns a copy with more marks.
     package func marked(_ marks: CacheMarks) -> Response {
         Response(
             head: head, body: body, url: url, redirects: redirects, metrics: storage.metrics,
@@ -122,10 +122,10 @@ public struct Response: Sendable {
             marks: storage.marks.union(marks))
     }
 
-    /// The same answer without its body.
+    /// A copy without the body.
     package var bodiless: Response { Response(storage, Bytes()) }
 
-    /// The same answer, its body having gone to a file.
+    /// Returns a copy whose body was saved to a file.
     package func saved(at path: String) -> Response {
         var saved = Response(
             Storage(
@@ -142,7 +142,7 @@ public struct Response: Sendable {
     }
 
     package var head: ResponseHead { storage.head }
-    /// Bytes on the wire, over all hops and attempts.
+    /// The bytes sent and received over the network, including redirects and retries.
     package var wire: (sent: Int64, received: Int64) {
         (storage.metrics.sent, storage.metrics.received)
     }
@@ -150,7 +150,7 @@ public struct Response: Sendable {
 
     /// The HTTP status.
     public var status: Int { storage.head.status }
-    /// Where the answer came from, after redirects.
+    /// The URL of the response, after redirects.
     public var url: String { storage.url }
     /// The informational responses (1xx) that the server sent before this one, such as 103 Early
     /// Hints, in the order of arrival. Those before a redirect or an earlier attempt are not included.
@@ -162,46 +162,46 @@ public struct Response: Sendable {
                     fields: head.fields.map { Headers.Field(name: $0.name, value: $0.value) }))
         }
     }
-    /// The redirects that were followed, first one first.
+    /// The redirects followed, in order.
     public var redirects: [Redirect] { storage.redirects }
-    /// Whether a cache gave the answer.
+    /// Whether the response came from a cache.
     public var isFromCache: Bool { storage.marks.contains(.stored) }
-    /// Whether the body is the one that a stored answer had, which was told before this one
+    /// Whether the body equals that of the stored response returned before
     /// (``CachePolicy/thenNetwork``).
     public var isUnchanged: Bool { storage.marks.contains(.unchanged) }
-    /// Whether a stored answer is older than it should be: served since the origin failed, or since
-    /// a policy, the request or the answer itself allows it (K17).
+    /// Whether a stored response was returned after its expiry: because the origin failed, or
+    /// because the policy, the request or the response allows it (K17).
     public var isStale: Bool { storage.marks.contains(.stale) }
-    /// Whether the server has just confirmed a stored answer, with 304: the body is the stored one,
-    /// the fields are those of both (K15).
+    /// Whether the server has just confirmed a stored response with 304: the body is the stored
+    /// one, and the headers are merged (K15).
     public var isRevalidated: Bool { storage.marks.contains(.revalidated) }
-    /// Whether the body may have been cut: over TLS, it has no length, and its connection ended
+    /// Whether the body may be truncated: over TLS, it has no length, and its connection ended
     /// without close_notify (SEC-R4). An error with `requiresVerifiedLength`.
     public var isLengthUnverified: Bool { storage.isLengthUnverified }
 
-    /// All fields in order. A value is read as UTF-8, and as ISO-8859-1 where it is not UTF-8.
+    /// All headers in order. A value is decoded as UTF-8, or as ISO-8859-1 if it is not UTF-8.
     public var headers: Headers { Self.headers(storage.head) }
 
     private static func headers(_ head: ResponseHead) -> Headers {
         Headers(fields: head.fields.map { Headers.Field(name: $0.name, value: $0.value) })
     }
 
-    /// The value of the first field of that name, whatever its case: UTF-8, or ISO-8859-1 where it
-    /// is not UTF-8.
+    /// Returns the value of the first header with a name, in any case. Decoded as UTF-8, or as
+    /// ISO-8859-1 if it is not UTF-8.
     public func header(_ name: String) -> String? { storage.head[name] }
 
-    /// The charset that Content-Type names, in lower case.
+    /// The charset from Content-Type, in lower case.
     public var charset: String? { header("content-type").flatMap { MediaType($0)?.charset } }
 
-    /// The body as text of the ``charset``; as UTF-8 where there is none, or one that the system
-    /// does not know. What is no text of it becomes U+FFFD (R13).
+    /// The body as text, decoded with the ``charset``; as UTF-8 if it is missing or unsupported.
+    /// Invalid sequences become U+FFFD (R13).
     public var text: String {
         charset.flatMap { body.text(charset: $0) } ?? body.text
     }
 
-    /// What the first of several ways that succeeds makes of this answer, tried in order (R13).
+    /// Returns the result of the first conversion that succeeds, tried in order (R13).
     ///
-    /// - Throws: what the last one threw.
+    /// - Throws: The error of the last one.
     public func first<Value>(
         of way: @escaping (Response) throws -> Value, _ others: (Response) throws -> Value...
     ) throws -> Value {
@@ -212,7 +212,7 @@ public struct Response: Sendable {
         return try ways[others.count](self)
     }
 
-    /// The body as JSON. An empty body, or one space, is a null (R12).
+    /// Parses the body as JSON. An empty body, or one space, is null (R12).
     public func json() throws(WherryError) -> JSON {
         do {
             return try JSON.parse(body: body)
@@ -226,17 +226,17 @@ public struct Response: Sendable {
         }
     }
 
-    /// The absolute path of the file that the body was saved to, where the question about the head
-    /// was answered so (R21); `nil` where it was not. The ``body`` is empty then.
+    /// The absolute path of the file that the body was saved to, if the callback for response
+    /// headers decided so (R21); otherwise `nil`. The ``body`` is empty then.
     public var savedPath: String? { storage.savedPath }
 
-    /// A file name for the body: from Content-Disposition, else the URL, else "download". Never a
-    /// path (D19).
+    /// A file name for the body: from Content-Disposition, or else the URL, or else "download".
+    /// Never a path (D19).
     public var suggestedFileName: String {
         SuggestedFileName.choose(contentDisposition: header("content-disposition"), url: url)
     }
 
-    /// How long each step took, and what moved.
+    /// The duration of each step, and the bytes transferred.
     public var metrics: Metrics {
         let raw = storage.metrics
         var metrics = Metrics()
