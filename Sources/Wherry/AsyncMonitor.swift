@@ -1,11 +1,11 @@
-// Wherry: a guarded value whose changes tasks wait for.
+// Wherry: a locked value whose changes tasks can await.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A value behind a lock; tasks wait until a change brings what they look for.
+/// A value behind a lock. Tasks can wait until it satisfies a condition.
 ///
-/// Continuations are resumed after the lock is let go of.
+/// Continuations are resumed after the lock is released.
 final class AsyncMonitor<State: Sendable>: Sendable {
     private struct Guarded {
         var state: State
@@ -16,12 +16,12 @@ final class AsyncMonitor<State: Sendable>: Sendable {
 
     init(_ state: State) { guarded = Lock(Guarded(state: state)) }
 
-    /// Looks at the value or changes it, without waking anybody.
+    /// Reads or changes the value without waking waiting tasks.
     func withLock<Result>(_ body: (inout State) -> Result) -> Result {
         guarded.withLock { body(&$0.state) }
     }
 
-    /// Changes the value and wakes those who wait.
+    /// Changes the value and wakes the waiting tasks.
     func update<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, waiters) = guarded.withLock { guarded in
             let result = body(&guarded.state)
@@ -33,7 +33,7 @@ final class AsyncMonitor<State: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until `body` returns something, which is returned; `nil` if the task is cancelled.
+    /// Waits until `body` returns a value and returns that value; `nil` if the task is cancelled.
     func wait<Result: Sendable>(until body: @Sendable (inout State) -> Result?) async -> Result? {
         let id = guarded.withLock { guarded in
             guarded.nextWaiter += 1
@@ -45,8 +45,8 @@ final class AsyncMonitor<State: Sendable>: Sendable {
                 await withCheckedContinuation { continuation in
                     let mayGoOn = guarded.withLock { guarded in
                         found = body(&guarded.state)
-                        // The mark is set before the handler below takes the lock, so that either
-                        // it is seen here or the handler finds the continuation.
+                        // The flag is set before the handler below takes the lock. So either this
+                        // code sees the flag, or the handler finds the continuation.
                         if found != nil || Task.isCancelled { return true }
                         guarded.waiters[id] = continuation
                         return false

@@ -1,11 +1,11 @@
-// Wherry: background sessions without waiting for the disk and the agent.
+// Wherry: async methods of background sessions.
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
 import WherryCore
 
 extension BackgroundSession {
-    /// Hands a download over; see the form without `await`.
+    /// Starts a background download; see the synchronous method.
     @discardableResult
     public func download(_ request: Request, to path: String) async throws(WherryError) -> String {
         try await onWorker { session throws(WherryError) in
@@ -13,13 +13,13 @@ extension BackgroundSession {
         }
     }
 
-    /// Hands a download of a URL over.
+    /// Starts a background download of a URL.
     @discardableResult
     public func download(_ url: String, to path: String) async throws(WherryError) -> String {
         try await download(Request(url), to: path)
     }
 
-    /// Hands a download of a URL over.
+    /// Starts a background download of a URL.
     @discardableResult
     public func download(_ url: URL, to file: URL) async throws(WherryError) -> String {
         guard file.isFileURL else {
@@ -29,82 +29,82 @@ extension BackgroundSession {
         return try await download(Request(url), to: file.path)
     }
 
-    /// Hands an upload over; see the form without `await`.
+    /// Starts a background upload; see the synchronous method.
     @discardableResult
     public func upload(_ request: Request) async throws(WherryError) -> String {
         try await onWorker { session throws(WherryError) in try session.upload(request) }
     }
 
-    /// Every job of the session; see the form without `await`.
+    /// Returns all jobs of the session; see the synchronous method.
     public func jobs() async throws(WherryError) -> [BackgroundJob] {
         try await onWorker { session throws(WherryError) in try session.jobs() }
     }
 
-    /// One job; `nil` if there is none of that id, or it has been acknowledged.
+    /// Returns a job; `nil` if it does not exist or was acknowledged.
     public func job(_ id: String) async throws(WherryError) -> BackgroundJob? {
         try await onWorker { session throws(WherryError) in try session.job(id) }
     }
 
-    /// Stops a job until it is resumed; see the form without `await`.
+    /// Pauses a job; see the synchronous method.
     public func pause(_ id: String) async throws(WherryError) {
         try await onWorker { session throws(WherryError) in try session.pause(id) }
     }
 
-    /// Lets a paused or interrupted job go on; see the form without `await`.
+    /// Resumes a paused or interrupted job; see the synchronous method.
     public func resume(_ id: String) async throws(WherryError) {
         try await onWorker { session throws(WherryError) in try session.resume(id) }
     }
 
-    /// Ends a job and deletes what it had brought; see the form without `await`.
+    /// Cancels a job and deletes its partial file; see the synchronous method.
     public func cancel(_ id: String) async throws(WherryError) {
         try await onWorker { session throws(WherryError) in try session.cancel(id) }
     }
 
-    /// Claims a job that is over; see the form without `await`.
+    /// Acknowledges a finished job; see the synchronous method.
     public func acknowledge(_ id: String) async throws(WherryError) {
         try await onWorker { session throws(WherryError) in try session.acknowledge(id) }
     }
 
-    /// The jobs that match; see the form without `await`.
+    /// Returns the matching jobs; see the synchronous method.
     public func jobs(_ match: TransferMatch) async throws(WherryError) -> [BackgroundJob] {
         try await onWorker { session throws(WherryError) in try session.jobs(match) }
     }
 
-    /// Pauses the jobs that match now, and returns how many were not over.
+    /// Pauses the jobs that match now. Returns the number of unfinished ones.
     @discardableResult
     public func pause(_ match: TransferMatch) async throws(WherryError) -> Int {
         try await onWorker { session throws(WherryError) in try session.pause(match) }
     }
 
-    /// Resumes the jobs that match now, and returns how many were not over.
+    /// Resumes the jobs that match now. Returns the number of unfinished ones.
     @discardableResult
     public func resume(_ match: TransferMatch) async throws(WherryError) -> Int {
         try await onWorker { session throws(WherryError) in try session.resume(match) }
     }
 
-    /// Cancels the jobs that match now, and returns how many were not over.
+    /// Cancels the jobs that match now. Returns the number of unfinished ones.
     @discardableResult
     public func cancel(_ match: TransferMatch) async throws(WherryError) -> Int {
         try await onWorker { session throws(WherryError) in try session.cancel(match) }
     }
 
-    /// Claims the jobs that match and are over, and returns how many this call has claimed.
+    /// Acknowledges the finished jobs that match. Returns the number that this call acknowledged.
     @discardableResult
     public func acknowledge(_ match: TransferMatch) async throws(WherryError) -> Int {
         try await onWorker { session throws(WherryError) in try session.acknowledge(match) }
     }
 
-    /// What becomes of a job, from how it stands now to its end: `for try await job in
+    /// Returns the states of a job, from the current one to its end: `for try await job in
     /// session.follow(id)`.
     public func follow(_ id: String) -> JobSequence { JobSequence(session: self, id: id) }
 
-    /// What becomes of every job, also of those that come later; ends with its reader's task.
+    /// Returns the states of all jobs, including future ones. Ends with the task of its reader.
     public func follow() -> JobSequence { JobSequence(session: self, id: nil) }
 
-    /// How a job ended, when it has; the job is not acknowledged by that. Cancelling the task that
-    /// waits leaves the job alone and throws `cancelled`.
+    /// Waits until a job has finished and returns it, without acknowledging it. Cancelling the
+    /// waiting task throws `cancelled` and does not affect the job.
     ///
-    /// - Throws: `not_found` if there is no such job, or somebody else acknowledges it first.
+    /// - Throws: `not_found` if the job does not exist, or is acknowledged elsewhere first.
     public func end(of id: String) async throws(WherryError) -> BackgroundJob {
         for try await job in follow(id) where job.isFinal { return job }
         throw WherryError(.cancelled, "The wait for a background job was cancelled")
@@ -128,11 +128,11 @@ extension BackgroundSession {
     }
 }
 
-/// Background jobs as they change: each element is how one stands. Whoever reads slowly gets the
-/// newest of each job, and every end.
+/// The states of background jobs: each element is a changed job. A slow reader receives only the
+/// latest state of each job, and every end.
 ///
-/// Fails with `not_found` where there is no such job or somebody else has acknowledged it, and with
-/// why the agent cannot be had.
+/// Fails with `not_found` if the job does not exist or was acknowledged elsewhere, and with the
+/// reason why the agent is unavailable.
 public struct JobSequence: AsyncSequence, Sendable {
     public typealias Element = BackgroundJob
     public typealias Failure = WherryError
@@ -140,16 +140,16 @@ public struct JobSequence: AsyncSequence, Sendable {
     let session: BackgroundSession
     let id: String?
 
-    /// Another reader, independent of the others.
+    /// Creates an independent reader.
     public func makeAsyncIterator() -> Iterator { Iterator(session: session, id: id) }
 
-    /// Takes the changes in turn.
+    /// Iterates over the changes.
     public struct Iterator: AsyncIteratorProtocol {
         private let news: JobReader
 
         init(session: BackgroundSession, id: String?) { news = JobReader(session, id) }
 
-        /// The next change; `nil` after the end of the job that is followed, and once the task is
+        /// Returns the next change; `nil` after the end of the followed job, and once the task is
         /// cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
@@ -159,15 +159,15 @@ public struct JobSequence: AsyncSequence, Sendable {
     }
 }
 
-/// What one reader of jobs has not read yet.
+/// The changes that one reader has not read yet.
 private final class JobReader: Sendable {
     private struct State: Sendable {
         var isFollowing = false
         var key: UInt64?
-        /// In the order of their news.
+        /// In the order of their changes.
         var order: [String] = []
         var jobs: [String: BackgroundJob] = [:]
-        /// What ends it, after the rest was read.
+        /// The end of the sequence, delivered after the remaining changes.
         var end: Result<Void, WherryError>?
     }
     private let monitor = AsyncMonitor(State())
@@ -242,23 +242,23 @@ private final class JobReader: Sendable {
 extension Client.Configuration {
     // MARK: Background sessions
 
-    /// Background jobs whose agent died go on as soon as somebody looks. On.
+    /// Whether jobs whose agent died resume when a program opens the session. Default: true.
     public var resumesInterruptedJobs: Bool {
         get { values.options[.autostart] == 1 }
         set { values.options[.autostart] = newValue ? 1 : 0 }
     }
-    /// How long an agent stays with nothing to do: 5 s.
+    /// How long an idle agent stays alive. Default: 5 s.
     public var agentIdleTime: Duration {
         get { .milliseconds(values.options[.agentIdle]) }
         set { values.options[.agentIdle] = newValue.settingMilliseconds }
     }
-    /// The path of `wherry-agent`. `nil`, the default, takes that of `$WHERRY_AGENT`, else the one
-    /// beside the library or program, else the one in its `libexec/wherry`.
+    /// The path of `wherry-agent`. `nil`, the default, uses `$WHERRY_AGENT`, or else the agent next
+    /// to the library or program, or else the one in its `libexec/wherry`.
     public var agentPath: String? {
         get { values.texts[.agentPath] }
         set { values.texts[.agentPath] = newValue }
     }
-    /// An absolute path of a session's folder. `nil`, the default, takes
+    /// The absolute path of a session's directory. `nil`, the default, uses
     /// `$XDG_STATE_HOME/wherry/<session>`.
     public var stateDirectory: String? {
         get { values.texts[.stateDirectory] }

@@ -1,40 +1,40 @@
-// Wherry: the body of an answer, piece by piece.
+// Wherry: streaming of response bodies.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// An answer whose body is read while it arrives.
+/// A response whose body is streamed.
 public struct StreamedResponse: Sendable {
-    /// Status and fields; its own body is empty.
+    /// The status and headers; its own body is empty.
     public let head: Response
     /// The decoded body, to be read once.
     public let body: BodyStream
 }
 
-/// The decoded body of an answer in pieces, as they arrive.
+/// A decoded response body, delivered in chunks as they arrive.
 ///
-/// The stream is held while a piece is looked at: asking for the next one lets go of it, and so a
-/// slow reader slows the server down. It can be read once. Letting go of it before its end, and
-/// cancelling the task that reads, cancel the transfer.
+/// Requesting the next chunk releases the previous one, so a slow reader slows the server down. The
+/// stream can be read once. Releasing it before its end, or cancelling the reading task, cancels
+/// the transfer.
 public struct BodyStream: AsyncSequence, Sendable {
     public typealias Element = Bytes
     public typealias Failure = WherryError
 
     let reader: BodyReader
 
-    /// The transfer, for its progress and its verbs.
+    /// The transfer, for its progress and to control it.
     public var transfer: Transfer { reader.transfer }
 
-    /// The one reader: pieces that one iterator took, no other gets.
+    /// Creates the iterator. Several iterators would share the chunks.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
-    /// Takes the pieces in turn.
+    /// Iterates over the chunks.
     public struct Iterator: AsyncIteratorProtocol {
         let reader: BodyReader
 
-        /// The next piece, never empty; `nil` at the end of the body.
+        /// Returns the next chunk, never empty; `nil` at the end of the body.
         ///
-        /// - Throws: what broke the stream; once, and `nil` afterwards.
+        /// - Throws: The error of the transfer; once, and `nil` afterwards.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(WherryError) -> Bytes? {
@@ -43,7 +43,7 @@ public struct BodyStream: AsyncSequence, Sendable {
     }
 }
 
-/// Who holds the stream for its reader. Letting go of it ends the transfer.
+/// Owns the stream for its reader. Releasing it cancels the transfer.
 final class BodyReader: Sendable {
     let transfer: Transfer
     private let inbox: BodyInbox
@@ -73,7 +73,7 @@ final class BodyReader: Sendable {
     }
 }
 
-/// Where the transport leaves the pieces of one body: never more than its window, three.
+/// The buffer for the chunks of a body: at most three, the window of the transport.
 final class BodyInbox: TransferObserver {
     enum Step: Sendable {
         case piece(Bytes)
@@ -84,7 +84,7 @@ final class BodyInbox: TransferObserver {
     private struct State: Sendable {
         var head: Response?
         var pieces: [BodyPiece] = []
-        /// The piece that the reader has.
+        /// The chunk that the reader holds.
         var current: BodyPiece?
         var outcome: TransferOutcome?
         var isAbandoned = false
@@ -99,7 +99,7 @@ final class BodyInbox: TransferObserver {
         case .head(let response):
             monitor.update { $0.head = response }
         case .body(let piece):
-            // A piece that nobody takes is let go of on return, outside the lock.
+            // A chunk that is not queued is released on return, outside of the lock.
             monitor.update { if !$0.isAbandoned { $0.pieces.append(piece) } }
         case .decision(let decision):
             responder?.answer(decision)
@@ -110,7 +110,7 @@ final class BodyInbox: TransferObserver {
         }
     }
 
-    /// The head of an answer that is streamed, or the end of what never got so far.
+    /// Returns the response headers of a stream, or the outcome of a transfer that ended before.
     func head() async -> Result<Response, WherryError>? {
         await monitor.wait { state -> Result<Response, WherryError>? in
             if let head = state.head { return .success(head) }
@@ -120,7 +120,7 @@ final class BodyInbox: TransferObserver {
         }
     }
 
-    /// The next piece or the end; `nil` if the task was cancelled.
+    /// Returns the next chunk or the end; `nil` if the task was cancelled.
     func next() async -> Step? {
         await monitor.wait { state -> Step? in
             if !state.pieces.isEmpty {
@@ -136,7 +136,7 @@ final class BodyInbox: TransferObserver {
         }
     }
 
-    /// Lets go of the piece that the reader had; the stream goes on.
+    /// Releases the reader's chunk; the stream continues.
     func release() {
         let piece = monitor.withLock { state in
             let piece = state.current
@@ -146,7 +146,7 @@ final class BodyInbox: TransferObserver {
         withExtendedLifetime(piece) {}
     }
 
-    /// Nobody reads any more: what is here goes, and what comes is not kept.
+    /// The reader is gone: discards buffered chunks and everything that arrives later.
     func abandon() {
         let pieces = monitor.withLock { state in
             state.isAbandoned = true

@@ -1,21 +1,22 @@
-// Wherry: whether a client is at work, for tasks.
+// Wherry: activity indicators for tasks.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
 
 extension Client {
-    /// When an indicator of the client's activity is to be shown and hidden, from now on.
+    /// Returns the changes of an activity indicator for the client, from now on.
     ///
     ///     for await change in try client.activity() { spinner.isHidden = !change.isShown }
     ///
-    /// It shows while transfers are under way and not paused: some time after the first began, so
-    /// that short ones do not flash, and until a moment after the last ended, so that one after the
-    /// other does not flicker. A slow reader sees the newest state only. The sequence ends with the
-    /// task that reads it; when the client closes, what is shown is hidden.
+    /// The indicator is shown while transfers are active and not paused. It appears with a delay
+    /// after the first one began, so that short transfers do not flash. It disappears with a delay
+    /// after the last one ended, so that a series of transfers does not flicker. A slow reader
+    /// receives only the latest state. The sequence ends with the task that reads it. Closing the
+    /// client hides the indicator.
     ///
     /// - Parameters:
-    ///   - showAfter: 1 s by default.
-    ///   - hideAfter: 0.17 s by default.
+    ///   - showAfter: The delay before showing. Default: 1 s.
+    ///   - hideAfter: The delay before hiding. Default: 0.17 s.
     /// - Throws: `bad_value` for negative delays; `closed` after ``close()``.
     public func activity(
         showAfter: Duration = .seconds(1), hideAfter: Duration = .milliseconds(170)
@@ -24,21 +25,21 @@ extension Client {
     }
 }
 
-/// When an indicator of a client's activity is to be shown and hidden. For one reader.
+/// The changes of a client's activity indicator. For one reader.
 public struct ActivitySequence: AsyncSequence, Sendable {
     public typealias Element = ActivityChange
     public typealias Failure = Never
 
     struct State: Sendable {
         var newest = ActivityChange(isShown: false, count: 0)
-        /// What was read last.
+        /// The last state that was read.
         var isShown = false
     }
 
     private let monitor = AsyncMonitor(State())
     private let place: Place
 
-    /// Ends it when the last reader is gone.
+    /// Ends the watch when the last reader is gone.
     final class Place: Sendable {
         private weak let client: Client?
         private let place = ActivityBoard.newReader()
@@ -62,15 +63,15 @@ public struct ActivitySequence: AsyncSequence, Sendable {
         }
     }
 
-    /// The reader; a second one would share the changes with the first.
+    /// Creates the reader; a second one would share the changes with the first.
     public func makeAsyncIterator() -> Iterator { Iterator(monitor: monitor, place: place) }
 
-    /// Takes the changes in order.
+    /// Iterates over the changes.
     public struct Iterator: AsyncIteratorProtocol {
         let monitor: AsyncMonitor<State>
         let place: Place
 
-        /// The next change; `nil` once the task is cancelled.
+        /// Returns the next change; `nil` once the task is cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async -> ActivityChange? {

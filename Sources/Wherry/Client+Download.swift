@@ -1,21 +1,21 @@
-// Wherry: downloading into files.
+// Wherry: downloads to files.
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
 import WherrySystem
 
-/// A download on its way.
+/// A running download.
 public typealias Download = TransferHandle<DownloadedFile>
 
-/// A download that is whole, verified and under its name.
+/// A completed and verified download.
 public struct DownloadedFile: Sendable {
     /// The file's absolute path.
     public let path: String
-    /// The answer that brought the last of it, without its body.
+    /// The last response, without its body.
     public let response: Response?
-    /// The digests of the whole file that were computed, in lowercase hexadecimal: the expected
-    /// one, one that the server announced, and ``/WherryCore/Request/reportedDigest``. Of a file that
-    /// was there already, only the one it was known by.
+    /// The computed digests of the file in lower-case hexadecimal: the expected one, one announced
+    /// by the server, and ``/WherryCore/Request/reportedDigest``. For a file that already existed,
+    /// only the one that identified it.
     public let digests: [DigestKind: String]
 
     /// The file's URL.
@@ -23,34 +23,35 @@ public struct DownloadedFile: Sendable {
 }
 
 extension TransferHandle<DownloadedFile> {
-    /// What the download receives at most in a second, over all its connections, from now on; 0 is
-    /// no limit.
+    /// Sets the bandwidth limit in bytes per second for all connections of the download; 0 for no
+    /// limit.
     public func setMaxBytesPerSecond(_ limit: Int64) {
         (transfer as? DownloadTransfer)?.setMaxReceiveSpeed(limit)
     }
 
-    /// Its place among the client's downloads that have no turn (`Client.Configuration.maxDownloads`):
-    /// 0 is the next. Paused ones keep theirs. `nil` while it runs, and after its end.
+    /// The position in the client's queue of waiting downloads
+    /// (`Client.Configuration.maxDownloads`); 0 is the next. Paused downloads keep their position.
+    /// `nil` while running and after the end.
     public var place: Int? { (transfer as? DownloadTransfer)?.place }
 
-    /// What its client's downloads get their turn by, the highest first; `nil` after its end.
+    /// The priority in the queue, highest first; `nil` after the end.
     public var priority: Int? { (transfer as? DownloadTransfer)?.priority }
 
-    /// Moves it to another place among the downloads that have no turn: 0 is the next, and what lies
-    /// beyond the last is the last. It takes on a priority that the place may have, where its own is
-    /// too high or too low for it. One that runs stays.
+    /// Moves the download to another position in the queue: 0 is the next, and a position beyond
+    /// the end is the last. Adjusts its priority if needed for the position. A running download is
+    /// not affected.
     public func move(to place: Int) { (transfer as? DownloadTransfer)?.move(to: place) }
 }
 
 extension Client {
-    /// Starts a download into a file.
+    /// Starts a download to a file.
     ///
-    /// The file appears under its name when it is whole; until then its partial lies beside it. A
-    /// download that was cancelled or failed goes on from there when the same is started again.
+    /// The file appears when it is complete; until then a partial file lies next to it. To resume a
+    /// cancelled or failed download, start the same download again.
     ///
-    /// - Parameter path: of the file to be; relative to the working directory.
-    /// - Throws: what is known at once, with nothing sent: `exists`, `bad_directory`,
-    ///   `already_running`, and what else concerns the target.
+    /// - Parameter path: The output file; relative to the working directory.
+    /// - Throws: Errors detected before anything is sent: `exists`, `bad_directory`,
+    ///   `already_running`, and other errors of the output file.
     public func download(
         _ request: Request, to path: String, decisions: Decisions? = nil
     ) throws(WherryError) -> Download {
@@ -70,12 +71,12 @@ extension Client {
         }
     }
 
-    /// Starts a download of a URL into a file.
+    /// Starts a download of a URL to a file.
     public func download(_ url: String, to path: String) throws(WherryError) -> Download {
         try download(Request(url), to: path)
     }
 
-    /// Starts a download of a URL into a file.
+    /// Starts a download of a URL to a file.
     public func download(_ url: URL, to file: URL) throws(WherryError) -> Download {
         guard file.isFileURL else {
             throw WherryError(

@@ -1,26 +1,27 @@
-// Wherry: groups of requests, awaited as one.
+// Wherry: sending groups of requests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension Client {
-    /// Sends the requests of a group and returns what they brought when all have ended.
+    /// Sends the requests of a group and returns their results when all have ended.
     ///
     /// Cancelling the task cancels all of them.
     ///
-    /// - Throws: what one of them could not be sent for, before anything is; where one failure is
-    ///   that of all the error of the first, whose message names it and whose `underlying` is its
-    ///   own.
+    /// - Throws: Errors detected before anything is sent. If one failure fails the group, the error
+    ///   of the first failed member; the message names the member, and `underlying` is the member's
+    ///   own error.
     public func send(_ group: RequestGroup) async throws(WherryError) -> GroupAnswer {
         if Task.isCancelled { throw Transfer.cancelledError }
         return try await start(group).value
     }
 
-    /// Starts a group, to follow it and steer all of it at once.
+    /// Starts a group, to observe and control it as one transfer.
     ///
-    /// The handle's progress comes as each member ends: `ended` of `count`. Its verbs are for all.
+    /// The handle's progress changes as each member ends: `ended` of `count`. Pause, resume and
+    /// cancel apply to all members.
     ///
-    /// - Throws: what is known at once of any member; then nothing has started.
+    /// - Throws: Errors of any member that are detected now; nothing has started then.
     public func start(_ group: RequestGroup) throws(WherryError) -> TransferHandle<GroupAnswer> {
         let events = TransferEvents(nil)
         let decisions = extras.withLock { $0 as? Decisions }
@@ -33,12 +34,13 @@ extension Client {
     }
 }
 
-/// Hears of a group and of all its members: tells of the group, and answers the members' questions.
+/// Observes a group and all of its members: forwards the events of the group, and runs the
+/// callbacks of the members.
 private final class GroupObserver: TransferObserver {
     private let events: TransferEvents
     private let decisions: Decisions?
     private let responders = Lock<[UInt64: DecisionResponder]>([:])
-    /// Those that are told what follows a step, by the chain.
+    /// The tasks that run the closures of chains, by chain.
     private let tasks = Lock<[UInt64: Task<Void, Never>]>([:])
 
     init(_ events: TransferEvents, _ decisions: Decisions?) {
@@ -48,7 +50,7 @@ private final class GroupObserver: TransferObserver {
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         if transfer.kind == .group { stepped(transfer, event) }
-        // Members have observers of their own, which hand on what they hear.
+        // Members have their own observers, which forward their events.
         if transfer.observer === self { return events.transfer(transfer, did: event) }
         switch event {
         case .decision where transfer.kind == .group: break
@@ -64,14 +66,14 @@ private final class GroupObserver: TransferObserver {
         }
     }
 
-    /// Asks the closure of a chain; without one the question is let go of.
+    /// Runs the closure of a chain; without one the question is released.
     private func stepped(_ transfer: Transfer, _ event: TransferEvent) {
         switch event {
         case .decision(let decision):
             guard case .next(let previous) = decision.kind,
                 let steps = (transfer as? CompoundTransfer)?.group.next as? ChainSteps
             else { return }
-            // Made under the lock, so that the one of a next question comes after it.
+            // Created under the lock, so that the task of the next question comes after it.
             let (task, old) = tasks.withLock { tasks in
                 let old = tasks[transfer.id]
                 let task = Task {
@@ -79,15 +81,15 @@ private final class GroupObserver: TransferObserver {
                     do {
                         try decision.answer(answer)
                     } catch {
-                        // Too late: the time for it was over, or the chain has ended.
+                        // Too late: the question timed out, or the chain has ended.
                     }
                 }
                 tasks[transfer.id] = task
                 return (task, old)
             }
-            // The one before had its time.
+            // The previous task timed out.
             old?.cancel()
-            // Cancelled meanwhile, and told so before the task was there.
+            // Cancelled before the task was registered.
             if transfer.state.isFinal || transfer.isCancelled { task.cancel() }
         case .done: tasks.withLock { $0.removeValue(forKey: transfer.id) }?.cancel()
         default: break

@@ -1,31 +1,31 @@
-// Wherry: what a client tells of itself, for tasks.
+// Wherry: logs for tasks.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
 
 extension Client {
-    /// What happens to all transfers of the client, from now on and in order for each of them: an
-    /// event monitor and a log in one.
+    /// Returns log records of all events from now on, in order for each transfer. It serves as log
+    /// and event monitor.
     ///
     ///     for await record in client.log(.debug) { print(record.text) }
     ///
-    /// The sequence ends with the task that reads it, and with nothing else. A reader that falls
-    /// 1,000 records behind misses the ones that follow; what it reads next says so by
-    /// ``/WherryCore/LogRecord/Event/lost``. Each call makes a log of its own, whose records begin
-    /// at once, before anybody reads them.
+    /// Only the end of the reading task ends the sequence. A reader more than 1,000 records behind
+    /// misses the following ones; its next record is then ``/WherryCore/LogRecord/Event/lost``.
+    /// Each call creates a separate log, which collects records from the time of the call.
     ///
-    /// - Parameter level: how much; `.info` by default.
+    /// - Parameter level: The log level. Default: `.info`.
     public func log(_ level: LogLevel = .info) -> LogSequence {
         LogSequence(TaskLog(level), in: log)
     }
 
-    /// Calls a function with every record, in a task of its own, until that is cancelled.
+    /// Calls a function for each record in a new task, until the task is cancelled.
     ///
     ///     let task = client.onLog(.warning) { logger.warning("\($0.text)") }
     ///
     /// - Parameters:
-    ///   - level: how much; `.info` by default.
-    ///   - body: runs on the task, never on a thread of Wherry's; the records wait meanwhile.
+    ///   - level: The log level. Default: `.info`.
+    ///   - body: Runs in the task, never on a thread of Wherry; further records are queued in the
+    ///     meantime.
     @discardableResult
     public func onLog(
         _ level: LogLevel = .info, _ body: @escaping @Sendable (LogRecord) async -> Void
@@ -43,7 +43,7 @@ public struct LogSequence: AsyncSequence, Sendable {
     private let sink: TaskLog
     private let place: Place
 
-    /// Takes the sink out of the client's log when the last reader is gone.
+    /// Removes the sink from the client's log when the last reader is gone.
     final class Place: Sendable {
         private let log: ClientLog
         private let place = ClientLog.newReader()
@@ -61,22 +61,22 @@ public struct LogSequence: AsyncSequence, Sendable {
         place = Place(sink, in: log)
     }
 
-    /// The reader; a second one would share the records with the first.
+    /// Creates the reader; a second one would share the records with the first.
     public func makeAsyncIterator() -> Iterator { Iterator(sink: sink, place: place) }
 
-    /// Takes the records in order.
+    /// Iterates over the records.
     public struct Iterator: AsyncIteratorProtocol {
         let sink: TaskLog
         let place: Place
 
-        /// The next record; `nil` once the task is cancelled.
+        /// Returns the next record; `nil` once the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> LogRecord? {
             await sink.next()
         }
     }
 }
 
-/// Records that wait for a task.
+/// A queue of records for a task.
 final class TaskLog: LogSink {
     private struct State: Sendable {
         var records: [LogRecord] = []

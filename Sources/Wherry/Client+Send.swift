@@ -1,15 +1,15 @@
-// Wherry: sending a request and awaiting its answer.
+// Wherry: sending a request and awaiting its response.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Client {
-    /// Sends a request and returns its answer when all of it is there.
+    /// Sends a request and returns its complete response.
     ///
-    /// Cancelling the task cancels the transfer, and the call throws `cancelled`; it returns or
-    /// throws exactly once, when the transfer has ended.
+    /// Cancelling the task cancels the transfer, and the call throws `cancelled`. The call returns
+    /// or throws exactly once, when the transfer has ended.
     ///
-    /// - Parameter decisions: answers the questions of this request in place of the client's.
-    /// - Throws: what could not be sent, what broke, or the server's refusal: any status but
-    ///   200-299 is an error with the code `http`, whose `response` has the server's words.
+    /// - Parameter decisions: The callbacks for this request, in place of the client's.
+    /// - Throws: Errors of the request, of the network, and error responses: any status except
+    ///   200-299 throws an error with the code `http`, whose `response` holds the response.
     public func send(
         _ request: Request, decisions: Decisions? = nil
     ) async throws(WherryError) -> Response {
@@ -20,10 +20,10 @@ extension Client {
         return try await awaiter.end(of: transfer).response()
     }
 
-    /// Sends a request and decodes the JSON of its answer.
+    /// Sends a request and decodes its JSON response.
     ///
-    /// - Throws: also `bad_json_body` if the answer is not what `type` wants; the error's
-    ///   `response` has it.
+    /// - Throws: Also `bad_json_body` if the response does not decode as `type`; the error's
+    ///   `response` holds the response.
     public func send<Value: Decodable>(
         _ request: Request, as type: Value.Type, decisions: Decisions? = nil
     ) async throws(WherryError) -> Value {
@@ -32,28 +32,28 @@ extension Client {
 
     // MARK: Methods without a body
 
-    /// Asks with GET; parameters go into the query.
+    /// Sends GET; parameters are sent in the query.
     public func get(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("GET", url, parameters, headers))
     }
 
-    /// Asks with GET and decodes the JSON of the answer.
+    /// Sends GET and decodes the JSON response.
     public func get<Value: Decodable>(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:], as type: Value.Type
     ) async throws(WherryError) -> Value {
         try await get(url, parameters: parameters, headers: headers).decode(type)
     }
 
-    /// Asks with HEAD: status and fields come, and no body.
+    /// Sends HEAD: returns status and headers without a body.
     public func head(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("HEAD", url, parameters, headers))
     }
 
-    /// Sends DELETE; parameters go into the query.
+    /// Sends DELETE; parameters are sent in the query.
     public func delete(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
@@ -62,7 +62,7 @@ extension Client {
 
     // MARK: Methods with a body
 
-    /// Sends POST; parameters become a JSON body.
+    /// Sends POST; parameters are sent as a JSON body.
     public func post(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
@@ -76,14 +76,14 @@ extension Client {
         try await send(Self.request("POST", url, json: value, headers))
     }
 
-    /// Sends POST with a value as JSON and decodes the JSON of the answer.
+    /// Sends POST with a value as JSON and decodes the JSON response.
     public func post<Value: Decodable>(
         _ url: String, json value: some Encodable, headers: Headers = [:], as type: Value.Type
     ) async throws(WherryError) -> Value {
         try await send(Self.request("POST", url, json: value, headers)).decode(type)
     }
 
-    /// Sends PUT; parameters become a JSON body.
+    /// Sends PUT; parameters are sent as a JSON body.
     public func put(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
@@ -97,7 +97,7 @@ extension Client {
         try await send(Self.request("PUT", url, json: value, headers))
     }
 
-    /// Sends PATCH; parameters become a JSON body.
+    /// Sends PATCH; parameters are sent as a JSON body.
     public func patch(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {

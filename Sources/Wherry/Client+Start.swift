@@ -1,10 +1,10 @@
-// Wherry: transfers that are started now and awaited later.
+// Wherry: starting a request without awaiting it.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Client {
-    /// Starts a request, to follow its progress and steer it.
+    /// Starts a request, to observe and control it.
     ///
-    /// - Throws: what is known at once; then nothing has started.
+    /// - Throws: Errors that are detected now; nothing has started then.
     public func start(
         _ request: Request, decisions: Decisions? = nil
     ) throws(WherryError) -> TransferHandle<Response> {

@@ -1,11 +1,11 @@
-// Wherry: answers that are read while they arrive.
+// Wherry: streaming responses.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Client {
-    /// Sends a request, and returns when status and fields are there; the body follows in pieces.
+    /// Sends a request and returns when the status and headers have arrived; the body is streamed.
     ///
-    /// - Throws: as ``send(_:decisions:)``; a refusal by the server is thrown here too, with its
-    ///   body collected in the error's `response`.
+    /// - Throws: As ``send(_:decisions:)``. An error response is thrown with its complete body in
+    ///   the error's `response`.
     public func stream(
         _ request: Request, decisions: Decisions? = nil
     ) async throws(WherryError) -> StreamedResponse {
@@ -24,7 +24,7 @@ extension Client {
         }
     }
 
-    /// Asks with GET, and reads the answer line by line.
+    /// Sends GET and returns the lines of the response.
     public func lines(_ url: String) async throws(WherryError) -> LineStream {
         try await stream(Request(url)).body.lines
     }

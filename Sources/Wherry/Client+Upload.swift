@@ -1,24 +1,24 @@
-// Wherry: uploading pictures and forms, and bytes that come while they are sent.
+// Wherry: uploads of images, forms and streamed bodies.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// An upload on its way.
+/// A running upload.
 public typealias Upload = TransferHandle<Response>
 
 extension Client {
-    /// Starts the upload of pictures as one form, by POST.
+    /// Uploads images as one form with POST.
     ///
-    /// They are compressed several at a time on Wherry's workers. The handle tells the progress,
-    /// and ``/Wherry/TransferHandle/images`` what became of each. One picture that cannot be sent fails
-    /// the upload before a byte goes out; `error.failedImages` lists those.
+    /// Workers compress several images at a time. The handle reports progress, and
+    /// ``/Wherry/TransferHandle/images`` the result of each image. An image that cannot be sent
+    /// fails the upload before anything is sent; `error.failedImages` lists such images.
     ///
     /// - Parameters:
-    ///   - name: of the form's fields: `photo` makes `photo0`, `photo1`.
-    ///   - parameters: further fields of the form, beside the client's.
-    ///   - separately: so many at once, each in a request of its own
+    ///   - name: The name of the form fields: `photo` gives `photo0`, `photo1`.
+    ///   - parameters: Further form fields, in addition to the client's.
+    ///   - separately: The number of images to upload concurrently, each in a separate request
     ///     (``/WherryCore/Request/separateImages``); `nil` sends one form.
-    ///   - unreadable: what to do with pictures that cannot be read; by default `fail`.
+    ///   - unreadable: How to treat unreadable images. Default: `fail`.
     /// - Throws: `no_images` for an empty list.
     public func upload(
         _ images: [Image], to url: String, name: String, compression: Compression = Compression(),
@@ -34,14 +34,14 @@ extension Client {
         return try start(request)
     }
 
-    /// Sends a request with a body that comes from a sequence while it is sent.
+    /// Sends a request with a streamed body from a sequence.
     ///
-    /// The next piece is asked for when there is room for it. If the sequence throws, the transfer
-    /// is cancelled, and its error is thrown.
+    /// The next chunk is requested when there is room for it. If the sequence throws, the transfer
+    /// is cancelled, and that error is thrown.
     ///
     /// - Parameters:
-    ///   - body: the pieces; its task ends with the transfer.
-    ///   - length: of the whole body; `nil` sends it chunked. More or less than this is an error.
+    ///   - body: The chunks; the task that reads them ends with the transfer.
+    ///   - length: The length of the body; `nil` sends it chunked. Any other length is an error.
     public func send<Body: AsyncSequence & Sendable>(
         _ request: Request, body: Body, length: Int64? = nil, contentType: String? = nil
     ) async throws -> Response where Body.Element: Sequence<UInt8> {
@@ -50,10 +50,11 @@ extension Client {
         return try await send(request, writing: body)
     }
 
-    /// Sends a form whose parts of `Part.stream` come from a sequence while it is sent: those of the
-    /// first such part, then those of the next. The sequence has exactly as many bytes as they say.
+    /// Sends a form whose `Part.stream` parts come from a sequence: first the bytes of the first
+    /// such part, then those of the next. The sequence must have exactly the total length of the
+    /// parts.
     ///
-    /// - Parameter pieces: as the body of ``send(_:body:length:contentType:)``.
+    /// - Parameter pieces: Like the body of ``send(_:body:length:contentType:)``.
     /// - Throws: `truncated` for too few bytes, `wrong_state` for too many.
     public func send<Pieces: AsyncSequence & Sendable>(
         _ request: Request, writing pieces: Pieces
@@ -62,13 +63,14 @@ extension Client {
         return try await send(request, pieces: { once.take() })
     }
 
-    /// Sends a request with a body that a sequence brings, which is made anew where the server wants
-    /// the bytes once more: after a 401 that credentials answer, and after a redirect with 307 or 308.
+    /// Sends a request with a streamed body from a sequence that can be created again. The server
+    /// may require the body again: after a 401 that credentials answer, and after a redirect with
+    /// 307 or 308.
     ///
     /// - Parameters:
-    ///   - length: of the whole body; `nil` sends it chunked. More or less than this is an error.
-    ///   - body: makes the sequence from its first piece on. What it throws cancels the transfer, and
-    ///     is thrown.
+    ///   - length: The length of the body; `nil` sends it chunked. Any other length is an error.
+    ///   - body: Creates the sequence from its first chunk. An error that it throws cancels the
+    ///     transfer and is thrown.
     public func send<Body: AsyncSequence & Sendable>(
         _ request: Request, length: Int64? = nil, contentType: String? = nil,
         rewindableBody body: @escaping @Sendable () async throws -> Body
@@ -108,17 +110,17 @@ extension Client {
             } catch let error
                 where outcome.error?.code == .cancelled && !(error is CancellationError)
             {
-                // The sequence's own words, not those of the cancellation that it led to.
+                // Throw the error of the sequence, not of the cancellation that it caused.
                 throw error
             } catch {
-                // The transfer's end says why nobody wanted the rest.
+                // The outcome of the transfer says why the rest was not needed.
             }
             return try outcome.response()
         }
     }
 }
 
-/// A value that is given away once.
+/// A value that can be taken once.
 private final class Once<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
     init(_ value: Value) { self.value = Lock(value) }
@@ -130,10 +132,10 @@ private final class Once<Value: Sendable>: Sendable {
     }
 }
 
-/// Hands the pieces of a body to its transfer, and awaits its end.
+/// Writes the chunks of a body to a transfer, and awaits its end.
 final class BodyWriter: TransferObserver {
     private struct State: Sendable {
-        /// Goes up with every word that there is room.
+        /// Incremented when the transfer reports room.
         var room = 0
         var outcome: TransferOutcome?
     }
@@ -153,9 +155,9 @@ final class BodyWriter: TransferObserver {
         }
     }
 
-    /// Returns when all of the piece was taken; throws if the transfer has ended.
+    /// Returns when the transfer has taken the whole chunk; throws if the transfer has ended.
     ///
-    /// - Returns: `false` where the body is wanted from its first byte again.
+    /// - Returns: `false` if the body is required again from its first byte.
     func write(_ piece: Bytes, to transfer: Transfer) async throws(WherryError) -> Bool {
         var position = 0
         while position < piece.count {
@@ -176,7 +178,7 @@ final class BodyWriter: TransferObserver {
         return !transfer.wantsRewind
     }
 
-    /// Waits until the body is wanted once more. `false` at the end of the transfer.
+    /// Waits until the body is required again. Returns `false` at the end of the transfer.
     func rewinds(_ transfer: Transfer) async throws(WherryError) -> Bool {
         let isWanted = await monitor.wait { state -> Bool? in
             if state.outcome != nil { return false }
@@ -190,14 +192,15 @@ final class BodyWriter: TransferObserver {
         return true
     }
 
-    /// Says that there are no more pieces, unless the transfer has ended already.
+    /// Ends the body, unless the transfer has already ended.
     func finish(_ transfer: Transfer) throws(WherryError) {
         do { try transfer.finishWriting() } catch {
             guard transfer.state.isFinal else { throw error }
         }
     }
 
-    /// The end. Cancelling the task cancels the transfer, whose end is then awaited.
+    /// Waits for the end of the transfer. Cancelling the task cancels the transfer and still waits
+    /// for its end.
     func end(of transfer: Transfer) async -> TransferOutcome {
         if let outcome = await monitor.wait(until: { $0.outcome }) { return outcome }
         transfer.cancel()

@@ -1,92 +1,92 @@
-// Wherry: how pictures are made smaller.
+// Wherry: image compression settings.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryImaging
 
-/// How a picture is made smaller before it is sent.
+/// Options for processing an image before it is sent.
 ///
-/// The default sends JPEG and PNG with their very pixels, upright and without EXIF, GPS, XMP and
-/// comments.
+/// The default keeps the pixels of JPEG and PNG images, turns the image upright, and removes EXIF,
+/// GPS, XMP and comments.
 public struct Compression: Sendable, Hashable {
-    /// What is kept of the data beside the pixels.
+    /// The metadata to keep.
     public enum Metadata: Sendable, Hashable {
-        /// Nothing, not even the colour profile.
+        /// None, not even the color profile.
         case none
-        /// The ICC colour profile: the default.
+        /// The ICC color profile. The default.
         case colors
-        /// Everything but places.
+        /// Everything except locations.
         case noPlaces
         case all
     }
 
-    /// How much coarser than its brightness a JPEG's colours are stored.
+    /// The chroma subsampling of a JPEG.
     public enum Subsampling: Sendable, Hashable {
-        /// 4:2:0 below quality 0.9 and 4:4:4 from there, and never finer than the JPEG came: the
-        /// default.
+        /// 4:2:0 below quality 0.9, otherwise 4:4:4; never finer than the source JPEG. The default.
         case automatic
-        /// Not coarser: sharp edges of colour, and the largest files.
+        /// Full chroma resolution: sharp color edges, and the largest files.
         case s444
-        /// Half across.
+        /// Half the horizontal resolution.
         case s422
-        /// Half across and down.
+        /// Half the horizontal and vertical resolution.
         case s420
     }
 
-    /// What to do with an animated PNG that has to be decoded.
+    /// How to treat an animated PNG that must be decoded.
     public enum Animated: Sendable, Hashable {
-        /// It fails with `unsupported_image`: the default.
+        /// Fail with `unsupported_image`. The default.
         case refuse
-        /// Its default image is decoded, which programs without animation show.
+        /// Decode its default image, which programs without animation support show.
         case first
     }
 
     var settings = WherryImaging.Compression()
 
-    /// Quality 1, as it came.
+    /// Creates the default settings: quality 1 in the source format.
     public init() {}
 
     /// - Parameters:
-    ///   - quality: 0...1 for JPEG; anything outside counts as 1, the original where it fits. PNG
-    ///     ignores it. It is no ratio of sizes.
-    ///   - type: "png", "jpg" or "jpeg" as SJNetwork spells them, anything else is "jpg"; `nil`
-    ///     keeps the picture's own.
+    ///   - quality: 0...1 for JPEG; other values count as 1, which keeps the original if it fits.
+    ///     Ignored for PNG. Not a ratio of sizes.
+    ///   - type: "png", "jpg" or "jpeg" as in SJNetwork; anything else is "jpg". `nil` keeps the
+    ///     source format.
     public init(quality: Double, type: String? = nil) {
         settings =
             type.map { WherryImaging.Compression(quality: quality, type: $0) }
             ?? WherryImaging.Compression(quality: quality)
     }
 
-    /// 0...1 for JPEG; anything outside counts as 1.
+    /// The JPEG quality in 0...1; other values count as 1.
     public var quality: Double {
         get { settings.quality }
         set { settings.quality = newValue }
     }
-    /// `.jpeg` or `.png`; `nil`, the default, keeps it (raw pixels: PNG with alpha, else JPEG).
+    /// `.jpeg` or `.png`. `nil`, the default, keeps the format (raw pixels: PNG with alpha, else
+    /// JPEG).
     public var format: Image.Format? {
         get { settings.format == .keep ? nil : Image.Format(format: settings.format) }
         set { settings.format = newValue?.format ?? .keep }
     }
-    /// The largest width in pixels once upright; the aspect is kept, nothing is enlarged.
+    /// The maximum upright width in pixels; keeps the aspect ratio and never enlarges.
     public var maxWidth: Int? {
         get { settings.maxWidth }
         set { settings.maxWidth = newValue }
     }
-    /// The largest height in pixels once upright.
+    /// The maximum upright height in pixels.
     public var maxHeight: Int? {
         get { settings.maxHeight }
         set { settings.maxHeight = newValue }
     }
-    /// The largest encoded size: the quality goes down, then the picture shrinks.
+    /// The maximum encoded size in bytes: first reduces the quality, then the dimensions.
     public var maxBytes: Int? {
         get { settings.maxBytes }
         set { settings.maxBytes = newValue }
     }
-    /// Red, green and blue as 0xRRGGBB under alpha where it becomes JPEG. White.
+    /// The color behind transparent pixels when converting to JPEG, as 0xRRGGBB. Default: white.
     public var background: UInt32 {
         get { settings.background }
         set { settings.background = newValue }
     }
-    /// What is kept of the data beside the pixels.
+    /// The metadata to keep.
     public var metadata: Metadata {
         get {
             switch settings.metadata {
@@ -106,38 +106,40 @@ public struct Compression: Sendable, Hashable {
                 }
         }
     }
-    /// Leaves the pixels as they lie, with their EXIF orientation. Off: they are turned upright.
+    /// Whether to keep the pixels and their EXIF orientation. Default: false, which turns them
+    /// upright.
     public var keepsOrientation: Bool {
         get { settings.orientation == .keep }
         set { settings.orientation = newValue ? .keep : .apply }
     }
-    /// Sends the original, stripped as asked, where ours would be bigger. On.
+    /// Whether to send the original, with metadata filtered, if the compressed image is larger.
+    /// Default: true.
     public var neverLarger: Bool {
         get { settings.neverLarger }
         set { settings.neverLarger = newValue }
     }
-    /// Pictures with more pixels are refused by their header alone: 100 million.
+    /// The maximum number of pixels, checked against the header. Default: 100 million.
     public var maxPixels: Int {
         get { settings.maxPixels }
         set { settings.maxPixels = newValue }
     }
-    /// The longest time for one picture: 30 seconds; `nil` is none.
+    /// The time limit for one image. Default: 30 seconds; `nil` for none.
     public var deadline: Duration? {
         get { settings.deadline }
         set { settings.deadline = newValue }
     }
-    /// Huffman tables made for the picture: 5 to 8 % fewer bytes for half again the time. `nil`, the
-    /// default, where the picture becomes smaller.
+    /// Whether to optimize Huffman tables: 5 to 8 % smaller, half again as slow. `nil`, the
+    /// default: only if the image is resized.
     public var optimizes: Bool? {
         get { settings.optimize }
         set { settings.optimize = newValue }
     }
-    /// A JPEG that shows coarsely first, and takes memory as a whole to make. Off.
+    /// Whether to write a progressive JPEG, which needs memory for the whole image. Default: false.
     public var isProgressive: Bool {
         get { settings.progressive }
         set { settings.progressive = newValue }
     }
-    /// How much coarser than its brightness a JPEG's colours are stored.
+    /// The chroma subsampling of a JPEG.
     public var subsampling: Subsampling {
         get {
             switch settings.subsampling {
@@ -157,19 +159,20 @@ public struct Compression: Sendable, Hashable {
                 }
         }
     }
-    /// Every filter and level 9 for PNG: smaller, and five to ten times slower. Off.
+    /// Whether to use all filters and level 9 for PNG: smaller, and five to ten times slower.
+    /// Default: false.
     public var squeezesPNG: Bool {
         get { settings.pngEffort == .best }
         set { settings.pngEffort = newValue ? .best : .fast }
     }
-    /// What to do with an animated PNG that has to be decoded: refuse it, the default, or decode its
-    /// default image. One that is sent as it is stays animated.
+    /// How to treat an animated PNG that must be decoded: fail (default) or decode its default
+    /// image. One that need not be decoded stays animated.
     public var animated: Animated {
         get { settings.animated == .first ? .first : .refuse }
         set { settings.animated = newValue == .first ? .first : .refuse }
     }
-    /// Bytes of working memory where a picture has to be held as a whole: 256 MiB. What needs more is
-    /// refused with `image_too_large`.
+    /// The maximum working memory in bytes for an image held as a whole. Default: 256 MiB. An image
+    /// that needs more fails with `image_too_large`.
     public var maxMemory: Int {
         get { settings.maxMemory }
         set { settings.maxMemory = newValue }

@@ -1,125 +1,126 @@
-// Wherry: questions of a transfer, answered by async closures.
+// Wherry: async callbacks of a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Answers to what a transfer asks on its way. Without a closure the rules decide.
+/// Callbacks that decide about a transfer. Without a closure the default behavior applies.
 ///
-/// The transfer waits for the answer and holds no thread meanwhile; after 30 seconds the rules
-/// hold. A closure runs in a task of its own, which is cancelled when the transfer ends. Downloads
-/// ask nothing: each of their attempts is made from the request as it was given.
+/// The transfer waits for the decision without blocking a thread; after 30 seconds the default
+/// behavior applies. A closure runs in a new task, which is cancelled when the transfer ends.
+/// Downloads do not use callbacks: each attempt sends the original request.
 public struct Decisions: Sendable {
-    /// Asked before every attempt and after every redirect: returns the request to send, edited
-    /// or as it is. Throwing ends the transfer with `refused`, and nothing is sent. After a redirect
-    /// that takes the body along another one may be given; a form of parts stays as it was made.
+    /// Called before every attempt and every redirect. Returns the request to send, edited or
+    /// unchanged. Throwing fails the transfer with `refused`, and nothing is sent. After a redirect
+    /// that keeps the body, the closure may replace it; a multipart form cannot be changed.
     public var adapt: (@Sendable (Request) async throws -> Request)?
 
-    /// Asked before a redirect is followed, with the answer that redirects and the request that the
-    /// rules would send: its URL is the absolute target. What is returned is sent, as it is or with
-    /// another URL, method, header or body; `nil` makes that answer the result, and throwing ends the
-    /// transfer with `refused` (R19).
+    /// Called before a redirect is followed, with the redirect response and the request that would
+    /// be sent, whose URL is the absolute target. Returns the request to send, perhaps with another
+    /// URL, method, headers or body. `nil` returns the redirect response as the result; throwing
+    /// fails the transfer with `refused` (R19).
     ///
-    /// A rewritten request is held to the rules of every redirect: it counts as one, credentials stay
-    /// with their origin, from https to http it is `redirect_refused`, and so is the body of the request
-    /// before at another origin. It can be given a body of JSON, a form, bytes or a file. Not asked
-    /// where the rules follow nothing.
+    /// The rules for redirects apply to the returned request: it counts as a redirect, and
+    /// credentials stay with their origin. A redirect from https to http fails with
+    /// `redirect_refused`, and so does sending the previous body to another origin. The body can be
+    /// JSON, a form, bytes or a file. Not called if no redirect would be followed.
     public var redirect: (@Sendable (Response, Request) async throws -> Request?)?
 
-    /// Asked where a server answers 401 and no credentials are known, or those that are were refused:
-    /// returns others, for this request and this origin alone. `nil` makes the 401 the result; throwing
-    /// ends the transfer with `refused`. At most eight times for one request.
+    /// Called for a 401 response if no credentials are known, or the known ones were rejected.
+    /// Returns credentials for this request and origin only. `nil` returns the 401 response as the
+    /// result; throwing fails the transfer with `refused`. Called at most eight times per request.
     public var credentials: (@Sendable (CredentialsQuestion) async throws -> Credentials?)?
 
-    /// What a server that wants credentials says.
+    /// A server's request for credentials.
     public struct CredentialsQuestion: Sendable {
-        /// The 401.
+        /// The 401 response.
         public let response: Response
-        /// What the server calls the place that it guards, to be shown to a person; "" for nothing.
+        /// The realm that the server names, to be shown to a person; "" if missing.
         public let realm: String
-        /// How they will be sent: `basic` is the password itself.
+        /// The scheme that will be used: `basic` sends the password itself.
         public let scheme: Credentials.Scheme
-        /// How often this request has asked before, its answers having been refused.
+        /// The number of earlier calls for this request whose credentials were rejected.
         public let previousFailures: Int
     }
 
-    /// Asked once, when the head of the answer has come: with status and fields, and without the body,
-    /// which waits. What is returned becomes of it; throwing ends the transfer with `refused` (R21).
+    /// Called once, when the response headers have arrived, with status and headers but without the
+    /// body, which waits. Returns what to do with the response; throwing fails the transfer with
+    /// `refused` (R21).
     ///
-    /// Redirects that are followed are not asked about, nor a 401 that credentials or another token
-    /// answer, nor a failure that another attempt follows: of an answer that could be one of these, and
-    /// of one out of a cache, the question comes at the end, when its body is in memory. Once it was
-    /// asked no other attempt follows. `responses`, `bodies` and the heads of streams are told after it.
+    /// Not called for a redirect that is followed, for a 401 that credentials or a new token
+    /// answer, and for a failure that is retried. If the response could be one of these, or comes
+    /// from a cache, the closure is called at the end, with the body in memory. No retry follows
+    /// after the call. `responses`, `bodies` and the headers of streams are delivered after it.
     public var head: (@Sendable (Response) async throws -> Disposition)?
 
-    /// Asked before an answer of the network goes into a cache, of each that would have it: whether
-    /// it does, and with which header fields left out (K13). Throwing ends the transfer with
-    /// `refused`. A 304 and an answer to HEAD, which only freshen what is stored, are not asked about.
-    /// What is stale is then never validated in the background: the request waits for it.
+    /// Called before each network response is stored in a cache. Decides whether to store it, and
+    /// which headers to leave out (K13). Throwing fails the transfer with `refused`. Not called for
+    /// a 304 and a response to HEAD, which only update stored responses. Disables background
+    /// revalidation: the request waits for the validation instead.
     public var store: (@Sendable (Response) async throws -> Storing)?
 
-    /// Asked after every failure that another attempt could follow, with the error, its answer in
-    /// `error.response`, and how many attempts failed before (R31). Throwing ends the transfer with
-    /// `refused`. Not asked of what could not be sent again: a body that is written as it goes, a
-    /// stream whose head has been told.
+    /// Called after every failure that could be retried, with the error, its response in
+    /// `error.response`, and the number of failed attempts before (R31). Throwing fails the
+    /// transfer with `refused`. Not called for requests that cannot be sent again: a streamed
+    /// request body, or a stream whose headers were delivered.
     public var retry: (@Sendable (WherryError, Int) async throws -> Retrying)?
 
-    /// Asked when the client's bearer token, or its want of one, is answered with 401: the token from
-    /// now on, or `nil` to let the 401 stand (R32).
+    /// Called when a request without a bearer token, or with the client's, receives a 401. Returns
+    /// the new token, or `nil` to return the 401 response (R32).
     ///
-    /// Asked once for all requests that met it, of the first one, while the others wait; then all go
-    /// again. At most two tokens for one request, and five questions in half a minute. Requests with
-    /// an Authorization of their own do not take part.
+    /// Called once for all requests that received the 401, with the response of the first one; the
+    /// others wait, and then all are sent again. At most two tokens per request, and five calls in
+    /// 30 seconds. Not called for requests with their own Authorization.
     public var token: (@Sendable (Response) async throws -> String?)?
 
-    /// What becomes of an answer whose head has come.
+    /// How to handle a response whose headers have arrived.
     public enum Disposition: Sendable, Hashable {
-        /// It goes on, as if nobody had asked.
+        /// Continue as without a callback.
         case proceed
-        /// The transfer ends with `refused`, and the connection with it; `error.response` has the head.
+        /// Fail with `refused` and close the connection; `error.response` holds the headers.
         case end
-        /// The body goes to the file of that path, relative to the working directory, in place of
-        /// memory or the stream: `Response.savedPath` tells where, and the body is empty.
+        /// Save the body to a file, relative to the working directory, instead of memory or the
+        /// stream: `Response.savedPath` is its path, and the body is empty.
         ///
-        /// The file appears when it is whole, its content coding undone, as downloads do it and by
-        /// the request's settings for them: `existingFile`, `savesIntoDirectory`,
-        /// `makesDirectories`, `durability` and `keepsServerTime`. What cannot be written, or is there
-        /// already, ends the transfer, and an answer that is cut leaves no file. `maxBodyBytes`, a
-        /// limit of memory, does not count. What goes to a file as it comes is stored in no cache. An
-        /// answer whose status is refused goes on, and makes no file.
+        /// The file appears when it is complete, with the content encoding removed, as for
+        /// downloads. The request's download settings apply: `existingFile`, `savesIntoDirectory`,
+        /// `makesDirectories`, `durability` and `keepsServerTime`. The transfer fails if the file
+        /// cannot be written or exists; a truncated response leaves no file. `maxBodyBytes` limits
+        /// memory and does not apply. A body saved this way is not cached. An error response
+        /// continues and creates no file.
         case save(to: String)
     }
 
-    /// What follows a failure.
+    /// How to handle a failure.
     public enum Retrying: Sendable, Hashable {
-        /// What `Client.Configuration.maxRetries` and its rules say.
+        /// Follow `Client.Configuration.maxRetries` and the rules for retries.
         case standard
-        /// Another attempt after the usual wait, whatever the method.
+        /// Retry after the usual delay, whatever the method.
         case again
-        /// Another attempt after this time.
+        /// Retry after this delay.
         case after(Duration)
-        /// None: the failure stands.
+        /// Do not retry.
         case giveUp
     }
 
-    /// What becomes of an answer that could be stored. What it would have taken the place of is gone
-    /// in any case.
+    /// How to handle a storable response. The response that it would replace is removed in any
+    /// case.
     public enum Storing: Sendable, Hashable {
-        /// All of it is stored.
+        /// Store it completely.
         case store
-        /// It is stored without the named header fields, whatever their case. In the HTTP cache no
-        /// later 304 brings them back, and an answer without a field that its reuse needs is not
-        /// stored at all: `Age`, `Cache-Control`, `Content-Encoding`, `Content-Length`,
-        /// `Content-Location`, `Content-Range`, `Content-Type`, `Date`, `ETag`, `Expires`,
-        /// `Last-Modified`, `Location`, `Vary`.
+        /// Store it without these headers, in any case. A later 304 does not add them to the HTTP
+        /// cache. A response without a header that its reuse requires is not stored at all: `Age`,
+        /// `Cache-Control`, `Content-Encoding`, `Content-Length`, `Content-Location`,
+        /// `Content-Range`, `Content-Type`, `Date`, `ETag`, `Expires`, `Last-Modified`, `Location`,
+        /// `Vary`.
         case without([String])
-        /// It is not.
+        /// Do not store it.
         case skip
     }
 
-    /// No question is asked until one of the closures is set.
+    /// Creates an empty set of callbacks.
     public init() {}
 
-    /// Edits or refuses every request before it is sent.
+    /// Returns callbacks that edit or refuse every request before it is sent.
     public static func adapting(
         _ adapt: @escaping @Sendable (Request) async throws -> Request
     ) -> Decisions {
@@ -128,7 +129,7 @@ public struct Decisions: Sendable {
         return decisions
     }
 
-    /// Decides about every redirect.
+    /// Returns callbacks that decide about every redirect.
     public static func redirecting(
         _ redirect: @escaping @Sendable (Response, Request) async throws -> Request?
     ) -> Decisions {
@@ -137,7 +138,7 @@ public struct Decisions: Sendable {
         return decisions
     }
 
-    /// Gives credentials to servers that ask for them.
+    /// Returns callbacks that provide credentials.
     public static func authenticating(
         _ credentials: @escaping @Sendable (CredentialsQuestion) async throws -> Credentials?
     ) -> Decisions {
@@ -146,7 +147,7 @@ public struct Decisions: Sendable {
         return decisions
     }
 
-    /// Decides about every answer when its head has come.
+    /// Returns callbacks that decide about every response when its headers have arrived.
     public static func judgingHeads(
         _ head: @escaping @Sendable (Response) async throws -> Disposition
     ) -> Decisions {
@@ -155,7 +156,7 @@ public struct Decisions: Sendable {
         return decisions
     }
 
-    /// Decides about everything that could be stored.
+    /// Returns callbacks that decide about everything that could be stored.
     public static func storing(
         _ store: @escaping @Sendable (Response) async throws -> Storing
     ) -> Decisions {
@@ -164,7 +165,7 @@ public struct Decisions: Sendable {
         return decisions
     }
 
-    /// Decides about every failure.
+    /// Returns callbacks that decide about every failure.
     public static func retrying(
         _ retry: @escaping @Sendable (WherryError, Int) async throws -> Retrying
     ) -> Decisions {
@@ -173,7 +174,7 @@ public struct Decisions: Sendable {
         return decisions
     }
 
-    /// Gets a new bearer token when the old one is refused.
+    /// Returns callbacks that replace a rejected bearer token.
     public static func refreshingToken(
         _ token: @escaping @Sendable (Response) async throws -> String?
     ) -> Decisions {
@@ -182,7 +183,7 @@ public struct Decisions: Sendable {
         return decisions
     }
 
-    /// What is to be asked.
+    /// The set of enabled callbacks.
     var set: DecisionSet {
         var set: DecisionSet = []
         if adapt != nil { set.insert(.adapt) }
@@ -197,26 +198,26 @@ public struct Decisions: Sendable {
 }
 
 extension Client {
-    /// Who answers the questions of requests started afterwards; `nil`, the default, asks none.
+    /// Sets the callbacks for requests started afterwards; `nil`, the default, sets none.
     ///
-    /// A request sent with decisions of its own takes only those. While there are any, `perform`
-    /// throws `state`, since it could not wait for them.
+    /// A request sent with its own callbacks uses only those. While callbacks are set, `perform`
+    /// throws `state`, because it could not wait for them.
     public func setDecisions(_ decisions: Decisions?) throws(WherryError) {
         extras.withLock { $0 = decisions }
         try update { values throws(WherryError) in values.decisions = decisions?.set ?? [] }
     }
 
-    /// The closures for a request: its own, else the client's.
+    /// Returns the callbacks of a request, or else the client's.
     func decisions(_ own: Decisions?, for request: inout Request) -> Decisions? {
         if let own { request.decisions = own.set }
         return own ?? extras.withLock { $0 as? Decisions }
     }
 }
 
-/// Runs the closures for the questions of one transfer.
+/// Runs the callbacks of a transfer.
 final class DecisionResponder: Sendable {
     private struct State {
-        /// The task of the question being answered; a transfer asks one at a time.
+        /// The task of the current callback; a transfer has one at a time.
         var task: Task<Void, Never>?
         var isStopped = false
     }
@@ -225,14 +226,14 @@ final class DecisionResponder: Sendable {
 
     init(_ decisions: Decisions) { self.decisions = decisions }
 
-    /// Answers in a task; letting go of the question lets the rules decide.
+    /// Runs the callback in a task. Releasing the decision applies the default behavior.
     func answer(_ decision: Decision) {
         let task = Task { [decisions] in
             let answer = await Self.answer(decision.kind, decisions)
             do {
                 try decision.answer(answer)
             } catch {
-                // Too late: the time for it was over, or the transfer has ended.
+                // Too late: the decision timed out, or the transfer has ended.
             }
         }
         let isStopped = state.withLock { state in
@@ -298,7 +299,7 @@ final class DecisionResponder: Sendable {
         }
     }
 
-    /// The transfer has ended: nobody needs an answer.
+    /// Ends the callback, since the transfer has ended.
     func stop() {
         let task = state.withLock { state in
             state.isStopped = true

@@ -1,16 +1,16 @@
-// Wherry: a task that waits for the end of one transfer.
+// Wherry: awaiting the end of a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Hears of a transfer for the one task that waits for its end.
+/// Observes a transfer for the one task that waits for its end.
 ///
-/// The task goes on when the transport is through with all that came in together: to wake a thread
-/// for each of many answers would cost more than the answers.
+/// The task is resumed after the transport has handled all data that arrived together: waking a
+/// thread for each of many responses would cost more than the responses.
 final class EndAwaiter: TransferObserver, TurnListener {
-    /// A suspended task, which is resumed once, as the states show; a checked continuation would
-    /// cost another object for each request.
+    /// A suspended task, resumed exactly once according to the states below. A checked continuation
+    /// would cost another object per request.
     @safe private struct Suspension: Sendable {
         private let continuation: UnsafeContinuation<TransferOutcome, Never>
 
@@ -63,7 +63,8 @@ final class EndAwaiter: TransferObserver, TurnListener {
         if let ending { ending.task.end(ending.outcome) }
     }
 
-    /// The end. Cancelling the task cancels the transfer, whose end is then awaited.
+    /// Waits for the end of the transfer. Cancelling the task cancels the transfer and still waits
+    /// for its end.
     func end(of transfer: Transfer) async -> TransferOutcome {
         await withTaskCancellationHandler {
             await unsafe withUnsafeContinuation { continuation in
@@ -82,7 +83,7 @@ final class EndAwaiter: TransferObserver, TurnListener {
 }
 
 extension TransferOutcome {
-    /// The answer of a request that succeeded.
+    /// The response of a successful request.
     func response() throws(WherryError) -> Response {
         if let error { throw error }
         guard let response else {

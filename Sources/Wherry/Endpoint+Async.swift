@@ -1,16 +1,16 @@
-// Wherry: accessing an endpoint and awaiting its answer.
+// Wherry: async methods of endpoints.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Endpoint {
-    /// Accesses the interface with these parameters and returns its answer.
+    /// Accesses the endpoint with parameters and returns its response.
     ///
-    /// An access that is on its way is cancelled, and its call throws `replaced`. Cancelling the
-    /// task cancels the access.
+    /// Cancels an access in progress, whose call throws `replaced`. Cancelling the task cancels the
+    /// access.
     ///
     /// - Parameters:
-    ///   - parameters: where the method wants them; with files they are fields of the form.
-    ///   - files: parts of a form, see ``/WherryCore/Request/Part``.
-    /// - Throws: what ``/WherryCore/Client/send(_:decisions:)`` throws, and `replaced`.
+    ///   - parameters: The method decides their place; with files they are form fields.
+    ///   - files: The parts of a form; see ``/WherryCore/Request/Part``.
+    /// - Throws: As ``/WherryCore/Client/send(_:decisions:)``, and `replaced`.
     public func access(
         _ parameters: JSONObject = [:], files: [Request.Part] = [], decisions: Decisions? = nil
     ) async throws(WherryError) -> Response {

@@ -1,15 +1,15 @@
-// Wherry: the pixels of pictures, and of answers that are pictures.
+// Wherry: decoded images.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryImaging
 import WherrySystem
 
 extension Image {
-    /// Pixels in memory, the top row first, upright.
+    /// Upright pixels in memory, the top row first.
     public struct Pixels: Sendable {
         let buffer: PixelBuffer
 
-        /// How the bytes of one pixel are arranged. Alpha is not premultiplied.
+        /// The byte order of a pixel. Alpha is not premultiplied.
         public var order: PixelOrder {
             switch buffer.format {
             case .gray8: .gray8
@@ -20,21 +20,20 @@ extension Image {
         }
         public var width: Int { buffer.width }
         public var height: Int { buffer.height }
-        /// All rows without padding, copied.
+        /// A copy of all rows without padding.
         public var bytes: [UInt8] { buffer.packedBytes }
-        /// The same as a picture, to be made smaller or uploaded; nothing is copied.
+        /// The pixels as an image, to be compressed or uploaded. Shares the memory.
         public var image: Image { Image(.pixels(buffer)) }
     }
 
-    /// Decodes a picture, and turns it upright as its EXIF says. Blocks for the time of the work.
+    /// Decodes the image and turns it upright according to EXIF. Blocks during the work.
     ///
     /// - Parameters:
-    ///   - order: `nil` for what loses nothing but depth over 8 bits: gray8, rgb8 or rgba8. Where
-    ///     alpha goes, the picture is laid over the background.
-    ///   - settings: its background, orientation and limits count, the rest does not.
-    /// - Throws: an error of code `image` for what is no JPEG or PNG, a damaged one, or one of too
-    ///   many pixels, `limit` for more memory or time than is allowed, `file` where it cannot be
-    ///   read.
+    ///   - order: The pixel format; `nil` for gray8, rgb8 or rgba8, whichever loses only depth
+    ///     above 8 bits. Removing alpha blends the image with the background.
+    ///   - settings: Only background, orientation and limits apply.
+    /// - Throws: An error with code `image` for anything but a valid JPEG or PNG, and for too many
+    ///   pixels; `limit` if it needs more memory or time than allowed; `file` if it cannot be read.
     public func decoded(
         as order: PixelOrder? = nil, _ settings: Compression = Compression()
     ) throws(WherryError) -> Pixels {
@@ -48,7 +47,7 @@ extension Image {
 }
 
 extension Response {
-    /// The body as a picture, which is not looked at yet: `try response.image.decoded()` are its
-    /// pixels, `info()` and `compressed()` what they are of any picture (R13).
+    /// The body as an image, not decoded yet: `try response.image.decoded()` returns its pixels;
+    /// `info()` and `compressed()` work as for any image (R13).
     public var image: Image { .bytes(body) }
 }

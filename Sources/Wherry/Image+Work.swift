@@ -1,46 +1,48 @@
-// Wherry: looking at pictures and making them smaller, without sending them.
+// Wherry: inspecting and compressing images.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryImaging
 public import WherrySystem
 
 extension Image {
-    /// What is known of a picture without decoding it.
+    /// The properties of an image, read without decoding it.
     public struct Info: Sendable, Hashable {
         let info: ImageInfo
 
         /// `.jpeg` or `.png`; `nil` for raw pixels.
         public var format: Format? { info.format == .keep ? nil : Format(format: info.format) }
-        /// In pixels as stored, before turning.
+        /// In pixels as stored, before turning upright.
         public var width: Int { info.width }
-        /// In pixels as stored, before turning.
+        /// In pixels as stored, before turning upright.
         public var height: Int { info.height }
-        /// In pixels, as viewers show it.
+        /// In pixels after turning upright.
         public var uprightSize: (width: Int, height: Int) { info.uprightSize }
-        /// EXIF's 1 to 8; 1 is upright.
+        /// 1 to 8 as in EXIF; 1 is upright.
         public var orientation: Int { info.orientation }
-        /// As stored: 1 gray or palette, 2 gray and alpha, 3 colours, 4 with alpha, or CMYK.
+        /// As stored: 1 gray or palette, 2 gray and alpha, 3 color, 4 with alpha, or CMYK.
         public var components: Int { info.components }
-        /// Of one sample.
+        /// Bits per sample.
         public var bitDepth: Int { info.bitDepth }
         public var hasAlpha: Bool { info.hasAlpha }
-        /// Whether it brings an ICC colour profile.
+        /// Whether the image has an ICC color profile.
         public var hasColors: Bool { info.hasICC }
         public var hasEXIF: Bool { info.hasEXIF }
-        /// Whether its EXIF says where it was taken.
+        /// Whether its EXIF contains a location.
         public var hasPlaces: Bool { info.hasGPS }
         public var isAnimated: Bool { info.isAnimated }
-        /// A progressive JPEG or interlaced PNG, which has to be held in memory as a whole.
+        /// Whether it is a progressive JPEG or an interlaced PNG, which decoders hold in memory as
+        /// a whole.
         public var isProgressive: Bool { info.isProgressive }
-        /// The encoded length; `nil` for raw pixels.
+        /// The encoded size; `nil` for raw pixels.
         public var byteCount: Int? { info.byteCount }
-        /// What its pixels take in memory once decoded.
+        /// The size of the decoded pixels in bytes.
         public var pixelBytes: Int { info.pixelBytes }
     }
 
-    /// Reads the header; decodes nothing, and judges no size.
+    /// Reads the header. Decodes nothing, and does not limit the size.
     ///
-    /// - Throws: an error of code `image` for what is no JPEG or PNG, `file` where it cannot be read.
+    /// - Throws: An error with code `image` for anything but a JPEG or PNG, `file` if it cannot be
+    ///   read.
     public func info() throws(WherryError) -> Info {
         do {
             return Info(info: try ImageInfo(inspecting: source))
@@ -49,13 +51,13 @@ extension Image {
         }
     }
 
-    /// The picture that an upload with `compression` would send.
+    /// Returns the image that an upload with `compression` would send.
     ///
-    /// Where quality, size, format and direction already fit, nothing is decoded. Blocks for the
-    /// time of the work, tens of milliseconds for a photograph.
+    /// Decodes nothing if quality, size, format and orientation already fit. Blocks, for tens of
+    /// milliseconds for a photograph.
     ///
-    /// - Throws: an error of code `image` for a picture that cannot be sent, `file` where it cannot
-    ///   be read, `argument` for a compression that makes no sense.
+    /// - Throws: An error with code `image` for an image that cannot be sent, `file` if it cannot
+    ///   be read, `argument` for invalid compression settings.
     public func compressed(
         _ compression: Compression = Compression()
     ) throws(WherryError) -> CompressedImage {
@@ -68,28 +70,28 @@ extension Image {
     }
 }
 
-/// A picture as an upload sends it.
+/// An image as an upload sends it.
 public struct CompressedImage: Sendable {
-    /// How the bytes were made, the cheapest way first.
+    /// The way the bytes were produced, the cheapest first.
     public enum Way: Sendable, Hashable {
-        /// The very bytes that came.
+        /// The source bytes, unchanged.
         case untouched
-        /// Metadata was left out, nothing else.
+        /// Only metadata was removed.
         case stripped
         /// Turned without loss.
         case turned
-        /// A JPEG's coefficients or planes were coded anew, without going through colours.
+        /// A JPEG transcoded from its coefficients or planes, without color conversion.
         case recoded
-        /// Rows were decoded and encoded, a band at a time.
+        /// Decoded and encoded a band of rows at a time.
         case streamed
-        /// The picture was held as a whole.
+        /// Decoded as a whole.
         case whole
     }
 
     let encoded: EncodedImage
     let fileName: String?
 
-    /// The file.
+    /// The encoded file.
     public var bytes: Bytes { encoded.bytes }
     /// `.jpeg` or `.png`.
     public var format: Image.Format { Image.Format(format: encoded.format) }
@@ -97,11 +99,11 @@ public struct CompressedImage: Sendable {
     public var width: Int { encoded.width }
     /// In pixels, as stored.
     public var height: Int { encoded.height }
-    /// libjpeg's quality, 1 to 100; `nil` for PNG and where nothing was coded anew.
+    /// libjpeg's quality, 1 to 100; `nil` for PNG and if nothing was re-encoded.
     public var quality: Int? { encoded.quality }
-    /// The length of what came; `nil` for raw pixels.
+    /// The encoded size of the source; `nil` for raw pixels.
     public var originalByteCount: Int? { encoded.originalByteCount }
-    /// How the bytes were made.
+    /// The way the bytes were produced.
     public var way: Way {
         switch encoded.way {
         case .untouched: .untouched
@@ -112,6 +114,6 @@ public struct CompressedImage: Sendable {
         case .whole: .whole
         }
     }
-    /// The same as a picture, to be uploaded or looked at.
+    /// The result as an image, to be uploaded or inspected.
     public var image: Image { .bytes(bytes, fileName: fileName) }
 }

@@ -1,33 +1,33 @@
-// Wherry: pictures to be uploaded.
+// Wherry: images for uploads.
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
 import WherryImaging
 import WherrySystem
 
-/// A picture as a program has it: in a file, encoded in memory, or as raw pixels.
+/// An image: in a file, encoded in memory, or as raw pixels.
 public struct Image: Sendable {
-    /// What a picture's bytes are, or are made into.
+    /// The format of an image.
     public struct Format: Hashable, Sendable {
         let format: ImageFormat
 
-        /// Read and written.
+        /// Can be read and written.
         public static let jpeg = Format(format: .jpeg)
-        /// Read and written.
+        /// Can be read and written.
         public static let png = Format(format: .png)
-        /// Recognised only.
+        /// Only recognized.
         public static let gif = Format(format: .gif)
-        /// Recognised only.
+        /// Only recognized.
         public static let tiff = Format(format: .tiff)
-        /// Recognised only.
+        /// Only recognized.
         public static let webp = Format(format: .webp)
-        /// Recognised only.
+        /// Only recognized.
         public static let heic = Format(format: .heic)
-        /// Recognised only.
+        /// Only recognized.
         public static let avif = Format(format: .avif)
     }
 
-    /// How the bytes of one raw pixel are arranged. Alpha is not premultiplied.
+    /// The byte order of a raw pixel. Alpha is not premultiplied.
     public enum PixelOrder: Sendable, Hashable {
         case gray8, rgb8, rgba8, bgra8
 
@@ -42,7 +42,8 @@ public struct Image: Sendable {
     }
 
     let source: ImageSource
-    /// The name in the form and in failures; `nil`, the default, makes one of time and index.
+    /// The file name in the form and in failures; `nil`, the default, generates one from time and
+    /// index.
     public var fileName: String?
 
     init(_ source: ImageSource, fileName: String? = nil) {
@@ -50,29 +51,29 @@ public struct Image: Sendable {
         self.fileName = fileName
     }
 
-    /// A picture in a file, opened when it is needed.
+    /// Creates an image from a file, opened on demand.
     public static func file(_ path: String, fileName: String? = nil) -> Image {
         Image(.file(path: path), fileName: fileName)
     }
 
-    /// A picture in a file, opened when it is needed.
+    /// Creates an image from a file, opened on demand.
     public static func file(_ url: URL, fileName: String? = nil) -> Image {
         Image(.file(path: url.path), fileName: fileName)
     }
 
-    /// An encoded picture.
+    /// Creates an image from encoded bytes.
     public static func bytes(_ bytes: Bytes, fileName: String? = nil) -> Image {
         Image(.bytes(bytes), fileName: fileName)
     }
 
-    /// An encoded picture.
+    /// Creates an image from encoded bytes.
     public static func data(_ data: Data, fileName: String? = nil) -> Image {
         Image(.bytes(Bytes(data)), fileName: fileName)
     }
 
-    /// Raw pixels, the top row first.
+    /// Creates an image from raw pixels, the top row first.
     ///
-    /// - Parameter stride: bytes from one row to the next; 0, the default, means no padding.
+    /// - Parameter stride: The distance between rows in bytes; 0, the default, means no padding.
     /// - Throws: `bad_parameters` if there are too few bytes, or a side is not 1 to 65,500.
     public static func pixels(
         _ bytes: [UInt8], _ order: PixelOrder, width: Int, height: Int, stride: Int = 0,
@@ -87,7 +88,7 @@ public struct Image: Sendable {
         }
     }
 
-    /// What the bytes of a picture are, by their beginning; `nil` for anything unknown.
+    /// Detects the format of an image from its first bytes; `nil` if unknown.
     public static func format(of bytes: some Sequence<UInt8>) -> Format? {
         ImageFormat.recognise(Array(bytes.prefix(16))).map { Format(format: $0) }
     }

@@ -1,4 +1,4 @@
-// Wherry: the body of an answer, line by line.
+// Wherry: streaming a response body line by line.
 // SPDX-License-Identifier: Apache-2.0
 
 extension BodyStream {
@@ -7,14 +7,14 @@ extension BodyStream {
 
     /// The body as lines of text.
     ///
-    /// - Parameter maxLineBytes: the longest line; a longer one is the error `too_large`.
+    /// - Parameter maxLineBytes: The maximum length of a line; a longer one fails with `too_large`.
     public func lines(maxLineBytes: Int) -> LineStream {
         LineStream(body: self, maxLineBytes: Swift.max(0, maxLineBytes))
     }
 }
 
-/// The lines of a body, without their ends (LF or CRLF). Text after the last end is a line too;
-/// bytes that are not UTF-8 become U+FFFD. A line may be 1 MiB long unless said otherwise.
+/// The lines of a body, without their terminators (LF or CRLF). Text after the last terminator is a
+/// line too; invalid UTF-8 becomes U+FFFD. The default limit is 1 MiB per line.
 public struct LineStream: AsyncSequence, Sendable {
     public typealias Element = String
     public typealias Failure = WherryError
@@ -22,12 +22,12 @@ public struct LineStream: AsyncSequence, Sendable {
     let body: BodyStream
     let maxLineBytes: Int
 
-    /// The one reader of the lines.
+    /// Creates the only reader of the lines.
     public func makeAsyncIterator() -> Iterator {
         Iterator(body: body.makeAsyncIterator(), maxLineBytes: maxLineBytes)
     }
 
-    /// Takes the lines in turn.
+    /// Iterates over the lines.
     public struct Iterator: AsyncIteratorProtocol {
         private var body: BodyStream.Iterator
         private let maxLineBytes: Int
@@ -41,7 +41,7 @@ public struct LineStream: AsyncSequence, Sendable {
             self.maxLineBytes = maxLineBytes
         }
 
-        /// The next line; `nil` after the last.
+        /// Returns the next line; `nil` after the last.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(WherryError) -> String? {
@@ -53,7 +53,7 @@ public struct LineStream: AsyncSequence, Sendable {
                     return finish()
                 }
                 try take(upTo: piece.count)
-                // What was read is let go of before the wait for more.
+                // Release the current chunk before waiting for more.
                 piece = Bytes()
                 position = 0
                 guard let next = try await body.next(isolation: actor) else {

@@ -1,15 +1,15 @@
-// Wherry: a value that comes from an endpoint.
+// Wherry: a value loaded from an endpoint.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A value that an interface of a server gives, loaded once at a time (O5).
+/// A value loaded from a server endpoint, with one load at a time (O5).
 ///
 ///     let profile = Model(endpoint, as: Profile.self, at: "data/user")
 ///     let mine = try await profile.load()
 ///
-/// The answer is read off the caller's actor; then ``init(_:didRead:read:)``'s `didRead` is called,
-/// and then `load` returns. Every member may be used from any thread.
+/// The response is decoded off the caller's actor; then ``init(_:didRead:read:)``'s `didRead` is
+/// called, and then `load` returns. Thread-safe.
 public final class Model<Value: Sendable>: Sendable {
     private typealias Load = Task<Result<Value, WherryError>, Never>
 
@@ -18,17 +18,17 @@ public final class Model<Value: Sendable>: Sendable {
         var value: Value?
     }
 
-    /// Where the value comes from; its phase is the model's.
+    /// The endpoint; its phase is the model's.
     public let endpoint: Endpoint
     private let state = Lock(State())
     private let read: @Sendable (Response) throws -> Value
     private let didRead: (@Sendable (Value) -> Void)?
 
-    /// A value that `read` makes of an answer: of bytes, text or any other form.
+    /// Creates a model whose value `read` decodes from a response, of any format.
     ///
-    /// What `read` throws, unless it is a `WherryError`, becomes `bad_json_body`.
+    /// An error that `read` throws, unless it is a `WherryError`, becomes `bad_json_body`.
     ///
-    /// - Parameter didRead: is called with each value before the load that brought it returns.
+    /// - Parameter didRead: Called with each value before its load returns.
     public init(
         _ endpoint: Endpoint, didRead: (@Sendable (Value) -> Void)? = nil,
         read: @escaping @Sendable (Response) throws -> Value
@@ -38,9 +38,9 @@ public final class Model<Value: Sendable>: Sendable {
         self.read = read
     }
 
-    /// A value that stands at a path of the answer's JSON.
+    /// Creates a model whose value is at a path of the JSON response.
     ///
-    /// - Parameter mapping: says where its fields stand and converts them.
+    /// - Parameter mapping: The mapping from JSON to the fields of the value.
     public convenience init(
         _ endpoint: Endpoint, as type: Value.Type = Value.self, at path: String = "",
         mapping: ItemMapping? = nil, didRead: (@Sendable (Value) -> Void)? = nil
@@ -50,21 +50,20 @@ public final class Model<Value: Sendable>: Sendable {
         }
     }
 
-    /// Where it stands.
+    /// The state of the model.
     public var phase: EndpointState { endpoint.phase }
-    /// The value that was loaded last; `nil` before. A load that fails leaves it.
+    /// The last loaded value; `nil` before. A failed load does not change it.
     public var value: Value? { state.withLock { $0.value } }
-    /// Cancels the load that is on its way. `false` if none is.
+    /// Cancels the load in progress. Returns `false` if there is none.
     @discardableResult
     public func cancel() -> Bool { endpoint.cancel() }
 
-    /// Loads the value, or waits for the load that is on its way: there is one request at a time.
+    /// Loads the value, or waits for the load in progress: there is one request at a time.
     ///
-    /// Cancelling a task that waits here cancels the load for all who wait.
+    /// Cancelling a waiting task cancels the load for all waiting tasks.
     ///
-    /// - Parameter parameters: of the request; `nil`, the default, repeats the last ones.
-    /// - Throws: `bad_url` where the endpoint has no address; what an access throws; what `read`
-    ///   throws.
+    /// - Parameter parameters: The request parameters; `nil`, the default, repeats the last ones.
+    /// - Throws: `bad_url` if the endpoint has no address; errors of the access and of `read`.
     @discardableResult
     public func load(_ parameters: JSONObject? = nil) async throws(WherryError) -> Value {
         guard !endpoint.request.url.isEmpty else {

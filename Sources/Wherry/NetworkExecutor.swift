@@ -1,13 +1,13 @@
-// Wherry: tasks that run where the answers come in.
+// Wherry: a task executor on the network thread.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Runs tasks on the network thread of a client, so that an answer changes no thread.
+/// Runs tasks on the network thread of a client, without a thread switch for each response.
 ///
-/// Many small requests at once cost over a quarter less this way, since their tasks are resumed where
-/// the answers arrive, without waking a thread of Swift's pool for them:
+/// Many small concurrent requests cost over a quarter less this way, since responses resume their
+/// tasks without waking a thread of Swift's pool:
 ///
 ///     await withTaskExecutorPreference(NetworkExecutor(client)) {
 ///         await withTaskGroup(of: Void.self) { group in
@@ -15,28 +15,28 @@ import WherryTransport
 ///         }
 ///     }
 ///
-/// Nothing that runs here may take long or block: all transfers of the client stand still
-/// meanwhile. Await what takes long on the default executor. What would wait for the network
-/// thread itself does not: `perform` is refused, `wait` only looks, `close` and the pause of a
-/// download return before all is done. While a thread is in `perform`, it turns the network for
-/// all, and runs these tasks too.
+/// Code that runs here must neither take long nor block, because all transfers of the client stop
+/// in the meantime. Await long work on the default executor. Calls that would wait for the network
+/// thread do not wait here: `perform` throws, `wait` only checks, and `close` and the pause of a
+/// download return before they have completed. A thread inside `perform` runs the network loop for
+/// all transfers, and also runs these tasks.
 ///
-/// The tasks outlive the client: once it is closed, and with a stub, they run on the default
+/// The tasks outlive the client. After it is closed, and with a stub, they run on the default
 /// executor.
 public final class NetworkExecutor: TaskExecutor, TurnListener {
     private struct State {
         var jobs: [UnownedJob] = []
-        /// The transport has been asked to run them.
+        /// Whether the transport was asked to run the jobs.
         var isDue = false
     }
 
     private let state = Lock(State())
     private let transport: any Transport
 
-    /// An executor on the thread of this client.
+    /// Creates an executor on the network thread of a client.
     public init(_ client: Client) { transport = client.transport }
 
-    /// Called by Swift with each piece of a task; from any thread.
+    /// Called by Swift for each job, on any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let isFirst = state.withLock { state in
@@ -50,7 +50,7 @@ public final class NetworkExecutor: TaskExecutor, TurnListener {
     }
 
     package func turnDidEnd() {
-        // It lives as long as this call, and each job is run once.
+        // Valid during this call, and each job runs once.
         let executor = unsafe asUnownedTaskExecutor()
         for job in take() { unsafe job.runSynchronously(on: executor) }
     }

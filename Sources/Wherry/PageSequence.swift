@@ -1,18 +1,18 @@
-// Wherry: pages one after the other, loaded ahead of their reader.
+// Wherry: a sequence of prefetched pages.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension Client {
-    /// The pages of a list, each as its items; the next ones are loaded while one is worked on.
+    /// Returns the pages of a list as arrays of items. The next pages are loaded in advance.
     ///
     ///     for try await books in client.pages(Request("books"), paging, of: Book.self) { show(books) }
     ///
     /// - Parameters:
-    ///   - request: the pattern of every page's request; without a method and parameters it is GET.
-    ///   - mapping: says where the fields of an item stand and converts them.
-    ///   - prefetch: how many pages are loaded before they are asked for: 1 by default; with 0 each
-    ///     is asked for when the reader wants it.
+    ///   - request: The pattern of every page's request. Default method: GET without parameters.
+    ///   - mapping: The mapping from JSON to the fields of an item.
+    ///   - prefetch: The number of pages to load in advance. Default: 1; with 0 each page is loaded
+    ///     on demand.
     public func pages<Item: Decodable & Sendable>(
         _ request: Request, _ paging: Paging = Paging(), of type: Item.Type,
         mapping: ItemMapping? = nil, prefetch: Int = 1
@@ -22,7 +22,7 @@ extension Client {
         }
     }
 
-    /// The items of a list, page after page; see ``pages(_:_:of:mapping:prefetch:)``.
+    /// Returns the items of a list, page after page; see ``pages(_:_:of:mapping:prefetch:)``.
     public func items<Item: Decodable & Sendable>(
         _ request: Request, _ paging: Paging = Paging(), of type: Item.Type,
         mapping: ItemMapping? = nil, prefetch: Int = 1
@@ -32,10 +32,10 @@ extension Client {
     }
 }
 
-/// The pages of a list in order, each as its items that were not in one before (O19).
+/// The pages of a list in order, as arrays of items without duplicates of earlier pages (O19).
 ///
-/// Every iteration asks anew. The failure of a page ends it. Letting go of an iterator cancels what
-/// it has on its way.
+/// Every iteration loads the pages again. The failure of a page ends it. Releasing an iterator
+/// cancels its load.
 public struct PageSequence<Item: Sendable>: AsyncSequence, Sendable {
     public typealias Element = [Item]
     public typealias Failure = WherryError
@@ -48,14 +48,14 @@ public struct PageSequence<Item: Sendable>: AsyncSequence, Sendable {
         self.list = list
     }
 
-    /// An iteration of its own, which begins with the first page.
+    /// Creates an independent iterator that starts with the first page.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: PageReader(prefetch, list)) }
 
-    /// Takes the pages in turn.
+    /// Iterates over the pages.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: PageReader<Item>
 
-        /// The items of the next page; `nil` after the last.
+        /// Returns the items of the next page; `nil` after the last.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(WherryError) -> [Item]? {
@@ -64,24 +64,24 @@ public struct PageSequence<Item: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// The items of a list in order, each once (O19); see ``PageSequence``.
+/// The items of a list in order, without duplicates (O19); see ``PageSequence``.
 public struct PageItemSequence<Item: Sendable>: AsyncSequence, Sendable {
     public typealias Element = Item
     public typealias Failure = WherryError
 
     let pages: PageSequence<Item>
 
-    /// An iteration of its own, which begins with the first page.
+    /// Creates an independent iterator that starts with the first page.
     public func makeAsyncIterator() -> Iterator { Iterator(pages: pages.makeAsyncIterator()) }
 
-    /// Takes the items in turn.
+    /// Iterates over the items.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var pages: PageSequence<Item>.Iterator
         private var page: ArraySlice<Item> = []
 
         fileprivate init(pages: PageSequence<Item>.Iterator) { self.pages = pages }
 
-        /// The next item; `nil` after the last.
+        /// Returns the next item; `nil` after the last.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(WherryError) -> Item? {
@@ -94,11 +94,11 @@ public struct PageItemSequence<Item: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// Loads pages ahead of the one reader it has.
+/// Loads pages in advance for one reader.
 private final class PageReader<Item: Sendable>: Sendable {
     private struct State: Sendable {
         var pages: [[Item]] = []
-        /// How many the reader has asked for, and how many have come.
+        /// The numbers of pages requested by the reader, and loaded.
         var asked = 0
         var loaded = 0
         var isOver = false
@@ -121,7 +121,7 @@ private final class PageReader<Item: Sendable>: Sendable {
         do throws(WherryError) {
             let list = try list()
             while true {
-                // Nothing is sent before the reader has asked for the first page.
+                // Nothing is sent before the reader requests the first page.
                 let isWanted = await monitor.wait { state in
                     state.asked > 0 && state.loaded - state.asked < prefetch ? true : nil
                 }
@@ -142,13 +142,13 @@ private final class PageReader<Item: Sendable>: Sendable {
         }
     }
 
-    /// The next page; `nil` after the last. Cancelling the task that waits ends the iteration.
+    /// Returns the next page; `nil` after the last. Cancelling the waiting task ends the iteration.
     func next() async throws(WherryError) -> [Item]? {
         monitor.update { $0.asked += 1 }
         let page = await monitor.wait { state -> Result<[Item]?, WherryError>? in
             if !state.pages.isEmpty { return .success(state.pages.removeFirst()) }
             guard state.isOver else { return nil }
-            // Told once; the end follows.
+            // Thrown once; then the sequence ends.
             defer { state.error = nil }
             return state.error.map { .failure($0) } ?? .success(nil)
         }

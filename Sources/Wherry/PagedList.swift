@@ -1,18 +1,18 @@
-// Wherry: a list that comes in pages.
+// Wherry: a list loaded page by page.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A list that a server hands out in pages: pull down is ``refresh()``, pull up ``loadNext()``.
+/// A list that a server delivers in pages. Pull-to-refresh is ``refresh()``, and loading more is
+/// ``loadNext()``.
 ///
 ///     let books = try PagedList(client, Request("books"), paging: Paging(items: "data/list"), of: Book.self)
 ///     try await books.refresh()
 ///     while try await books.loadNext() {}
 ///     show(books.items)
 ///
-/// The list moves when a page has come, never before: one that failed is asked for again by the same
-/// call. One page is on its way at a time; another call meanwhile throws `busy`. Every member may be
-/// used from any thread.
+/// The list changes only when a page has arrived: after a failure the same call requests the page
+/// again. One page is loaded at a time; another call in the meantime throws `busy`. Thread-safe.
 public final class PagedList<Item: Sendable>: Sendable {
     private typealias Machine = PageMachine<Item>
 
@@ -24,13 +24,13 @@ public final class PagedList<Item: Sendable>: Sendable {
     private let read: @Sendable ([JSON]) throws -> [Item]
     private let onEvent: (@Sendable (PageEvent) -> Void)?
 
-    /// A list whose items `read` makes of the elements of a page, as many as there are.
+    /// Creates a list whose items `read` creates from the elements of a page, one per element.
     ///
     /// - Parameters:
-    ///   - request: the pattern of every page's request; without a method and parameters it is GET.
-    ///   - key: what an item is known by, in place of ``/WherryCore/Paging/key``.
-    ///   - onEvent: hears what happens, in order, on the task that loads (O12).
-    /// - Throws: `bad_value` for paging that does not go together.
+    ///   - request: The pattern of every page's request. Default method: GET without parameters.
+    ///   - key: Returns the key of an item, in place of ``/WherryCore/Paging/key``.
+    ///   - onEvent: Called for each event, in order, on the task that loads (O12).
+    /// - Throws: `bad_value` for inconsistent paging settings.
     public init(
         _ client: Client, _ request: Request, paging: Paging = Paging(),
         key: (@Sendable (Item) -> (any Hashable & Sendable)?)? = nil,
@@ -47,9 +47,9 @@ public final class PagedList<Item: Sendable>: Sendable {
         self.onEvent = onEvent
     }
 
-    /// A list of items that decode themselves.
+    /// Creates a list of decodable items.
     ///
-    /// - Parameter mapping: says where the fields of an item stand and converts them.
+    /// - Parameter mapping: The mapping from JSON to the fields of an item.
     public convenience init(
         _ client: Client, _ request: Request, paging: Paging = Paging(), of type: Item.Type,
         mapping: ItemMapping? = nil,
@@ -65,23 +65,23 @@ public final class PagedList<Item: Sendable>: Sendable {
 
     /// The items of all pages in the list, in the order of the pages.
     public var items: [Item] { machine.withLock { $0.items } }
-    /// The page that was loaded last; `nil` before the first.
+    /// The last loaded page; `nil` before the first.
     public var page: Int64? { machine.withLock { $0.page } }
-    /// Whether a page is on its way.
+    /// Whether a page is being loaded.
     public var isLoading: Bool { machine.withLock { $0.isLoading } }
-    /// Whether a page follows, as far as the last answer says; true before the first.
+    /// Whether another page follows, according to the last response; true before the first.
     public var hasNext: Bool { machine.withLock { $0.hasNext } }
-    /// Whether a page comes before the one that was loaded last.
+    /// Whether a page precedes the last loaded one.
     public var hasPrevious: Bool { machine.withLock { $0.hasPrevious } }
 
     // MARK: Loading
 
-    /// Loads the first page anew, past all caches; the list is made of it alone once it has come.
+    /// Loads the first page again, bypassing all caches. It replaces the list when it arrives.
     public func refresh() async throws(WherryError) {
         _ = try await run { machine, tell throws(WherryError) in try machine.refresh(tell) }
     }
 
-    /// Loads the page after the one that was loaded last; the first one at the beginning.
+    /// Loads the page after the last loaded one; initially the first page.
     ///
     /// - Returns: `false` if there is none, and nothing was loaded.
     @discardableResult
@@ -89,21 +89,21 @@ public final class PagedList<Item: Sendable>: Sendable {
         try await run { machine, tell throws(WherryError) in try machine.loadNext(tell) }
     }
 
-    /// Loads the page before the one that was loaded last; on the first page it is a refresh.
+    /// Loads the page before the last loaded one; refreshes on the first page.
     public func loadPrevious() async throws(WherryError) {
         _ = try await run { machine, tell throws(WherryError) in try machine.loadPrevious(tell) }
     }
 
-    /// Loads any page. A neighbour of what is in the list joins it, one that is in it takes the
-    /// place of what was there, and another one begins a new list.
+    /// Loads any page. A page adjacent to the list is added to it, one in the list is replaced, and
+    /// any other starts a new list.
     ///
-    /// - Throws: `bad_value` for a page before the first, and with tokens and links for one that no
-    ///   page led to yet.
+    /// - Throws: `bad_value` for a page before the first; with tokens and links for a page that no
+    ///   loaded page leads to.
     public func load(page: Int64) async throws(WherryError) {
         _ = try await run { machine, tell throws(WherryError) in try machine.load(page, tell) }
     }
 
-    /// The items that have come since the last time; the list keeps no more than their keys.
+    /// Returns the items since the last call; the list keeps only their keys.
     func takeItems() -> [Item] { machine.withLock { $0.takeItems() } }
 
     private func run(
@@ -128,7 +128,7 @@ public final class PagedList<Item: Sendable>: Sendable {
         }
     }
 
-    /// Changes the machine, and tells what happened once its lock is free.
+    /// Changes the machine, and reports events after releasing its lock.
     private func changing<Result>(
         _ body: (inout Machine, (PageEvent) -> Void) throws(WherryError) -> Result
     ) throws(WherryError) -> Result {
@@ -155,7 +155,7 @@ public final class PagedList<Item: Sendable>: Sendable {
         }
         let entries = items.enumerated().map { index, item in
             if let key { return Machine.Entry(item, key: key(item).map { ItemKey($0) }) }
-            // Without a key of the program's each item is one element.
+            // Without a key function each item corresponds to one element.
             let element = index < elements.count ? elements[index] : .null
             return Machine.Entry(item, key: paging.key(of: element))
         }

@@ -1,22 +1,22 @@
-// Wherry: news of the network for tasks.
+// Wherry: reachability for tasks.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
 import WherrySystem
 
 extension Reachability {
-    /// News, one after the other, none left out. It ends when the monitor stops or starts over, and
-    /// when the task is cancelled.
+    /// The changes of a monitor, in order and complete. Ends when the monitor is stopped or
+    /// restarted, and when the task is cancelled.
     public struct Changes: AsyncSequence, Sendable {
         public typealias Element = Change
         public typealias Failure = Never
         fileprivate let subscription: Subscription
 
-        /// Goes through the news; several share them.
+        /// Iterates over the changes; several iterators share them.
         public struct AsyncIterator: AsyncIteratorProtocol {
             fileprivate let subscription: Subscription
 
-            /// The next piece of news; `nil` when no more will come.
+            /// Returns the next change; `nil` at the end.
             public mutating func next() async -> Change? { await subscription.listener.next() }
         }
 
@@ -25,11 +25,10 @@ extension Reachability {
         }
     }
 
-    /// News of this monitor, which is started if it does not run: the present status then comes
-    /// first. Where it runs already, they begin with the next change. The sequence keeps the monitor
-    /// alive.
+    /// Returns the changes of this monitor. Starts it if it is not running; the current status is
+    /// then the first change. The sequence keeps the monitor alive.
     ///
-    /// - Throws: what ``start()`` throws.
+    /// - Throws: As ``start()``.
     public func changes() throws(WherryError) -> Changes {
         let (center, monitor, listener) = (monitor.center, monitor, ReachabilityListener())
         if !center.add(listener, to: monitor) { try center.start(monitor, [listener]) }
@@ -39,21 +38,21 @@ extension Reachability {
             })
     }
 
-    /// News of every monitor in this process, each after its own listeners have been told, and in
-    /// the same order.
+    /// Returns the changes of all monitors in this process, in the same order as, and after, their
+    /// own listeners receive them.
     ///
-    /// - Throws: `forked` in a child of the process.
+    /// - Throws: `forked` in a forked child.
     public static func allChanges() throws(WherryError) -> Changes {
         let (center, listener) = (ReachabilityCenter.shared, ReachabilityListener())
         try center.observe(listener)
         return Changes(subscription: Subscription(listener) { center.unobserve(listener) })
     }
 
-    /// Waits until the target can be reached; looks for itself, started or not.
+    /// Waits until the target is reachable, whether the monitor is started or not.
     ///
-    /// - Parameter timeout: `nil` waits for ever.
-    /// - Returns: `false` when the time ran out or the task was cancelled.
-    /// - Throws: what ``start()`` throws.
+    /// - Parameter timeout: `nil` waits forever.
+    /// - Returns: `false` on timeout or if the task was cancelled.
+    /// - Throws: As ``start()``.
     public func waitUntilReachable(timeout: Duration? = nil) async throws(WherryError) -> Bool {
         let verdict = AsyncMonitor<Bool?>(nil)
         let center = monitor.center
@@ -67,7 +66,7 @@ extension Reachability {
     }
 }
 
-/// Ends when nobody wants the news any more.
+/// Ends when the last reader is gone.
 private final class Subscription: Sendable {
     let listener: ReachabilityListener
     private let end: @Sendable () -> Void
@@ -80,7 +79,7 @@ private final class Subscription: Sendable {
     deinit { end() }
 }
 
-/// Keeps news until a task takes them.
+/// Queues changes until a task reads them.
 private final class ReachabilityListener: ReachabilityObserver {
     private struct State: Sendable {
         var news: [Reachability.Change] = []

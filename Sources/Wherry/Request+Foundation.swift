@@ -1,17 +1,18 @@
-// Wherry: requests from URLs, data and values that encode themselves.
+// Wherry: requests from Foundation and Encodable values.
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
 
 extension Request {
-    /// A request for a URL; a relative one is joined with the client's base URL.
+    /// Creates a request for a URL; a relative one is resolved with the client's base URL.
     public init(_ url: URL, method: String? = nil) {
         self.init(url.absoluteString, method: method)
     }
 
-    /// A request with a value as its JSON body.
+    /// Creates a request with a value as its JSON body.
     ///
-    /// - Throws: `bad_parameters` for what JSON cannot say, such as a number that is not finite.
+    /// - Throws: `bad_parameters` for values that JSON cannot represent, such as a non-finite
+    ///   number.
     public init(
         _ url: String, method: String? = nil, json value: some Encodable,
         encoder: JSONEncoder = JSONEncoder()
@@ -20,9 +21,10 @@ extension Request {
         try setJSON(value, encoder: encoder)
     }
 
-    /// Makes a value the JSON body, in place of the body before.
+    /// Sets a value as the JSON body.
     ///
-    /// - Throws: `bad_parameters` for what JSON cannot say, such as a number that is not finite.
+    /// - Throws: `bad_parameters` for values that JSON cannot represent, such as a non-finite
+    ///   number.
     public mutating func setJSON(
         _ value: some Encodable, encoder: JSONEncoder = JSONEncoder()
     ) throws(WherryError) {
@@ -34,9 +36,10 @@ extension Request {
         }
     }
 
-    /// Makes a value the body, as a property list of type `application/x-plist`.
+    /// Sets a value as the body, as a property list of type `application/x-plist`.
     ///
-    /// - Throws: `bad_parameters` for what a property list cannot say, such as a lone number.
+    /// - Throws: `bad_parameters` for values that a property list cannot represent, such as a
+    ///   single number.
     public mutating func setPropertyList(
         _ value: some Encodable, encoder: PropertyListEncoder = PropertyListEncoder()
     ) throws(WherryError) {
@@ -59,7 +62,7 @@ extension Request {
 }
 
 extension Request.Body {
-    /// A body of bytes; without a type no Content-Type is sent.
+    /// Returns a body of bytes; without a type no Content-Type is sent.
     public static func data(_ data: Data, contentType: String? = nil) -> Request.Body {
         .bytes(Bytes(data), contentType: contentType)
     }

@@ -1,13 +1,13 @@
-// Wherry: requests with forms, pictures and digests.
+// Wherry: forms, images and digests of requests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension Request.Part {
-    /// A picture, compressed on a worker when the request is sent.
+    /// Returns an image part, compressed on a worker when the request is sent.
     ///
-    /// Its field is `name` and its index among the pictures, from 0, as SJNetwork has it;
-    /// `Request.imageNaming` has other ways.
+    /// Its field name is `name` followed by its zero-based index among the images, as in SJNetwork;
+    /// see `Request.imageNaming` for alternatives.
     public static func image(
         _ name: String, _ image: Image, _ compression: Compression = Compression()
     ) -> Request.Part {
@@ -17,9 +17,9 @@ extension Request.Part {
     }
 }
 
-/// How the fields of a form's pictures are named after the one name that was given.
+/// The names of the form fields of images, derived from one name.
 public enum ImageNaming: String, Sendable, Hashable {
-    /// `photo0`, `photo1`: SJNetwork's, the default.
+    /// `photo0`, `photo1`: as in SJNetwork. The default.
     case index
     /// `photo`, `photo`.
     case `repeat`
@@ -28,43 +28,43 @@ public enum ImageNaming: String, Sendable, Hashable {
 }
 
 extension Request {
-    /// Adds a part to the body, which becomes multipart/form-data; fields there become parts.
+    /// Adds a part. The body becomes multipart/form-data, and existing form fields become parts.
     public mutating func add(_ part: Part) { addPart(part) }
 
-    /// How the fields of pictures are named; `nil` takes the client's, whose default is `index`.
+    /// The names of the form fields of images; `nil` uses the client's, which defaults to `index`.
     public var imageNaming: ImageNaming? {
         get { imageNames.flatMap { ImageNaming(rawValue: $0) } }
         set { imageNames = newValue?.rawValue }
     }
 
-    /// How many pictures are sent at once, each in a form of its own with every other part; `nil` takes
-    /// the client's, and 0, its default, makes one form of all.
+    /// The number of images to upload concurrently, each in a separate form with all other parts.
+    /// `nil` uses the client's setting; 0, its default, sends one form.
     ///
-    /// Picture n+1 is encoded while n is sent. One that fails keeps no other from being sent, but makes
-    /// the whole a failure, whose `failedImages` tells which. Limits of time are each request's own.
-    /// ``/Wherry/TransferHandle/images`` has each picture's answer.
+    /// Image n+1 is encoded while n is sent. A failed image does not stop the others, but fails the
+    /// whole upload; `failedImages` lists the failed ones. Timeouts apply to each request.
+    /// ``/Wherry/TransferHandle/images`` has the response for each image.
     public var separateImages: Int? {
         get { value(of: .separateImages).map { Int($0) } }
         set { set(.separateImages, newValue.map { Int64($0) }) }
     }
 
-    /// How often a picture with a request of its own is sent again where its failure may pass, after a
-    /// rest; `nil` takes the client's, which is 0. `maxRetries` does not count for it. The server may
-    /// then have it twice.
+    /// The maximum number of retries of an image in a separate request, after a transient failure
+    /// and a delay. `nil` uses the client's setting, which defaults to 0. Independent of
+    /// `maxRetries`. The server may receive the image twice.
     public var imageRetries: Int? {
         get { value(of: .imageRetries).map { Int($0) } }
         set { set(.imageRetries, newValue.map { Int64($0) }) }
     }
 
-    /// What to do with pictures that cannot be read: fail, skip, or send them as they are. `nil`, the
-    /// default, takes the client's, which is `fail`.
+    /// How to treat unreadable images: fail, skip, or send them unchanged. `nil` uses the
+    /// client's setting, which defaults to `fail`.
     public var unreadableImages: UnreadableImages? {
         get { value(of: .unreadableImages).flatMap { UnreadableImages(rawValue: $0) } }
         set { set(.unreadableImages, newValue?.rawValue) }
     }
 
-    /// The type JPEG pictures are sent as; `nil` takes the client's, which is "image/jpeg". Old
-    /// servers want "image/jpg".
+    /// The content type of JPEG images; `nil` uses the client's, which defaults to "image/jpeg".
+    /// Old servers need "image/jpg".
     public var jpegContentType: String? {
         get { jpegType }
         set { jpegType = newValue }
@@ -72,63 +72,64 @@ extension Request {
 }
 
 extension Request {
-    /// Whether names of files that are not ASCII are sent a second time as `filename*`, for servers
-    /// that read it; `nil` takes the client's, which is off.
+    /// Whether to send non-ASCII file names a second time as `filename*`; `nil` uses the client's
+    /// setting, which defaults to false.
     public var sendsExtendedNames: Bool? {
         get { value(of: .extendedNames).map { $0 == 1 } }
         set { set(.extendedNames, newValue.map { $0 ? 1 : 0 }) }
     }
 
-    /// The digest of the whole body, sent in a field before it; `nil` takes the client's, which is
-    /// none. The body is read for it first, on a worker. A body that is written while it is sent has
-    /// none: `bad_option`. A field of the request's own wins.
+    /// The digest of the body, sent in a header. `nil` uses the client's setting, which defaults to
+    /// none. A worker reads the body first to compute it. Not possible for a streamed body:
+    /// `bad_option`. A header set on the request overrides it.
     public var bodyDigest: ContentDigest? {
         get { value(of: .bodyDigest).flatMap { ContentDigest(rawValue: $0) } }
         set { set(.bodyDigest, newValue?.rawValue) }
     }
 
-    /// The same of each picture and file of a form, in the head of its part.
+    /// The digest of each image and file of a form, sent in the headers of its part.
     public var partDigests: ContentDigest? {
         get { value(of: .partDigests).flatMap { ContentDigest(rawValue: $0) } }
         set { set(.partDigests, newValue?.rawValue) }
     }
 
-    /// The content coding that the body gets before it is sent; `nil` takes the client's, which is
-    /// none. The server must know it: few say beforehand that they do.
+    /// The content encoding of the body; `nil` uses the client's, which defaults to none. The
+    /// server must support it, and few servers announce that.
     ///
-    /// Bytes, JSON and URL-encoded forms of at most 1 MiB are coded as one, and go out as they are
-    /// where that does not make them smaller. What is longer, files and what is written while it is
-    /// sent are coded on the way and have no Content-Length then. Forms of parts are not coded.
+    /// Bytes, JSON and URL-encoded forms of at most 1 MiB are compressed as a whole, and sent
+    /// uncompressed if that is not larger. Larger bodies, files and streamed bodies are compressed
+    /// during the transfer, without a Content-Length. Multipart forms are not compressed.
     public var bodyCoding: ContentCoding? {
         get { value(of: .bodyCoding).flatMap { ContentCoding(rawValue: $0) } }
         set { set(.bodyCoding, newValue?.rawValue) }
     }
 
-    /// Bodies that are known to be shorter go out as they are; `nil` takes the client's, 1,024.
+    /// The minimum body size for compression, in bytes; `nil` uses the client's, which defaults to
+    /// 1,024.
     public var bodyCodingMinBytes: Int64? {
         get { value(of: .bodyCodingMinBytes) }
         set { set(.bodyCodingMinBytes, newValue) }
     }
 
-    /// What becomes of ``bodyCoding`` where the request, or its client, has a field Content-Encoding;
-    /// `nil` takes the client's, which is ``CodedBody/skip``.
+    /// How ``bodyCoding`` treats a request that has a Content-Encoding header, or whose client has
+    /// one; `nil` uses the client's setting, which defaults to ``CodedBody/skip``.
     public var codedBody: CodedBody? {
         get { value(of: .codedBody).flatMap { CodedBody(rawValue: $0) } }
         set { set(.codedBody, newValue?.rawValue) }
     }
 
-    /// What becomes of a body that is said to be coded already.
+    /// How to treat a body that is declared as already encoded.
     public enum CodedBody: Int64, Sendable, Hashable, CaseIterable {
-        /// It goes out as it is, with the field.
+        /// Send it unchanged with the header.
         case skip = 0
-        /// It is coded all the same, and the field names that coding alone.
+        /// Compress it anyway; the header names only the new encoding.
         case replace = 1
-        /// The request fails as `bad_header` before anything is sent.
+        /// Fail with `bad_header` before anything is sent.
         case error = 2
     }
 }
 
-/// Ways to compute a digest.
+/// Digest algorithms.
 public enum DigestKind: Sendable, Hashable, CaseIterable {
     case md5, sha1, sha256, sha512
 
@@ -152,47 +153,48 @@ public enum DigestKind: Sendable, Hashable, CaseIterable {
 }
 
 extension Request {
-    /// What the finished download must have, in hexadecimal or Base64; `nil` asks for nothing.
+    /// Sets the expected digest of a download, in hexadecimal or Base64; `nil` expects none.
     ///
-    /// The file gets its name only if the digest is right; else the error is `checksum`.
+    /// The file appears only if the digest matches; otherwise the error is `checksum`.
     ///
-    /// - Throws: `bad_digest` for a text that is no digest of that kind.
+    /// - Throws: `bad_digest` for a text that is not a digest of that kind.
     public mutating func setDigest(_ kind: DigestKind, _ text: String?) throws(WherryError) {
         expectedDigest = try text.map { text throws(WherryError) in
             try ExpectedDigest(kind.algorithm, text: text)
         }
     }
 
-    /// A digest of the finished download that is to be told, whatever it is:
-    /// ``/Wherry/DownloadedFile/digests`` has it. `nil`, the default, computes only what is checked.
+    /// A digest to compute for a download and report in ``/Wherry/DownloadedFile/digests``. `nil`,
+    /// the default, computes only digests to verify.
     public var reportedDigest: DigestKind? {
         get { computedDigest.map { DigestKind($0) } }
         set { computedDigest = newValue?.algorithm }
     }
 
-    /// What a download does where its file exists already.
+    /// How a download treats an existing file.
     public enum ExistingFile: Int64, Sendable, Hashable {
-        /// The error `exists`, before anything is sent: the default.
+        /// Fail with `exists` before anything is sent. The default.
         case fail = 0
-        /// Replaces it, at the end and in one step.
+        /// Replace it atomically at the end.
         case replace = 1
-        /// Takes another name: "name (1).txt".
+        /// Use another name: "name (1).txt".
         case number = 2
     }
 
-    /// What a download does where its file exists already; `nil` takes the client's.
+    /// How a download treats an existing file; `nil` uses the client's setting.
     public var existingFile: ExistingFile? {
         get { value(of: .targetExists).flatMap { ExistingFile(rawValue: $0) } }
         set { set(.targetExists, newValue?.rawValue) }
     }
 
-    /// A download's path is a directory: the file's name is the server's or the URL's, cleaned.
+    /// Whether the path of a download is a directory; the file name comes from the server or the
+    /// URL, made safe.
     public var savesIntoDirectory: Bool {
         get { value(of: .targetIsDirectory) == 1 }
         set { set(.targetIsDirectory, newValue ? 1 : 0) }
     }
 
-    /// A download makes the directories that its path needs; `nil` takes the client's.
+    /// Whether a download creates missing directories; `nil` uses the client's setting.
     public var makesDirectories: Bool? {
         get { value(of: .makeDirectories).map { $0 == 1 } }
         set { set(.makeDirectories, newValue.map { $0 ? 1 : 0 }) }

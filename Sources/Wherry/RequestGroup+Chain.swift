@@ -1,22 +1,22 @@
-// Wherry: chains, whose steps are told on the way.
+// Wherry: chains with steps from a closure.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension RequestGroup {
-    /// What follows a step of a chain.
+    /// The next step of a chain.
     public enum Step: Sendable {
-        /// This request.
+        /// Send this request.
         case request(Request)
-        /// This group, which counts as one step.
+        /// Send this group, which counts as one step.
         case group(RequestGroup)
-        /// The next of those that were added, or the end where none is left.
+        /// Continue with the next added member, or end if there is none.
         case next
-        /// The end: the chain is done.
+        /// End the chain successfully.
         case stop
     }
 
-    /// A chain whose steps a closure tells (R35).
+    /// Creates a chain whose steps a closure decides (R35).
     ///
     ///     let chain = RequestGroup { previous in
     ///         guard let login = previous?.response else { return .request(Request("login")) }
@@ -24,17 +24,17 @@ extension RequestGroup {
     ///     }
     ///     let steps = try await client.send(chain).responses
     ///
-    /// - Parameter next: asked before the first step, unless one was added, and after each, with
-    ///   what that brought; `nil` before the first. It runs in a task of its own, which is
-    ///   cancelled with the chain, and has as long as a decision has. What it throws ends the
-    ///   chain: a `WherryError` as it is, anything else as `refused`.
+    /// - Parameter next: Called before the first step, unless a member was added, with `nil`, and
+    ///   after each step with its result. Runs in a new task that is cancelled with the chain, with
+    ///   the time limit of a callback. A thrown error ends the chain: a `WherryError` unchanged,
+    ///   anything else as `refused`.
     public init(chain next: @escaping @Sendable (GroupAnswer.Member?) async throws -> Step) {
         self.init(.chain)
         self.next = ChainSteps(next: next)
     }
 }
 
-/// The closure of a chain, as its group carries it.
+/// The closure of a chain, stored in its group.
 struct ChainSteps: Sendable {
     let next: @Sendable (GroupAnswer.Member?) async throws -> RequestGroup.Step
 

@@ -1,11 +1,11 @@
-// Wherry: answers as data and as values that decode themselves.
+// Wherry: responses as Data and Decodable values.
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
 import WherrySystem
 
 extension Bytes {
-    /// The bytes as Foundation's `Data`, which shares their memory instead of copying it.
+    /// The bytes as Foundation's `Data`, which shares their memory.
     public var data: Data {
         guard let storage, let base = unsafe storage.base else { return Data() }
         return unsafe Data(
@@ -15,13 +15,13 @@ extension Bytes {
 }
 
 extension Response {
-    /// The body as Foundation's `Data`, without a copy.
+    /// The body as Foundation's `Data`, which shares its memory.
     public var data: Data { body.data }
 
-    /// The body's JSON decoded as `type`. An empty body, or one space, is a null, so that an
-    /// optional type decodes to `nil` (R12).
+    /// Decodes the JSON body as `type`. An empty body, or one space, is null, so that an optional
+    /// type decodes to `nil` (R12).
     ///
-    /// - Throws: `bad_json_body` if it is no JSON or not what `type` wants.
+    /// - Throws: `bad_json_body` if it is not JSON or does not decode as `type`.
     public func decode<Value: Decodable>(
         _ type: Value.Type, decoder: JSONDecoder = JSONDecoder()
     ) throws(WherryError) -> Value {

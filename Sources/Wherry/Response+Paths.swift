@@ -1,16 +1,17 @@
-// Wherry: values from a place in an answer.
+// Wherry: decoding a part of a response.
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
 
 extension JSON {
-    /// The value at a path, decoded as `type`; an optional type is `nil` where nothing is.
+    /// Decodes the value at a path as `type`; an optional type decodes to `nil` if there is no
+    /// value.
     ///
     /// - Parameters:
-    ///   - path: as in ``/WherryCore/JSON/value(at:)``; "" is the value itself.
-    ///   - mapping: says where the fields stand and converts them; an array is mapped element by
-    ///     element. Without one the names are those of the type.
-    /// - Throws: `bad_json_body` if it is not what `type` wants.
+    ///   - path: As in ``/WherryCore/JSON/value(at:)``; "" is the value itself.
+    ///   - mapping: The mapping from JSON to the fields; applied to each element of an array.
+    ///     Without one the names are those of the type.
+    /// - Throws: `bad_json_body` if it does not decode as `type`.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at path: String = "", mapping: ItemMapping? = nil,
         decoder: JSONDecoder = JSONDecoder()
@@ -36,7 +37,7 @@ extension JSON {
 }
 
 extension Response {
-    /// The value at a path of the body's JSON, decoded as `type`; see
+    /// Decodes the value at a path of the JSON body as `type`; see
     /// ``/WherryCore/JSON/decode(_:at:mapping:decoder:)``.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at path: String, mapping: ItemMapping? = nil,

@@ -1,15 +1,15 @@
-// Wherry: looking at what is stored without waiting for the disk.
+// Wherry: async methods of response caches.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
 
 extension ResponseCache {
-    /// The stored answer to a request; see the form without `await`.
+    /// Returns the stored response to a request; see the synchronous method.
     public func response(to request: Request) async throws(WherryError) -> Response {
         try await onWorker { () throws(WherryError) in try response(to: request) }
     }
 
-    /// What is stored and good; see the form without `await`.
+    /// Returns the valid entries; see the synchronous method.
     public func entries(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
         stores: CacheStores = .answers
@@ -19,12 +19,12 @@ extension ResponseCache {
         }
     }
 
-    /// The answer of a listed entry.
+    /// Returns the response of a listed entry.
     public func response(of entry: Entry) async throws(WherryError) -> Response {
         try await onWorker { () throws(WherryError) in try response(of: entry) }
     }
 
-    /// Stores an answer of the program's own; see the form without `await`.
+    /// Stores a response that the program provides; see the synchronous method.
     public func store(
         _ body: Bytes, contentType: String? = nil, for request: Request, duration: Duration
     ) async throws(WherryError) {
@@ -33,7 +33,7 @@ extension ResponseCache {
         }
     }
 
-    /// Deletes what is stored; see the form without `await`.
+    /// Removes entries; see the synchronous method.
     @discardableResult
     public func clear(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
@@ -44,19 +44,19 @@ extension ResponseCache {
         }
     }
 
-    /// Deletes the stored answer to a request; see the form without `await`.
+    /// Removes the stored response to a request; see the synchronous method.
     @discardableResult
     public func remove(_ request: Request) async throws(WherryError) -> Bool {
         try await onWorker { () throws(WherryError) in try remove(request) }
     }
 
-    /// Deletes a listed entry; see the form without `await`.
+    /// Removes a listed entry; see the synchronous method.
     @discardableResult
     public func remove(_ entry: Entry) async throws(WherryError) -> Bool {
         try await onWorker { () throws(WherryError) in try remove(entry) }
     }
 
-    /// How much is stored.
+    /// Returns the number and size of the entries.
     public func usage() async throws(WherryError) -> Usage {
         try await onWorker { () throws(WherryError) in try usage() }
     }

@@ -1,4 +1,4 @@
-// Wherry: the body of an answer, event by event.
+// Wherry: streaming server-sent events.
 // SPDX-License-Identifier: Apache-2.0
 
 extension BodyStream {
@@ -7,14 +7,15 @@ extension BodyStream {
 
     /// The body as server-sent events.
     ///
-    /// - Parameter maxEventBytes: the longest event; a longer one is the error `too_large`.
+    /// - Parameter maxEventBytes: The maximum size of an event; a larger one fails with
+    ///   `too_large`.
     public func serverEvents(maxEventBytes: Int) -> ServerEventStream {
         ServerEventStream(body: self, maxEventBytes: Swift.max(0, maxEventBytes))
     }
 }
 
-/// The server-sent events of a body, as they arrive. An event that the end of the body cuts short
-/// is none. An event may be 1 MiB long unless said otherwise.
+/// The server-sent events of a body, as they arrive. An event truncated by the end of the body is
+/// ignored. The default limit is 1 MiB per event.
 public struct ServerEventStream: AsyncSequence, Sendable {
     public typealias Element = ServerEvent
     public typealias Failure = WherryError
@@ -22,13 +23,13 @@ public struct ServerEventStream: AsyncSequence, Sendable {
     let body: BodyStream
     let maxEventBytes: Int
 
-    /// The one reader of the events.
+    /// Creates the only reader of the events.
     public func makeAsyncIterator() -> Iterator {
         Iterator(
             body: body.makeAsyncIterator(), parser: ServerEventParser(limit: maxEventBytes))
     }
 
-    /// Takes the events in turn.
+    /// Iterates over the events.
     public struct Iterator: AsyncIteratorProtocol {
         private var body: BodyStream.Iterator
         private var parser: ServerEventParser
@@ -40,11 +41,10 @@ public struct ServerEventStream: AsyncSequence, Sendable {
             self.parser = parser
         }
 
-        /// How long the server asked to wait before the stream is asked for again; `nil` if it
-        /// has not.
+        /// The server's reconnection time; `nil` if not sent.
         public var retry: Duration? { parser.retry.map { .milliseconds($0) } }
 
-        /// The next event; `nil` after the last.
+        /// Returns the next event; `nil` after the last.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(WherryError) -> ServerEvent? {

@@ -1,28 +1,28 @@
-// Wherry: answers without a network, for the tests of programs.
+// Wherry: stub responses for tests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Answers the requests of clients in a test, without a network.
+/// Responds to the requests of clients in tests, without a network.
 ///
 ///     let stub = StubServer()
 ///     stub.answer("https://example.org/users/*", json: ["name": "Skye"])
 ///     let client = try Client { $0.stubServer = stub }
 ///
-/// Every request that no rule answers fails with `connect`. Any number of clients may share one.
+/// A request that matches no rule fails with `connect`. Several clients may share a stub server.
 public final class StubServer: Sendable {
     /// A request as it would have been sent.
     public struct Received: Sendable {
-        /// As it was sent.
+        /// The method as sent.
         public let method: String
-        /// The whole URL.
+        /// The complete URL.
         public let url: String
-        /// Every field, those that the network's transport writes included.
+        /// All headers, including those that the network transport adds.
         public let headers: Headers
         /// The body, or its first 64 MiB.
         public let body: Bytes
-        /// The length of the whole body.
+        /// The length of the complete body.
         public let bodyLength: Int64
 
         init(_ request: StubRequest) {
@@ -38,18 +38,19 @@ public final class StubServer: Sendable {
 
     let transport: StubTransport
 
-    /// Without rules.
+    /// Creates a stub server without rules.
     public init() { transport = StubTransport() }
 
     init(_ transport: StubTransport) { self.transport = transport }
 
-    /// Answers requests for a URL. Of several rules that match, the oldest one goes first.
+    /// Responds to requests for a URL. The oldest of several matching rules applies first.
     ///
     /// - Parameters:
-    ///   - url: a URL, or a pattern in which each "*" stands for any text.
+    ///   - url: A URL, or a pattern in which each "*" matches any text.
     ///   - method: `nil`, the default, is any.
-    ///   - times: how many requests it answers; `nil`, the default, is all.
-    ///   - delay: from the end of a request to its answer, on the clock that ``advance(by:)`` moves.
+    ///   - times: The number of requests to respond to; `nil`, the default, for all.
+    ///   - delay: The time from the end of a request to its response, on the clock that
+    ///     ``advance(by:)`` moves.
     public func answer(
         _ url: String, method: String? = nil, times: Int? = nil, status: Int = 200,
         headers: Headers = [:], body: Bytes = [], delay: Duration = .zero
@@ -60,9 +61,9 @@ public final class StubServer: Sendable {
         setDelay(delay)
     }
 
-    /// Answers requests for a URL with JSON.
+    /// Responds to requests for a URL with JSON.
     ///
-    /// - Throws: `bad_parameters` for what JSON cannot say.
+    /// - Throws: `bad_parameters` for values that JSON cannot represent.
     public func answer(
         _ url: String, method: String? = nil, times: Int? = nil, status: Int = 200, json: JSON,
         delay: Duration = .zero
@@ -78,11 +79,11 @@ public final class StubServer: Sendable {
             headers: ["Content-Type": "application/json"], body: body, delay: delay)
     }
 
-    /// Fails requests for a URL: at once, or after so many bytes of an answer's body.
+    /// Fails requests for a URL: at once, or after a number of bytes of the response body.
     ///
-    /// - Parameter reason: a word of the table of reasons that a network can bring about, such as
-    ///   "connect", "idle_timeout" or "truncated".
-    /// - Throws: `bad_value` for any other word.
+    /// - Parameter reason: An error reason that a network can cause, such as "connect",
+    ///   "idle_timeout" or "truncated".
+    /// - Throws: `bad_value` for any other reason.
     public func fail(
         _ url: String, method: String? = nil, times: Int? = nil, reason: String,
         afterBytes: Int64 = 0, delay: Duration = .zero
@@ -96,7 +97,7 @@ public final class StubServer: Sendable {
         setDelay(delay)
     }
 
-    /// Responds to requests for a URL with the result of a closure, which runs in a task of its own.
+    /// Responds to requests for a URL with the result of a closure, which runs in a new task.
     ///
     ///     stub.respond("https://example.org/*") { request in
     ///         .init(status: 201, body: request.body)
@@ -107,9 +108,9 @@ public final class StubServer: Sendable {
     /// with its reason; any other error becomes `refused`.
     ///
     /// - Parameters:
-    ///   - url: a URL, or a pattern in which each "*" stands for any text.
+    ///   - url: A URL, or a pattern in which each "*" matches any text.
     ///   - method: `nil`, the default, is any.
-    ///   - times: how many requests it answers; `nil`, the default, is all.
+    ///   - times: The number of requests to respond to; `nil`, the default, for all.
     public func respond(
         _ url: String, method: String? = nil, times: Int? = nil,
         with handler: @escaping @Sendable (Received) async throws -> Reply
@@ -131,7 +132,7 @@ public final class StubServer: Sendable {
         }
     }
 
-    /// A response of the closure of ``respond(_:method:times:with:)``.
+    /// A response from the closure of ``respond(_:method:times:with:)``.
     public struct Reply: Sendable {
         /// 200 to 999; any other value becomes 500.
         public var status: Int
@@ -165,15 +166,15 @@ public final class StubServer: Sendable {
         transport.requests.map(Received.init)
     }
 
-    /// Moves the clients' time on, and returns when what came due has happened. Until the first
-    /// call time passes by itself.
+    /// Advances the clients' clock, and returns when everything that is due has happened. Until the
+    /// first call the clock runs normally.
     public func advance(by time: Duration) {
         transport.advance(milliseconds: time.wholeMilliseconds)
     }
 }
 
 extension Client.Configuration {
-    /// Answers all requests of the client in place of the network. None by default; for tests.
+    /// The stub server for all requests of the client, for tests. Default: none.
     public var stubServer: StubServer? {
         get { stub.map { StubServer($0) } }
         set { stub = newValue?.transport }

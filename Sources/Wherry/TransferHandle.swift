@@ -1,13 +1,13 @@
-// Wherry: work that was started, to be watched and steered.
+// Wherry: handles of running transfers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A request, upload or download on its way, with its progress and its end.
+/// A running request, upload or download, with its progress and result.
 ///
-/// Letting go of the handle changes nothing: the work goes on.
+/// Releasing the handle does not affect the transfer.
 public final class TransferHandle<Value: Sendable>: Sendable {
-    /// What goes on: its id, state and snapshot of progress.
+    /// The underlying transfer.
     public let transfer: Transfer
     private let events: TransferEvents
     private let result: @Sendable (TransferOutcome) throws(WherryError) -> Value
@@ -21,53 +21,53 @@ public final class TransferHandle<Value: Sendable>: Sendable {
         self.result = result
     }
 
-    /// The result, when it has ended; every reader gets the same.
+    /// The result, when the transfer has ended; the same for every reader.
     ///
-    /// Cancelling a task that waits here cancels the transfer.
+    /// Cancelling a waiting task cancels the transfer.
     public var value: Value {
         get async throws(WherryError) { try result(await events.end(of: transfer)) }
     }
 
-    /// How far it has come, from now on: the newest figures for each turn of the loop, at most ten
-    /// times a second; the last ones, and then the end of the sequence. Any number may read.
+    /// Progress updates from now on, coalesced per iteration of the network loop, at most ten per
+    /// second. Ends after the final update. Supports several readers.
     public var progress: ProgressSequence { ProgressSequence(events: events) }
 
-    /// Every change of state from the start on, the final one last. Any number may read.
+    /// All changes of state since the start, ending with the final one. Supports several readers.
     public var states: StateSequence { StateSequence(events: events) }
 
-    /// The stored answer, as soon as it is told: of a request with
-    /// ``/WherryCore/CachePolicy/thenNetwork``, whose ``value`` is the fresh one. `nil` when the end
-    /// comes and none was told.
+    /// The stored response of a request with ``/WherryCore/CachePolicy/thenNetwork``, as soon as it
+    /// is available; ``value`` is the network response. `nil` if the transfer ends without one.
     public var cached: Response? { get async { await events.cached() } }
 
-    /// The pictures of an upload as they stand now, in the order of adding; while those of one form
-    /// are being encoded, the ones that are, in the order of finishing.
+    /// The current results of an upload's images, in the order of adding. While one form is being
+    /// encoded, the encoded images in the order of completion.
     public var images: [ImageOutcome] {
         let known = transfer.images
         return known.isEmpty ? events.images : known
     }
 
-    /// Where it stands.
+    /// The state of the transfer.
     public var state: TransferState { transfer.state }
 
-    /// Describes the transfer: on several lines with its kind, URL, parameters and state, or in short:
+    /// Returns a description: several lines with kind, URL, parameters and state, or the short form
     /// "<Request: 12>". Without secrets.
     public func describe(inFull: Bool = true) -> String { transfer.describe(inFull: inFull) }
 
-    /// Stops reading and sending; ``resume()`` goes on. Repeating it changes nothing.
+    /// Pauses the transfer until ``resume()``. No effect if already paused.
     public func pause() { transfer.pause() }
-    /// Goes on after a pause.
+    /// Resumes the transfer after a pause.
     public func resume() { transfer.resume() }
-    /// Ends it with `cancelled`, unless it has ended. A resumable partial file is kept.
+    /// Cancels the transfer, which fails with `cancelled` unless it has ended. Keeps a resumable
+    /// partial file.
     public func cancel() { transfer.cancel() }
-    /// Cancels it and deletes its partial file, also one that was kept before.
+    /// Cancels the transfer and deletes its partial file, even an older one.
     public func discard() { transfer.discard() }
 
-    /// Another priority, from now on: of what waits, a request for a connection and a download for its
-    /// turn, it goes behind those that have it. What runs goes on as it is.
+    /// Changes the priority. A request waiting for a connection, or a queued download, moves behind
+    /// those of the same priority. No effect on a running one.
     ///
-    /// Of a group it is that of its members under way, of a chain that of the present step; requests
-    /// that share one answer share it too.
+    /// For a group it applies to its running members, for a chain to the current step; requests
+    /// that share a response share it too.
     ///
     /// - Throws: `bad_value` unless it is -100...100.
     public func setPriority(_ priority: Int) throws(WherryError) {
@@ -75,24 +75,24 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     }
 }
 
-/// How far a transfer has come, step by step; ends with the transfer, or with its reader's task.
+/// The progress of a transfer. Ends with the transfer, or with the task of its reader.
 public struct ProgressSequence: AsyncSequence, Sendable {
     public typealias Element = WherryCore.Progress
     public typealias Failure = Never
 
     let events: TransferEvents
 
-    /// Another reader, independent of the others.
+    /// Creates an independent reader.
     public func makeAsyncIterator() -> Iterator { Iterator(events: events) }
 
-    /// Takes the newest figures in turn.
+    /// Iterates over the updates.
     public struct Iterator: AsyncIteratorProtocol {
         let events: TransferEvents
         private var seen = 0
 
         init(events: TransferEvents) { self.events = events }
 
-        /// The newest figures that were not seen yet; `nil` at the end.
+        /// Returns the latest unread update; `nil` at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             guard let (progress, count) = await events.progress(after: seen) else { return nil }
             seen = count
@@ -101,30 +101,30 @@ public struct ProgressSequence: AsyncSequence, Sendable {
     }
 }
 
-/// The states that a transfer went through and goes through.
+/// The past and future states of a transfer.
 public struct StateSequence: AsyncSequence, Sendable {
-    /// One state, with the word for why where there is one, such as "changed" for `restarted`.
+    /// A state, with its reason if there is one, such as "changed" for `restarted`.
     public struct Element: Sendable, Hashable {
-        /// The state it came to.
+        /// The new state.
         public let state: TransferState
-        /// A word of the table of reasons.
+        /// An error reason.
         public let reason: String?
     }
     public typealias Failure = Never
 
     let events: TransferEvents
 
-    /// Another reader, independent of the others.
+    /// Creates an independent reader.
     public func makeAsyncIterator() -> Iterator { Iterator(events: events) }
 
-    /// Takes the states in turn.
+    /// Iterates over the states.
     public struct Iterator: AsyncIteratorProtocol {
         let events: TransferEvents
         private var seen = 0
 
         init(events: TransferEvents) { self.events = events }
 
-        /// The next state; `nil` after the final one.
+        /// Returns the next state; `nil` after the final one.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             guard let element = await events.state(after: seen) else { return nil }
             seen += 1
@@ -133,7 +133,7 @@ public struct StateSequence: AsyncSequence, Sendable {
     }
 }
 
-/// What a handle hears of its transfer.
+/// Observes the transfer of a handle.
 final class TransferEvents: TransferObserver {
     private struct State: Sendable {
         var progress = WherryCore.Progress()
@@ -143,8 +143,8 @@ final class TransferEvents: TransferObserver {
         var cached: Response?
         var outcome: TransferOutcome?
     }
-    /// The states kept for those who read late; a transfer that is paused again and again has no
-    /// more.
+    /// The maximum number of states kept for late readers, in case a transfer is paused again and
+    /// again.
     private static let mostStates = 1000
     private let monitor = AsyncMonitor(State())
     private let responder: DecisionResponder?
@@ -187,7 +187,7 @@ final class TransferEvents: TransferObserver {
     func end(of transfer: Transfer) async -> TransferOutcome {
         if let outcome = await monitor.wait(until: { $0.outcome }) { return outcome }
         transfer.cancel()
-        // The task's mark stays, and its waits return at once: the end is awaited by another.
+        // The task stays cancelled, so its waits return at once: another task awaits the end.
         return await Task { await monitor.wait { $0.outcome } }.value
             ?? TransferOutcome(error: Transfer.cancelledError)
     }

@@ -1,8 +1,8 @@
-// Wherry: the module that Swift programs import.
+// Wherry: the module for Swift programs.
 // SPDX-License-Identifier: Apache-2.0
 
 @_exported import WherryCore
 
-/// How far a transfer has come: another name for `Progress` in files that import Foundation too,
-/// which has a class of that name.
+/// The progress of a transfer: an alias of `Progress` for files that import Foundation, which has a
+/// class of that name.
 public typealias TransferProgress = WherryCore.Progress

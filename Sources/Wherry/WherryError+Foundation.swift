@@ -3,8 +3,8 @@
 
 public import Foundation
 
-/// Makes `error.localizedDescription` the message of the error. Without it, Foundation shows "The operation
-/// could not be completed".
+/// Makes `error.localizedDescription` the message of the error. Without it, Foundation shows "The
+/// operation could not be completed".
 extension WherryError: LocalizedError {
     /// ``message``: what failed, why, and what to do.
     public var errorDescription: String? { message }
