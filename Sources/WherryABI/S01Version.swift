@@ -12,7 +12,7 @@ public func wherry_library_version_text() -> UnsafePointer<CChar>? {
     StaticText.version
 }
 
-/// Text that lives as long as the process.
+/// Text that is valid as long as the process lives.
 enum StaticText {
     nonisolated(unsafe) static let version = UnsafePointer(CText.copy(WherryLibrary.version))
 

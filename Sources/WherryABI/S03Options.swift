@@ -1,10 +1,10 @@
-// Wherry: wherry.h, section 3: options, as numbers that C may get wrong.
+// Wherry: wherry.h, section 3: validation of option numbers.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import WherryCore
 
-/// The numbered option behind a number.
+/// Returns the numeric option with a number.
 func option(_ number: wherry_option) throws(WherryError) -> Option {
     guard let option = Option(rawValue: Int32(truncatingIfNeeded: number.rawValue)) else {
         throw WherryError(.badOption, "There is no option \(number.rawValue)")
@@ -12,7 +12,7 @@ func option(_ number: wherry_option) throws(WherryError) -> Option {
     return option
 }
 
-/// The text option behind a number.
+/// Returns the text option with a number.
 func option(_ number: wherry_text_option) throws(WherryError) -> TextOption {
     guard let option = TextOption(rawValue: Int32(truncatingIfNeeded: number.rawValue)) else {
         throw WherryError(.badOption, "There is no text option \(number.rawValue)")
@@ -20,7 +20,7 @@ func option(_ number: wherry_text_option) throws(WherryError) -> TextOption {
     return option
 }
 
-/// A user name and a password; `nil` where no user is named.
+/// Returns credentials; `nil` without a user name.
 func credentials(
     _ auth: wherry_auth, _ user: UnsafePointer<CChar>?, _ password: UnsafePointer<CChar>?
 ) throws(WherryError) -> Credentials? {
@@ -34,7 +34,7 @@ func credentials(
     return credentials
 }
 
-/// The questions behind a sum of bits.
+/// Returns the callbacks enabled by a bit mask.
 func decisions(_ bits: UInt32) throws(WherryError) -> DecisionSet {
     let set = DecisionSet(rawValue: bits)
     guard DecisionSet.all.isSuperset(of: set) else {

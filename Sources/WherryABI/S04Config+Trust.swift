@@ -1,4 +1,4 @@
-// Wherry: wherry.h, section 4: whom a client trusts.
+// Wherry: wherry.h, section 4: trust settings.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry

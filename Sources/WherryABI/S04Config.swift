@@ -126,7 +126,7 @@ public func wherry_config_set_base(
     }
 }
 
-/// The name of a base, which lists of names separate by commas.
+/// Returns the name of a base URL. Names must not contain a comma, which separates names in lists.
 func baseName(_ pointer: UnsafePointer<CChar>?) throws(WherryError) -> String {
     let name = try text(pointer, "name")
     guard !name.isEmpty, !name.utf8.contains(0x2C) else {

@@ -163,7 +163,7 @@ public func wherry_client_set_decisions(
     }
 }
 
-/// A time for a wait; `nil` for ever.
+/// Returns the duration of a wait; `nil` waits forever.
 func duration(_ milliseconds: Int64) -> Duration? {
     milliseconds < 0 ? nil : .milliseconds(milliseconds)
 }

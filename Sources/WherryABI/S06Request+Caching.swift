@@ -1,4 +1,4 @@
-// Wherry: wherry.h, section 6: what a request has to do with caches.
+// Wherry: wherry.h, section 6: cache settings of a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry

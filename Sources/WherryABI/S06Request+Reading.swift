@@ -1,11 +1,11 @@
-// Wherry: wherry.h, section 6: what a request has.
+// Wherry: wherry.h, section 6: request getters.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import WherryCore
 import WherrySystem
 
-/// The parts of a request that were lent last, each until its getter is asked again.
+/// The borrowed parts of a request; each is valid until the next call of its getter.
 struct LentParts {
     var header: LentPair?
     var query: LentPair?
@@ -13,13 +13,13 @@ struct LentParts {
     var body: Bytes?
 }
 
-/// A name and what it stands for, as C text.
+/// A name and a value as C text.
 final class LentPair: Sendable {
     let name: LentText
-    /// `nil` for a field that is left out.
+    /// `nil` for a suppressed header.
     let value: LentText?
 
-    /// `nil` if there is no memory.
+    /// Returns `nil` if out of memory.
     init?(_ name: String, _ value: String?) {
         guard let name = LentText(name) else { return nil }
         self.name = name
@@ -48,7 +48,7 @@ public func wherry_request_identifier(
     }
 }
 
-/// Text made of a request, lent until the getter is asked again.
+/// Returns borrowed text of a request, valid until the next call of the getter.
 private func lend(
     _ request: OpaquePointer?, _ place: WritableKeyPath<RequestValue, LentText?>,
     _ make: (Request) throws(WherryError) -> String
@@ -56,7 +56,7 @@ private func lend(
     value(nil) { () throws(WherryError) in
         let box = try Handles.get(request, Box<RequestValue>.self)
         guard let text = LentText(try make(box.with { $0.request })) else { return nil }
-        // The text before it goes when the lock is open again.
+        // Release the previous text after unlocking.
         let before = box.with { value in
             let before = value[keyPath: place]
             value[keyPath: place] = text
@@ -66,7 +66,7 @@ private func lend(
     }
 }
 
-/// Keeps a part in the place of the one before, which goes when the lock is open again.
+/// Stores a part and releases the previous one after unlocking.
 private func keep<Part>(
     _ part: Part, in place: WritableKeyPath<LentParts, Part?>, of box: Box<RequestValue>
 ) {
@@ -80,7 +80,8 @@ private func keep<Part>(
     withExtendedLifetime(before) {}
 }
 
-/// One of several pairs, lent; `false` beyond the last, and without memory.
+/// Writes one of several pairs as borrowed text; returns `false` beyond the last one, and if out of
+/// memory.
 private func lend(
     _ request: OpaquePointer?, _ place: WritableKeyPath<LentParts, LentPair?>,
     _ out_name: UnsafeMutablePointer<UnsafePointer<CChar>?>?,

@@ -5,7 +5,7 @@ import CWherry
 import WherryCore
 import WherrySystem
 
-/// A request that C puts together, and the texts it has lent: the last one of each getter.
+/// A request of the C interface, and its borrowed texts: the last one of each getter.
 struct RequestValue: BoxedValue {
     static var kind: HandleKind { .request }
 
@@ -13,18 +13,18 @@ struct RequestValue: BoxedValue {
     var method: LentText?
     var url: LentText?
     var identifier: LentText?
-    /// Few requests are read part by part.
+    /// Few requests use the getters.
     var parts: LentParts?
 
     init(_ request: Request) { self.request = request }
 }
 
-/// A copy of the request behind a handle, as it is now.
+/// Returns a copy of the current request of a handle.
 func snapshot(_ request: OpaquePointer?) throws(WherryError) -> Request {
     try Handles.change(request, RequestValue.self) { (value) in value.request }
 }
 
-/// The same with another URL; `nil` is the request's own.
+/// Returns a copy with another URL; `nil` keeps the request's URL.
 func snapshot(
     _ request: OpaquePointer?, url: UnsafePointer<CChar>?
 ) throws(WherryError) -> Request {
@@ -33,7 +33,7 @@ func snapshot(
     return copy
 }
 
-/// Changes the request behind a handle.
+/// Changes the request of a handle.
 func edit(
     _ request: OpaquePointer?, _ body: (inout Request) throws(WherryError) -> Void
 ) -> wherry_status {
@@ -44,8 +44,8 @@ func edit(
     }
 }
 
-/// The same for what takes long to prepare, such as a copy of a body: that is done before the
-/// request's lock is held, which other objects share.
+/// Changes the request of a handle with a value that takes long to prepare, such as a copy of a
+/// body. The value is prepared before taking the request's lock, which other objects share.
 private func edit<Value>(
     _ request: OpaquePointer?, _ prepare: () throws(WherryError) -> Value,
     _ body: (inout Request, Value) -> Void
@@ -445,7 +445,7 @@ extension DigestAlgorithm {
     }
 }
 
-/// A media type that goes into a field of its own.
+/// Validates a media type that becomes a header.
 private func contentType(_ pointer: UnsafePointer<CChar>?) throws(WherryError) -> String? {
     guard let type = try optionalText(pointer, "content type") else { return nil }
     try Headers.check("Content-Type", type)

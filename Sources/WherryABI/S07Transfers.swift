@@ -5,18 +5,18 @@ import CWherry
 import WherryCore
 import WherrySystem
 
-/// A transfer in C's hands.
+/// A transfer of the C interface.
 struct TransferValue: BoxedValue {
     static var kind: HandleKind { .transfer }
 
-    /// Set before the handle reaches anybody.
+    /// Set before the handle is returned.
     var transfer: Transfer?
-    /// Of a transfer that is waited for without a queue.
+    /// For a transfer without a queue, whose caller waits.
     var waiter: PerformWaiter?
     var wasTaken = false
 }
 
-/// The transfer behind a handle.
+/// Returns the transfer of a handle.
 func getTransfer(_ transfer: OpaquePointer?) throws(WherryError) -> Transfer { try get(transfer) }
 
 private func get(_ transfer: OpaquePointer?) throws(WherryError) -> Transfer {
@@ -36,7 +36,7 @@ private func apply(_ transfer: OpaquePointer?, _ verb: (Transfer) -> Void) -> wh
     status { () throws(WherryError) in verb(try get(transfer)) }
 }
 
-/// Starts something and gives its handle before the first event can come.
+/// Starts a transfer and returns its handle before the first event can arrive.
 func start(
     _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: ((Transfer) -> Void) throws(WherryError) -> Void
@@ -111,7 +111,7 @@ public func wherry_client_perform_for(
         let out = try required(out_transfer)
         let record = try Record(out_record)
         let client = try Handles.get(client, Client.self)
-        // Had before the start, so that nothing can fail after it.
+        // Reserved before the start, so that nothing can fail after it.
         let place = try EventPlaces()
         let box = Box(TransferValue())
         let handle = try Handles.add(box)
@@ -192,7 +192,7 @@ public func wherry_transfer_wait(
         }
         let outcome = waiter.wait(on: transfer.client, timeout: nanoseconds(timeout_ms))
         guard let outcome else { throw .timedOut }
-        // Had before the end counts as told.
+        // Reserved before the end counts as reported.
         let place = try EventPlaces()
         let isFirst = box.with { value in
             defer { value.wasTaken = true }
@@ -262,7 +262,7 @@ public func wherry_transfer_set_priority(_ transfer: OpaquePointer?, _ priority:
 @_cdecl("wherry_transfer_move") @implementation
 public func wherry_transfer_move(_ transfer: OpaquePointer?, _ place: Int) -> wherry_status {
     status { () throws(WherryError) in
-        // A place beyond any number is the last one.
+        // A position beyond the range of Int means the last one.
         try download(transfer).move(to: place < 0 ? .max : place)
     }
 }

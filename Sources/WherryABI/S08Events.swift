@@ -6,7 +6,7 @@ import Glibc
 import WherryCore
 import WherrySystem
 
-/// What an event has lent.
+/// The objects borrowed from an event.
 final class EventLendings: @unchecked Sendable {  // `request` is guarded by its stripe
     let texts = TextStore()
     let response = LentHandle()
@@ -14,7 +14,7 @@ final class EventLendings: @unchecked Sendable {  // `request` is guarded by its
     private let requestHandle = LentHandle()
     private var request: Box<RequestValue>?
 
-    /// A handle to a copy of the request that a question is about.
+    /// Returns a handle to a copy of the request that a question is about.
     func request(_ request: Request) -> OpaquePointer? {
         requestHandle.pointer {
             let box = Box(RequestValue(request), isLent: true)
@@ -23,7 +23,7 @@ final class EventLendings: @unchecked Sendable {  // `request` is guarded by its
         }
     }
 
-    /// That copy, if it was asked for.
+    /// That copy, if it was requested.
     var edited: Box<RequestValue>? { locked { request } }
 
     private func locked<Result>(_ body: () -> Result) -> Result {
@@ -35,7 +35,7 @@ final class EventLendings: @unchecked Sendable {  // `request` is guarded by its
 }
 
 extension QueueEvent {
-    /// Made when something is first lent.
+    /// Created on first use.
     var lendings: EventLendings {
         let lock = Stripes.shared.lock(of: self)
         pthread_mutex_lock(lock)
@@ -46,7 +46,8 @@ extension QueueEvent {
         return lendings
     }
 
-    /// Takes back what was lent: now, and not when the thread that put the event in lets go too.
+    /// Invalidates the borrowed objects now, instead of when the thread that queued the event also
+    /// releases it.
     func endLendings() {
         let lock = Stripes.shared.lock(of: self)
         pthread_mutex_lock(lock)

@@ -83,7 +83,7 @@ public func wherry_queue_release(
                 .badHandle,
                 "The argument records is invalid: an event in it was freed. Release each event once")
         }
-        // Last, since what was taken from a queue that is gone has to be freed all the same.
+        // Last, since events taken from a freed queue must still be freed.
         _ = try Handles.get(queue, EventQueue.self)
     }
 }

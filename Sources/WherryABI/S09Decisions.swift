@@ -5,7 +5,7 @@ import CWherry
 import WherryCore
 import WherryTransport
 
-/// The question of an event, if it is of this kind.
+/// Returns the question of an event, if it has this kind.
 private func question(
     _ event: OpaquePointer?, _ kinds: DecisionSet
 ) throws(WherryError) -> (event: QueueEvent, decision: Decision) {
@@ -162,7 +162,7 @@ public func wherry_event_answer_stop(_ event: OpaquePointer?) -> wherry_status {
     status { () throws(WherryError) in try question(event, .next).decision.answer(.stop) }
 }
 
-/// The request to respond to, if the event is about one.
+/// Returns the request to respond to, if the event has one.
 private func stubQuestion(_ event: OpaquePointer?) throws(WherryError) -> StubQuestion {
     guard case .respond(let question) = try question(event, .respond).decision.kind else {
         throw WherryError(.badArgument, "The event is no WHERRY_DECISION_RESPOND")

@@ -4,7 +4,7 @@
 import CWherry
 import WherryCore
 
-/// Which transfers C means.
+/// Returns the filter that C passes.
 func match(
     _ match: wherry_match, _ key: UnsafePointer<CChar>?
 ) throws(WherryError) -> TransferMatch {

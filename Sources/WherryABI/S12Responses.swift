@@ -6,12 +6,12 @@ import Glibc
 import WherryCore
 import WherrySystem
 
-/// An answer in C's hands.
+/// A response of the C interface.
 final class ResponseBox: HandleObject, @unchecked Sendable {  // `fields` is guarded by its stripe
     static var kind: HandleKind { .response }
 
     let response: Response
-    /// Lent by an event, and not to be freed.
+    /// Whether an event owns it, so that it must not be freed.
     let isLent: Bool
     private var fields: FieldTable?
     private var store: TextStore?
@@ -22,7 +22,7 @@ final class ResponseBox: HandleObject, @unchecked Sendable {  // `fields` is gua
         self.isLent = isLent
     }
 
-    /// The fields as C text, made when first asked for.
+    /// The headers as C text, created on first use.
     var table: FieldTable {
         locked {
             if let fields { return fields }
@@ -32,7 +32,7 @@ final class ResponseBox: HandleObject, @unchecked Sendable {  // `fields` is gua
         }
     }
 
-    /// The body as C text, made when first asked for; `nil` if there is no memory.
+    /// The body as C text, created on first use; `nil` if out of memory.
     var whole: LentText? {
         if let text = locked({ text }) { return text }
         guard let made = LentText(response.text) else { return nil }
@@ -290,7 +290,7 @@ extension wherry_metrics {
 }
 
 extension Duration {
-    /// Microseconds, cut off; saturates.
+    /// The duration in microseconds, truncated; saturates.
     var wholeMicroseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)

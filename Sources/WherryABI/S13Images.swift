@@ -6,15 +6,15 @@ import WherryCore
 import WherryImaging
 import WherrySystem
 
-/// A picture in C's hands.
+/// An image of the C interface.
 struct ImageValue: BoxedValue {
     static var kind: HandleKind { .image }
 
     var source: ImageSource
     var fileName: String?
-    /// How it was made, of one that `wherry_image_compress` gave.
+    /// The properties of a result of `wherry_image_compress`.
     var encoded: EncodedImage?
-    /// Whose the pixels are, of lent ones.
+    /// The owner of borrowed pixels.
     var lender: LentMemory?
 }
 
@@ -22,7 +22,7 @@ extension Compression: BoxedValue {
     static var kind: HandleKind { .compression }
 }
 
-/// A picture as a part of a body, under the default compression for NULL.
+/// Returns an image part, with the default compression for NULL.
 func part(
     _ name: String, _ image: OpaquePointer?, _ compression: OpaquePointer?
 ) throws(WherryError) -> Request.Part {
@@ -32,7 +32,7 @@ func part(
         fileName: image.fileName)
 }
 
-/// The compression behind a handle; quality 1 for NULL.
+/// Returns the compression of a handle; quality 1 for NULL.
 func compressionValue(_ compression: OpaquePointer?) throws(WherryError) -> Compression {
     guard compression != nil else { return Compression() }
     return try Handles.change(compression, Compression.self) { $0 }
@@ -59,7 +59,7 @@ public func wherry_image_new_file(
     }
 }
 
-/// A picture in a file that is there.
+/// Returns an image from an existing file.
 func picture(_ path: String) throws(WherryError) -> ImageSource {
     do {
         try File.checkReadable(path)
@@ -120,7 +120,7 @@ private func pixelFormat(_ format: wherry_pixel_format) throws(WherryError) -> P
     return format
 }
 
-/// Raw pixels that `owner` keeps.
+/// Returns raw pixels that `owner` keeps alive.
 private func raw(
     _ bytes: UnsafeRawBufferPointer, _ owner: any AnyObject & Sendable,
     _ format: wherry_pixel_format, _ width: Int32, _ height: Int32, _ stride: Int

@@ -1,4 +1,4 @@
-// Wherry: wherry.h, section 14: unfinished downloads.
+// Wherry: wherry.h, section 14: partial downloads.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry

@@ -6,7 +6,7 @@ import Glibc
 import WherryCore
 import WherrySystem
 
-/// A JSON value in C's hands, and what it has lent.
+/// A JSON value of the C interface, and its borrowed texts.
 struct JSONValue: BoxedValue {
     static var kind: HandleKind { .json }
 
@@ -17,7 +17,7 @@ struct JSONValue: BoxedValue {
     init(_ json: JSON) { self.json = json }
 }
 
-/// The caller's text as JSON, or an error with this reason.
+/// Parses the caller's JSON text; fails with this reason.
 func json(
     _ text: UnsafeRawPointer?, _ count: Int, else reason: ErrorReason
 ) throws(WherryError) -> JSON {
@@ -29,7 +29,7 @@ func json(
     }
 }
 
-/// What stands at a path; `otherwise` for nothing of the fitting type.
+/// Returns the value at a path; `otherwise` if there is none of the required type.
 private func read<Result>(
     _ json: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ otherwise: Result,
     _ body: (JSON, String) -> Result?

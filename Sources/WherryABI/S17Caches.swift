@@ -118,7 +118,7 @@ private func cache(_ client: OpaquePointer?) throws(WherryError) -> ResponseCach
     try Handles.get(client, Client.self).cache
 }
 
-/// The stores behind a sum of bits: at least one, and of those that make sense here.
+/// Returns the stores of a bit mask: at least one, and only known ones.
 private func stores(_ bits: UInt32, from known: CacheStores) throws(WherryError) -> CacheStores {
     let stores = CacheStores(rawValue: bits)
     guard !stores.isEmpty, known.isSuperset(of: stores) else {

@@ -59,7 +59,7 @@ public func wherry_session_upload(
     }
 }
 
-/// Writes an id and its NUL, for which the header demands room.
+/// Writes an id and its NUL; the header requires room for both.
 private func copy(
     id: String, to out: UnsafeMutablePointer<CChar>?
 ) throws(WherryError) {

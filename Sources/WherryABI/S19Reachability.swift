@@ -251,7 +251,7 @@ public func wherry_reach_set_interface(
         guard let word = try optionalText(word, "word") else {
             return try Reachability.setInterface(pattern, nil)
         }
-        // `none` is refused there, with words of its own.
+        // `none` is rejected there, with a specific message.
         try Reachability.setInterface(
             pattern, Reachability.Interface(rawValue: word) ?? Reachability.Interface.none)
     }

@@ -81,7 +81,7 @@ public func wherry_event_log(
 extension wherry_log_record {
     init(_ record: LogRecord, _ texts: TextStore) {
         self.init()
-        // Any time at all, also one that a clock made by hand tells.
+        // A manual clock may return any time.
         time_ms = Int64(exactly: (record.time * 1000).rounded(.down)) ?? 0
         transfer_id = record.transferID
         text = texts.lend(record.text)

@@ -5,7 +5,7 @@ import CWherry
 import WherryCore
 import WherrySystem
 
-/// A table of fields in C's hands.
+/// A mapping of the C interface.
 struct MappingValue: BoxedValue {
     static var kind: HandleKind { .mapping }
 
@@ -16,7 +16,7 @@ private func mapping(_ mapping: OpaquePointer?) throws(WherryError) -> ItemMappi
     try Handles.change(mapping, MappingValue.self) { $0.mapping }
 }
 
-/// What stands at a path of the caller's JSON; null where nothing does.
+/// Returns the value at a path of the caller's JSON; null if there is none.
 private func found(
     _ json: OpaquePointer?, _ path: UnsafePointer<CChar>?
 ) throws(WherryError) -> JSON {
@@ -72,7 +72,7 @@ public func wherry_mapping_add(
         case WHERRY_FIELD_BOOL: fieldType = .bool
         case WHERRY_FIELD_ITEM:
             let nested = try Handles.change(item, MappingValue.self) { $0.mapping }
-            // One that is put into itself again and again would take twice as long each time.
+            // Adding a mapping to itself repeatedly would double the work each time.
             guard nested.depth < 16 else {
                 throw WherryError(.badArgument, "Mappings are at most 16 deep in each other")
             }

@@ -5,7 +5,7 @@ import CWherry
 import WherryCore
 import WherrySystem
 
-/// An endpoint in C's hands, and where its events go.
+/// An endpoint of the C interface, and the queue for its events.
 final class EndpointBox: HandleObject {
     static var kind: HandleKind { .endpoint }
 
@@ -84,7 +84,7 @@ public func wherry_endpoint_load(
     }
 }
 
-/// Starts something that may need no transfer: then the caller's place is NULL.
+/// Starts something that may need no transfer; the output pointer then receives NULL.
 private func startUnlessThere(
     _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (@escaping (Transfer) -> Void) throws(WherryError) -> Transfer?

@@ -1,11 +1,11 @@
-// Wherry: wherry.h, section 21: lists in sections.
+// Wherry: wherry.h, section 21: sectioned lists.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import WherryCore
 import WherrySystem
 
-/// A list in sections in C's hands, and the titles it has lent last.
+/// A sectioned list of the C interface, and its borrowed titles.
 struct SectionsValue: BoxedValue {
     static var kind: HandleKind { .sectionedList }
 
@@ -16,7 +16,7 @@ struct SectionsValue: BoxedValue {
 
 private typealias Section = SectionedList<JSON>.Section
 
-/// Looks at the list behind a handle.
+/// Reads the list of a handle.
 private func look<Result>(
     _ sections: OpaquePointer?, _ otherwise: Result, _ body: (SectionedList<JSON>) -> Result
 ) -> Result {
@@ -25,8 +25,8 @@ private func look<Result>(
     }
 }
 
-/// Changes the list behind a handle, and tells the changes where somebody asks. What is given is
-/// read before the list's lock is held, which other objects share.
+/// Changes the list of a handle, and reports the changes if requested. Reads the arguments before
+/// taking the list's lock, which other objects share.
 private func change<Given>(
     _ sections: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ given: () throws(WherryError) -> Given,
@@ -40,7 +40,7 @@ private func change<Given>(
     }
 }
 
-/// The elements of the caller's array; none for NULL.
+/// Returns the elements of the caller's array; empty for NULL.
 private func items(_ json: OpaquePointer?) throws(WherryError) -> [JSON] {
     guard json != nil else { return [] }
     guard case .array(let items) = try Handles.change(json, JSONValue.self, { $0.json }) else {
@@ -113,7 +113,7 @@ public func wherry_sectioned_list_footer(
     title(sections, \.footer) { $0.footer(of: section) }
 }
 
-/// A title, lent until the next one is asked for.
+/// Returns a title, valid until the next one is requested.
 private func title(
     _ sections: OpaquePointer?, _ place: WritableKeyPath<SectionsValue, LentText?>,
     _ find: (SectionedList<JSON>) -> String?
@@ -121,7 +121,7 @@ private func title(
     value(nil) { () throws(WherryError) in
         let box = try Handles.get(sections, Box<SectionsValue>.self)
         let text = box.with { find($0.list) }.flatMap { LentText($0) }
-        // The text before it goes when the lock is open again.
+        // Release the previous text after unlocking.
         let before = box.with { value in
             let before = value[keyPath: place]
             value[keyPath: place] = text
@@ -162,7 +162,7 @@ public func wherry_sectioned_list_remove(
 ) -> wherry_status {
     change(sections, out_changes) {
     } _: { list, _ in
-        // What is no size is out of range, and there are no more rows than can be counted.
+        // A negative row is out of range. A negative or too large count means all further rows.
         guard row >= 0 else { return [] }
         let (end, isTooMuch) = row.addingReportingOverflow(count)
         return list.remove(

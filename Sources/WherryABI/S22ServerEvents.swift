@@ -4,13 +4,13 @@
 import CWherry
 import WherryCore
 
-/// A parser in C's hands, and the events that it has found.
+/// A parser of the C interface, and the events it has found.
 struct ServerEventValue: BoxedValue {
     static var kind: HandleKind { .sse }
 
     var parser: ServerEventParser
     var hasFailed = false
-    /// Those that wait, the next one last.
+    /// The pending events, in reverse order.
     var waiting: [ServerEvent] = []
     var current: ServerEvent?
     let texts = TextStore()

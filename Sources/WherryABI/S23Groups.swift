@@ -5,14 +5,14 @@ import CWherry
 import WherryCore
 import WherrySystem
 
-/// A group in C's hands, which is sent once.
+/// A group of the C interface, which can be sent once.
 struct GroupValue: BoxedValue {
     static var kind: HandleKind { .group }
 
     var group: RequestGroup
     var wasStarted = false
 
-    /// What is done only before the start.
+    /// Throws if the group was already started.
     mutating func beforeStart() throws(WherryError) {
         guard !wasStarted else {
             throw WherryError(
@@ -76,7 +76,7 @@ public func wherry_client_send_group(
         let client = try Handles.get(client, Client.self)
         let box = try Handles.get(group, Box<GroupValue>.self)
         let queue = try Handles.get(queue, EventQueue.self)
-        // Of two threads that send it one is first.
+        // Of two threads that send it, only the first succeeds.
         let group = try box.with { value throws(WherryError) in
             try value.beforeStart()
             value.wasStarted = true

@@ -1,4 +1,4 @@
-// Wherry: the program that carries background jobs out.
+// Wherry: the agent, which runs background jobs.
 // SPDX-License-Identifier: Apache-2.0
 
 import CArguments

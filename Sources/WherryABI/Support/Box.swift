@@ -1,10 +1,10 @@
-// Wherry: a value that C changes in place.
+// Wherry: mutable values behind handles.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherryCore
 
-/// A few locks for very many objects, so that a request costs none of its own. Never hold two.
+/// A few locks shared by many objects, so that a request needs no separate lock. Never hold two.
 final class Stripes: @unchecked Sendable {  // the pointer never changes
     static let shared = Stripes()
 
@@ -16,7 +16,7 @@ final class Stripes: @unchecked Sendable {  // the pointer never changes
         restart()
     }
 
-    /// All locks are open, whoever held them: in a forked child.
+    /// Unlocks all locks in a forked child, whichever thread held them.
     func restart() {
         for index in 0..<Self.count { pthread_mutex_init(locks + index, nil) }
     }
@@ -28,18 +28,18 @@ final class Stripes: @unchecked Sendable {  // the pointer never changes
     }
 }
 
-/// A value that a handle stands for.
+/// A value that a handle refers to.
 protocol BoxedValue {
     static var kind: HandleKind { get }
 }
 
-/// The object behind the handle of a value. One stripe guards it, so that threads that share it
-/// do not break anything.
+/// The object of a value's handle. One stripe guards it, so that sharing it between threads is
+/// safe.
 final class Box<Value: BoxedValue>: HandleObject, @unchecked Sendable {  // guarded by its stripe
     static var kind: HandleKind { Value.kind }
 
     private var value: Value
-    /// Lent by another object, and not to be freed.
+    /// Whether another object owns it, so that it must not be freed.
     let isLent: Bool
 
     init(_ value: Value, isLent: Bool = false) {
@@ -59,7 +59,7 @@ final class Box<Value: BoxedValue>: HandleObject, @unchecked Sendable {  // guar
 }
 
 extension Handles {
-    /// Changes the value behind a handle.
+    /// Changes the value of a handle.
     @inline(__always)
     static func change<Value: BoxedValue, Result>(
         _ pointer: OpaquePointer?, _ type: Value.Type,
@@ -68,7 +68,7 @@ extension Handles {
         try get(pointer, Box<Value>.self).with(body)
     }
 
-    /// Ends the handle of a value that the caller owns.
+    /// Frees the handle of a value that the caller owns.
     static func freeOwned<Value: BoxedValue>(
         _ pointer: OpaquePointer?, _ type: Value.Type
     ) throws(WherryError) {

@@ -1,4 +1,4 @@
-// Wherry: text and bytes on their way in and out.
+// Wherry: conversion of text and bytes.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
@@ -6,7 +6,7 @@ import WherryCore
 import WherrySystem
 
 enum CText {
-    /// A copy from malloc with a NUL at its end; `nil` if there is no memory.
+    /// Returns a NUL-terminated malloc copy; `nil` if out of memory.
     static func copy(_ text: String) -> UnsafeMutablePointer<CChar>? {
         var text = text
         return text.withUTF8 { bytes in
@@ -17,12 +17,13 @@ enum CText {
         }
     }
 
-    /// A copy of a path's bytes from malloc with a NUL at its end; `nil` if there is no memory.
+    /// Returns a NUL-terminated malloc copy of a path's bytes; `nil` if out of memory.
     static func copy(path: String) -> UnsafeMutablePointer<CChar>? {
         path.withPath { strdup($0) }
     }
 
-    /// Copies text into the caller's buffer, cut to its capacity, and tells the full length.
+    /// Copies text into the caller's buffer, truncated to its capacity, and reports the full
+    /// length.
     static func copy(
         _ text: String, to buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int,
         _ outCount: UnsafeMutablePointer<Int>?
@@ -34,8 +35,8 @@ enum CText {
         text.withUTF8 { copy($0, to: buffer, capacity, outCount) }
     }
 
-    /// Copies a path's bytes into the caller's buffer, cut to its capacity, and tells how many there
-    /// are.
+    /// Copies a path's bytes into the caller's buffer, truncated to its capacity, and reports their
+    /// number.
     static func copy(
         path: String, to buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int,
         _ outCount: UnsafeMutablePointer<Int>?
@@ -52,7 +53,7 @@ enum CText {
     ) {
             if let buffer, capacity > 0 {
                 var count = min(bytes.count, capacity - 1)
-                // Not inside of a character.
+                // Do not split a character.
                 while count > 0, count < bytes.count, bytes[count] & 0xC0 == 0x80 { count -= 1 }
                 if let base = bytes.baseAddress { memcpy(buffer, base, count) }
                 buffer[count] = 0
@@ -61,7 +62,7 @@ enum CText {
     }
 }
 
-/// Text that must be there.
+/// Returns required text.
 @inline(__always)
 func text(
     _ pointer: UnsafePointer<CChar>?, _ name: StaticString
@@ -72,7 +73,7 @@ func text(
     return text
 }
 
-/// Text, or `nil` for NULL.
+/// Returns text, or `nil` for NULL.
 @inline(__always)
 func optionalText(
     _ pointer: UnsafePointer<CChar>?, _ name: StaticString
@@ -84,7 +85,7 @@ func optionalText(
     return text
 }
 
-/// A path, or the name of a file, that must be there. Its bytes need not be UTF-8.
+/// Returns a required path or file name. Its bytes need not be UTF-8.
 func path(
     _ pointer: UnsafePointer<CChar>?, _ name: StaticString
 ) throws(WherryError) -> String {
@@ -92,12 +93,12 @@ func path(
     return PathText.text(pointer)
 }
 
-/// A path, or the name of a file; `nil` for NULL. Its bytes need not be UTF-8.
+/// Returns a path or file name; `nil` for NULL. Its bytes need not be UTF-8.
 func optionalPath(_ pointer: UnsafePointer<CChar>?) -> String? {
     pointer.map { PathText.text($0) }
 }
 
-/// The caller's bytes in place.
+/// Returns the caller's bytes without a copy.
 func buffer(
     _ pointer: UnsafeRawPointer?, _ count: Int
 ) throws(WherryError) -> UnsafeRawBufferPointer {
@@ -107,7 +108,7 @@ func buffer(
     return UnsafeRawBufferPointer(start: pointer, count: count)
 }
 
-/// A copy of the caller's bytes.
+/// Returns a copy of the caller's bytes.
 func bytes(_ pointer: UnsafeRawPointer?, _ count: Int) throws(WherryError) -> Bytes {
     let source = try buffer(pointer, count)
     guard let copy = Bytes(copyingIfPossible: source) else {
@@ -116,7 +117,7 @@ func bytes(_ pointer: UnsafeRawPointer?, _ count: Int) throws(WherryError) -> By
     return copy
 }
 
-/// The permanent C form of each reason.
+/// The static C text of each reason.
 enum ReasonText {
     private nonisolated(unsafe) static let words: [ErrorReason: UnsafeMutablePointer<CChar>] = {
         var words: [ErrorReason: UnsafeMutablePointer<CChar>] = [:]

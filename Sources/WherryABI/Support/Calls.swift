@@ -1,14 +1,13 @@
-// Wherry: what every entry point does around its work.
+// Wherry: the common part of all entry points.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import WherryCore
 
-/// Runs the body of a function that answers with a status, and keeps what went wrong for
-/// `wherry_last_error`.
+/// Runs the body of a function that returns a status, and stores its error for `wherry_last_error`.
 @inline(__always)
 func status(_ body: () throws(WherryError) -> Void) -> wherry_status {
-    // Kept nowhere: in a forked child it is the last error all the time.
+    // Not stored: a forked child always has this last error.
     if ForkGate.isForked { return WHERRY_E_FORKED }
     do throws(WherryError) {
         try body()
@@ -18,8 +17,8 @@ func status(_ body: () throws(WherryError) -> Void) -> wherry_status {
     }
 }
 
-/// Runs the body of a function that answers with a value, or `otherwise` if it cannot. It leaves
-/// the last error alone, so that reading a result never hides why there is none.
+/// Runs the body of a function that returns a value, or `otherwise` on failure. Does not change the
+/// last error, so that reading a result never hides why there is none.
 @inline(__always)
 func value<Value>(_ otherwise: Value, _ body: () throws(WherryError) -> Value) -> Value {
     if ForkGate.isForked { return otherwise }
@@ -34,7 +33,7 @@ extension WherryError {
     static let timedOut = WherryError(.timeout, "Nothing came in the time that was given")
 }
 
-/// The place for a result, which must not be NULL.
+/// Returns the output pointer for a result, which must not be NULL.
 @inline(__always)
 func required<Pointee>(
     _ out: UnsafeMutablePointer<Pointee>?
@@ -45,7 +44,7 @@ func required<Pointee>(
     return out
 }
 
-/// Nanoseconds for a wait of so many milliseconds; `nil` for ever.
+/// Converts the timeout of a wait to nanoseconds; `nil` waits forever.
 func nanoseconds(_ milliseconds: Int64) -> Int64? {
     milliseconds < 0 ? nil : .milliseconds(milliseconds)
 }

@@ -1,11 +1,11 @@
-// Wherry: the fields of an answer as C text.
+// Wherry: response headers as C text.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// A copy of a block of field lines with NULs in it, and where each name and value starts. Bytes
-/// are as they came.
+/// A copy of a header block with NUL terminators, and the offsets of names and values. Bytes are
+/// unchanged.
 final class FieldTable: @unchecked Sendable {  // never changes after init
     struct Field {
         var name: UnsafePointer<CChar>
@@ -15,7 +15,7 @@ final class FieldTable: @unchecked Sendable {  // never changes after init
     private let memory: UnsafeMutablePointer<CChar>?
     private let fields: [Field]
 
-    /// - Parameter block: "name: value\n" lines.
+    /// - Parameter block: Lines of "name: value\n".
     init(_ block: Bytes) {
         let count = block.count
         guard count > 0, let memory = malloc(count + 1)?.assumingMemoryBound(to: CChar.self) else {
@@ -32,7 +32,7 @@ final class FieldTable: @unchecked Sendable {  // never changes after init
         while start < count {
             var end = start
             while end < count && memory[end] != 0x0A { end += 1 }
-            // From the second byte on: the names of a stub's echo may begin with a colon.
+            // From the second byte on, because names in a stub's echo may begin with a colon.
             var colon = start + 1
             while colon < end && memory[colon] != 0x3A { colon += 1 }
             if colon < end {
@@ -62,7 +62,7 @@ final class FieldTable: @unchecked Sendable {  // never changes after init
         fields.indices.contains(index) ? fields[index] : nil
     }
 
-    /// The first value of that name, whatever its case.
+    /// Returns the first value of a name, in any case.
     func value(of name: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
         fields.first { strcasecmp($0.name, name) == 0 }?.value
     }

@@ -1,10 +1,10 @@
-// Wherry: nothing is touched in a forked child before it is made good.
+// Wherry: recovery in a forked child.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 
-/// Knows the process that the library works in.
+/// The process that owns the library's state.
 enum ForkGate {
     private static let home = Atomic<Int>(0)
 
@@ -12,7 +12,8 @@ enum ForkGate {
     @inline(__always)
     static var isForked: Bool { ForkGuard.current != home.load(ordering: .acquiring) }
 
-    /// Starts over in a child: all handles are dead, and what other threads held is given up.
+    /// Resets the library in a child: all handles become invalid, and state that other threads held
+    /// is abandoned.
     static func restart() {
         guard isForked else { return }
         Handles.table.restart()

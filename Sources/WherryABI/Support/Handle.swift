@@ -1,10 +1,10 @@
-// Wherry: what a handle says about itself.
+// Wherry: the format of handles.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
 import WherrySystem
 
-/// The kinds of objects that C holds. The numbers are part of every handle; 0 is none.
+/// The kinds of objects in the C interface. The numbers are part of every handle; 0 is none.
 enum HandleKind: UInt {
     case config = 1
     case client, queue, request, transfer, response, event, error, list, image
@@ -16,17 +16,17 @@ enum HandleKind: UInt {
     case group = 22
     case sectionedList = 23
 
-    /// Its name in wherry.h, without the prefix.
+    /// The name in wherry.h, without the prefix.
     var word: String { self == .sectionedList ? "sectioned_list" : "\(self)" }
 }
 
-/// An object that C may hold.
+/// An object of the C interface.
 protocol HandleObject: AnyObject {
     static var kind: HandleKind { get }
 }
 
-/// A ticket: 5 bits of kind, 32 of generation, 26 of index. The kind makes it a number that no
-/// address has, so that using it as one faults at once.
+/// A handle: 5 bits of kind, 32 of generation, 26 of index. The kind makes it a value outside of
+/// the address space, so that dereferencing it faults at once.
 struct Handle {
     static let indexLimit = 1 << 26
 
@@ -41,7 +41,7 @@ struct Handle {
     var kind: UInt { bits >> 58 }
     var generation: UInt32 { UInt32(truncatingIfNeeded: bits >> 26) }
     var index: Int { Int(bits & UInt(Self.indexLimit - 1)) }
-    /// Never `nil`: the kind is in it.
+    /// Never `nil`, because the kind is not 0.
     var pointer: OpaquePointer? { OpaquePointer(bitPattern: bits) }
 }
 

@@ -1,15 +1,14 @@
-// Wherry: from the numbers that C holds to objects, checked.
+// Wherry: the table of handles.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// Every object that C holds, by handle. A freed slot is used again under a new generation, so a
-/// handle that was freed is told from the one that has its place; a slot whose generations are
-/// used up is left alone.
+/// All objects of the C interface by handle. A freed slot is reused with a new generation, so that
+/// a freed handle is distinguished from its successor. A slot without generations left is retired.
 ///
-/// The lock is held for a few instructions, and nothing is let go of under it: what an object's
-/// end brings about may come back here.
-final class HandleTable: @unchecked Sendable {  // everything is guarded by `mutex`
+/// The lock is held for a few instructions, and no object is released under it: its deinit may use
+/// the table.
+final class HandleTable: @unchecked Sendable {  // guarded by `mutex`
     private struct Slot {
         var object: Unmanaged<AnyObject>?
         var generation: UInt32
@@ -25,15 +24,15 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
     private var used = 0
     private var firstFree = noSlot
     private var held = 0
-    /// Handles that were put by, for objects that are to come.
+    /// The number of handles reserved for future objects.
     private var reserved = 0
-    /// Slots that are left alone.
+    /// The number of retired slots.
     private var retired = 0
     private let limit: Int
-    /// The index of the first slot. Handles below it are those of the process we were forked from.
+    /// The index of the first slot. Handles below it belong to the parent process.
     private var base = 0
 
-    /// - Parameter limit: so many slots at most.
+    /// - Parameter limit: The maximum number of slots.
     init(limit: Int = Handle.indexLimit) {
         self.limit = limit
         mutex = .allocate(capacity: 1)
@@ -46,21 +45,21 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         mutex.deallocate()
     }
 
-    /// How many handles are good.
+    /// The number of valid handles.
     var count: Int {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return held
     }
 
-    /// A new handle, which keeps the object; `nil` if there is no room left.
+    /// Returns a new handle that retains the object; `nil` if the table is full.
     func add(_ object: AnyObject, _ kind: HandleKind) -> OpaquePointer? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return hasRoom(1) ? enter(object, kind) : nil
     }
 
-    /// Puts handles by, which nobody else gets; `false` if there is no room for them.
+    /// Reserves handles; returns `false` if the table is full.
     func reserve(_ count: Int) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -69,14 +68,14 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         return true
     }
 
-    /// Gives up handles that were put by.
+    /// Releases reserved handles.
     func unreserve(_ count: Int) {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         reserved -= count
     }
 
-    /// Handles for objects, of those that were put by; the rest of these is given up.
+    /// Returns handles for objects from the reserved ones; releases the other reserved ones.
     func add<Object: HandleObject>(
         _ objects: some Sequence<Object>, reserved count: Int, _ body: (Int, OpaquePointer?) -> Void
     ) {
@@ -86,7 +85,7 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         for (index, object) in objects.enumerated() { body(index, enter(object, Object.kind)) }
     }
 
-    /// The object behind a handle, if it is good and of this kind.
+    /// Returns the object of a handle, if it is valid and has this kind.
     @inline(__always)
     func object(_ pointer: OpaquePointer, _ kind: HandleKind) -> AnyObject? {
         let handle = Handle(pointer)
@@ -95,14 +94,15 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         return find(handle, kind)?.pointee.object?.takeUnretainedValue()
     }
 
-    /// Ends a handle and hands over what it kept.
+    /// Frees a handle and returns its object.
     func remove(_ pointer: OpaquePointer, _ kind: HandleKind) -> AnyObject? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return leave(Handle(pointer), kind)
     }
 
-    /// Ends many handles under one lock. `false` if one of them was not good; `nil` ones are fine.
+    /// Frees many handles under one lock. Returns `false` if one of them was invalid; `nil` is
+    /// allowed.
     func remove<Object: HandleObject>(
         _ count: Int, into objects: inout [Object], _ pointer: (Int) -> OpaquePointer?
     ) -> Bool {
@@ -120,8 +120,8 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         return areGood
     }
 
-    /// Makes every handle dead, in a forked child. The objects are given up as they are: threads
-    /// that they wait for do not exist here, and their locks may be held by them.
+    /// Invalidates all handles in a forked child. The objects are abandoned: their threads do not
+    /// exist here, and may hold their locks.
     func restart() {
         pthread_mutex_init(mutex, nil)
         base += used
@@ -134,7 +134,7 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         firstFree = Self.noSlot
     }
 
-    /// Whether it was given by the process that this one was forked from.
+    /// Returns whether the parent process created the handle.
     func isInherited(_ pointer: OpaquePointer) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -152,14 +152,14 @@ final class HandleTable: @unchecked Sendable {  // everything is guarded by `mut
         return slot
     }
 
-    /// Whether `count` more handles can be had beside those that were put by.
+    /// Returns whether `count` more handles are available besides the reserved ones.
     @inline(__always)
     private func hasRoom(_ count: Int) -> Bool {
         let wanted = held + retired + reserved + count
         return wanted <= capacity || grow(wanted)
     }
 
-    /// A handle, where there is room for it.
+    /// Adds an object if there is room.
     private func enter(_ object: AnyObject, _ kind: HandleKind) -> OpaquePointer? {
         let index: Int
         if firstFree != Self.noSlot, let slots {

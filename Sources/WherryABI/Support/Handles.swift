@@ -1,10 +1,11 @@
-// Wherry: the one way from handles to objects and back.
+// Wherry: conversion between handles and objects.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
 
 extension WherryError {
-    /// Names the argument, which has the name of its kind, and what it is instead.
+    /// Returns an error that names the argument, which has the name of its kind, and says what was
+    /// passed instead.
     static func badHandle(_ pointer: OpaquePointer?, _ kind: HandleKind) -> WherryError {
         let why: String
         switch pointer.map({ Handle($0).kind }) {
@@ -24,11 +25,11 @@ extension WherryError {
         .noMemory, "There is no room for another handle: free those that are not needed any more")
 }
 
-/// Handles of this process.
+/// The handles of this process.
 enum Handles {
     static let table = HandleTable()
 
-    /// The object behind a handle.
+    /// Returns the object of a handle.
     @inline(__always)
     static func get<Object: HandleObject>(
         _ pointer: OpaquePointer?, _ type: Object.Type = Object.self
@@ -40,7 +41,7 @@ enum Handles {
         return unsafeDowncast(object, to: Object.self)
     }
 
-    /// A new handle, written to where the caller wants it.
+    /// Writes a new handle to the caller's output pointer.
     static func give<Object: HandleObject>(
         _ object: Object, to out: UnsafeMutablePointer<OpaquePointer?>
     ) throws(WherryError) {
@@ -52,7 +53,7 @@ enum Handles {
         return pointer
     }
 
-    /// Ends a handle. `nil` for NULL, which is fine.
+    /// Frees a handle. Returns `nil` for NULL, which is allowed.
     @discardableResult
     static func free<Object: HandleObject>(
         _ pointer: OpaquePointer?, _ type: Object.Type
@@ -62,15 +63,15 @@ enum Handles {
         return unsafeDowncast(object, to: Object.self)
     }
 
-    /// Why there is no object behind a handle.
+    /// Returns why a handle has no object.
     private static func unknown(_ pointer: OpaquePointer?, _ kind: HandleKind) -> WherryError {
         pointer.map { table.isInherited($0) } == true
             ? .inheritedHandle : .badHandle(pointer, kind)
     }
 
-    /// Ends handles that an object has lent, when that object ends.
+    /// Frees handles that an object lent out, when that object ends.
     static func end(_ pointer: OpaquePointer, _ kind: HandleKind) {
-        // In a forked child the table's lock may be held for ever.
+        // In a forked child the table's lock may be held forever.
         guard !ForkGate.isForked else { return }
         _ = table.remove(pointer, kind)
     }

@@ -1,12 +1,13 @@
-// Wherry: why the last call on this thread failed.
+// Wherry: the last error of a thread.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import Glibc
 import WherryCore
 
-/// An error that C looks at.
-final class ErrorBox: HandleObject, @unchecked Sendable {  // `texts` and `lent` have their guards
+/// An error of the C interface.
+// `texts` and `lent` have their own guards
+final class ErrorBox: HandleObject, @unchecked Sendable {
     static var kind: HandleKind { .error }
 
     let error: WherryError
@@ -15,7 +16,7 @@ final class ErrorBox: HandleObject, @unchecked Sendable {  // `texts` and `lent`
 
     init(_ error: WherryError) { self.error = error }
 
-    /// A handle to the error behind this one, as good as this one.
+    /// A handle to the underlying error, valid as long as this one.
     var underlying: OpaquePointer? {
         guard let underlying = error.underlying else { return nil }
         return lent.pointer { ErrorBox(underlying) }
@@ -26,17 +27,17 @@ final class ErrorBox: HandleObject, @unchecked Sendable {  // `texts` and `lent`
     }
 }
 
-/// The errors whose handles are always good. They are read in a forked child, where any lock may
-/// be held by a thread that is not there: nothing here takes one, and every text is static.
+/// Errors with permanent handles. They are read in a forked child, where a missing thread may hold
+/// any lock. So nothing here takes a lock, and every text is static.
 enum PermanentError: Int {
-    /// Nothing went wrong.
+    /// No error.
     case none = 0
     case forked = 1
 
     static let forkedMessage: StaticString =
         "This process was forked; call wherry_library_restart before anything else"
 
-    /// `nil` for every other handle: the generation 0 is one that the table never gives.
+    /// Returns `nil` for every other handle: the table never uses generation 0.
     init?(_ pointer: OpaquePointer?) {
         guard let handle = pointer.map({ Handle($0) }), handle.generation == 0,
             handle.kind == HandleKind.error.rawValue
@@ -89,7 +90,7 @@ enum LastError {
         return record
     }
 
-    /// Keeps an error, and gives its status.
+    /// Stores an error and returns its status.
     static func set(_ error: WherryError) -> wherry_status {
         if let record = record(creating: true) {
             record.endHandle()
@@ -98,7 +99,7 @@ enum LastError {
         return wherry_status(error.code.rawValue)
     }
 
-    /// A handle to it, good until the next failing call.
+    /// A handle to it, valid until the next failing call.
     static var handle: OpaquePointer? {
         if ForkGate.isForked { return PermanentError.forked.handle }
         guard let record = record(creating: false), let error = record.error else {

@@ -1,13 +1,13 @@
-// Wherry: handles and text that live as long as the object that was asked.
+// Wherry: borrowed handles and text.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherryCore
 import WherrySystem
 
-/// NUL-terminated copies of texts, kept until the store goes. The same text has one copy.
+/// NUL-terminated copies of texts, kept as long as the store. Equal texts share one copy.
 final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
-    /// A text by its bytes: to Swift the two forms of an accented letter are equal.
+    /// A text compared by bytes: in Swift the two forms of an accented letter are equal.
     private struct Key: Hashable {
         let text: String
         var isPath = false
@@ -27,13 +27,13 @@ final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
         for text in texts.values { free(text) }
     }
 
-    /// A pointer to the text; `nil` for `nil`, and if there is no memory.
+    /// Returns a pointer to the text; `nil` for `nil`, and if out of memory.
     func lend(_ text: String?) -> UnsafePointer<CChar>? {
         guard let text else { return nil }
         return lend(Key(text: text))
     }
 
-    /// A pointer to the bytes of a path; `nil` for `nil`, and if there is no memory.
+    /// Returns a pointer to the bytes of a path; `nil` for `nil`, and if out of memory.
     func lend(path: String?) -> UnsafePointer<CChar>? {
         guard let path else { return nil }
         return lend(Key(text: path, isPath: PathText.hasRawBytes(path)))
@@ -51,7 +51,7 @@ final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
         return UnsafePointer(copy)
     }
 
-    /// Takes back what was lent.
+    /// Frees all copies.
     func removeAll() {
         let lock = Stripes.shared.lock(of: self)
         pthread_mutex_lock(lock)
@@ -61,13 +61,13 @@ final class TextStore: @unchecked Sendable {  // guarded by the store's stripe
     }
 }
 
-/// One NUL-terminated copy of a text.
+/// A NUL-terminated copy of a text.
 final class LentText: @unchecked Sendable {  // never changes after init
     let pointer: UnsafePointer<CChar>
-    /// Its bytes, without the NUL.
+    /// The number of bytes without the NUL.
     let count: Int
 
-    /// `nil` if there is no memory.
+    /// Returns `nil` if out of memory.
     init?(_ text: String) {
         guard let copy = CText.copy(text) else { return nil }
         pointer = UnsafePointer(copy)
@@ -77,7 +77,7 @@ final class LentText: @unchecked Sendable {  // never changes after init
     deinit { free(UnsafeMutablePointer(mutating: pointer)) }
 }
 
-/// A handle that an object lends, made when first asked for and ended with the object.
+/// A borrowed handle, created on first use and freed with its owner.
 final class LentHandle: @unchecked Sendable {  // guarded by its stripe
     private var pointer: OpaquePointer?
     private var kind = HandleKind.error
@@ -88,7 +88,8 @@ final class LentHandle: @unchecked Sendable {  // guarded by its stripe
         if let pointer { Handles.end(pointer, kind) }
     }
 
-    /// `make` is called outside of the lock; of two threads one wins.
+    /// Returns the handle. Calls `make` without the lock held; if two threads do, the first result
+    /// is kept.
     func pointer<Object: HandleObject>(_ make: () -> Object) -> OpaquePointer? {
         if let known = locked({ pointer }) { return known }
         guard let new = try? Handles.add(make()) else { return nil }

@@ -1,10 +1,10 @@
-// Wherry: snapshots whose rows are plain structs.
+// Wherry: lists of plain structs.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import WherryCore
 
-/// A list in C's hands. Never changes; its texts live as long as it does.
+/// A list of the C interface. Immutable; its texts are valid as long as it exists.
 final class ListBox: HandleObject, @unchecked Sendable {  // never changes after init
     static var kind: HandleKind { .list }
 
@@ -20,7 +20,7 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
 
     let rows: Rows
     private let texts = TextStore()
-    /// The answers to pictures' own requests, by row.
+    /// The responses to separate image requests, by row.
     private let responses: [(response: Response?, handle: LentHandle)]
 
     init(images: [ImageOutcome]) {
@@ -29,7 +29,8 @@ final class ListBox: HandleObject, @unchecked Sendable {  // never changes after
         responses = images.map { ($0.response, LentHandle()) }
     }
 
-    /// A handle to the answer of a row, good as long as the list; `nil` where there is none.
+    /// Returns a handle to the response of a row, valid as long as the list; `nil` if there is
+    /// none.
     func response(_ index: Int) -> OpaquePointer? {
         guard responses.indices.contains(index), let response = responses[index].response
         else { return nil }

@@ -1,11 +1,11 @@
-// Wherry: the few structs that are filled in the caller's memory.
+// Wherry: structs in the caller's memory.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import Glibc
 import WherryCore
 
-/// A struct of the header whose first member is its size.
+/// A struct in wherry.h whose first member is its size.
 protocol PlainStruct {
     var size: Int { get set }
     init()
@@ -27,7 +27,7 @@ extension wherry_timing: PlainStruct {}
 extension wherry_log_record: PlainStruct {}
 extension wherry_counters: PlainStruct {}
 
-/// The size of a caller's struct, checked: it may be smaller or larger than ours, but not absurd.
+/// Validates the size of a caller's struct: it may be smaller or larger than ours, within limits.
 func checkedSize(_ size: Int, atLeast least: Int = MemoryLayout<Int>.size) throws(WherryError)
     -> Int
 {
@@ -37,7 +37,7 @@ func checkedSize(_ size: Int, atLeast least: Int = MemoryLayout<Int>.size) throw
     return size
 }
 
-/// Writes a struct as far as the caller's is known to go, and zeroes what it has beyond ours.
+/// Writes a struct up to the size of the caller's, and zeroes the caller's members beyond ours.
 func write<Struct: PlainStruct>(
     _ value: Struct, to out: UnsafeMutableRawPointer, size: Int
 ) {

@@ -1,17 +1,17 @@
-// Wherry: a monitor that C holds.
+// Wherry: reachability monitors of the C interface.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import WherryCore
 import WherrySystem
 
-/// Puts a monitor's news into a queue.
+/// Sends the changes of a monitor to a queue.
 final class QueueRelay: ReachabilityObserver {
     private let queue: EventQueue
     private let userData: UInt
-    /// Held while something is put in, so that nothing is once it was closed.
+    /// Held while an event is queued, so that none is queued after the close.
     private let isClosed = Lock(false)
-    /// The wait whose end is told here, if it is one.
+    /// The id of the wait whose end is reported, if any.
     let wait = Lock<UInt64?>(nil)
 
     init(_ queue: EventQueue, userData: UInt) {
@@ -31,20 +31,20 @@ final class QueueRelay: ReachabilityObserver {
         }
     }
 
-    /// Tells the end of a wait.
+    /// Reports the end of a wait.
     func tellEnd(of monitor: ReachabilityMonitor, _ found: Bool) {
         let path = found ? monitor.path : .none
         tell(monitor.change(path, path))
     }
 
-    /// Nothing is told any more, what waits in the queue included.
+    /// Stops reporting, and removes queued events.
     func close() {
         isClosed.withLock { $0 = true }
         queue.drop(from: self)
     }
 }
 
-/// A monitor, or what is to become one; or somebody who hears of all.
+/// A monitor, the settings of a future one, or an observer of all monitors.
 final class ReachabilityBox: HandleObject, Sendable {
     static var kind: HandleKind { .reachability }
 
@@ -55,14 +55,14 @@ final class ReachabilityBox: HandleObject, Sendable {
         case freed
     }
     private let content: Lock<Content>
-    /// Where the ends of waits are to be told.
+    /// The receivers of the ends of waits.
     private let waits = Lock<[QueueRelay]>([])
 
     init(host: String?) { content = Lock(.plan(host: host, Reachability.Options())) }
     init(_ reachability: Reachability) { content = Lock(.monitor(reachability, nil)) }
     init(everywhere relay: QueueRelay) { content = Lock(.everywhere(relay)) }
 
-    /// Changes how it is going to work.
+    /// Changes the settings before the start.
     func plan(
         _ change: (inout Reachability.Options) throws(WherryError) -> Void
     ) throws(WherryError) {
@@ -76,12 +76,12 @@ final class ReachabilityBox: HandleObject, Sendable {
         }
     }
 
-    /// The monitor, if there is one by now.
+    /// The monitor, if already created.
     var known: Reachability? {
         content.withLock { if case .monitor(let reachability, _) = $0 { reachability } else { nil } }
     }
 
-    /// The monitor, made now if need be.
+    /// Returns the monitor; creates it if needed.
     func monitor() throws(WherryError) -> Reachability {
         try content.withLock { content throws(WherryError) in
             switch content {
@@ -117,7 +117,7 @@ final class ReachabilityBox: HandleObject, Sendable {
         old?.close()
     }
 
-    /// Has the end of a wait told.
+    /// Requests a report when a wait ends.
     func notify(_ relay: QueueRelay, within nanoseconds: Int64?) throws(WherryError) {
         let monitor = try monitor().monitor
         waits.withLock { $0.append(relay) }
@@ -134,7 +134,7 @@ final class ReachabilityBox: HandleObject, Sendable {
         }
     }
 
-    /// Nothing is told once this returns.
+    /// Stops the monitor. Nothing is reported after this returns.
     func stop() {
         let (reachability, relay) = content.withLock { content -> (Reachability?, QueueRelay?) in
             guard case .monitor(let reachability, let relay) = content else { return (nil, nil) }
@@ -144,7 +144,7 @@ final class ReachabilityBox: HandleObject, Sendable {
         relay?.close()
     }
 
-    /// Lets go of it; one that somebody else holds too goes on.
+    /// Releases the monitor, which continues if it has another owner.
     func end() {
         let last = content.withLock { content in
             let last = content
@@ -171,7 +171,7 @@ final class ReachabilityBox: HandleObject, Sendable {
     }
 }
 
-/// The permanent C forms of the words for interfaces.
+/// The static C texts of interface kinds.
 enum ReachWords {
     static func pointer(_ interface: Reachability.Interface) -> UnsafePointer<CChar>? {
         let word: StaticString =
@@ -188,7 +188,7 @@ enum ReachWords {
 
     private static let texts = Lock<[String: Int]>([:])
 
-    /// Text that stays for ever. What a program sets is a handful.
+    /// Returns a text that is never freed; a program sets only a few.
     static func lasting(_ text: String) -> UnsafePointer<CChar>? {
         let bits = texts.withLock { texts -> Int in
             if let known = texts[text] { return known }

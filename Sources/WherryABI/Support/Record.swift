@@ -1,13 +1,13 @@
-// Wherry: events as plain records.
+// Wherry: events as plain structs.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import WherryCore
 import WherrySystem
 
-/// The caller's array of records, with the stride that the caller's header has.
+/// The caller's array of records, with the record size of the caller's header.
 struct Record {
-    /// More are not taken at once.
+    /// The maximum number of events taken at once.
     static let batchLimit = 4096
 
     private let base: UnsafeMutableRawPointer
@@ -15,13 +15,13 @@ struct Record {
 
     init(_ records: UnsafeMutablePointer<wherry_record>?) throws(WherryError) {
         let records = try required(records)
-        // Without the event it could never be freed.
+        // Requires room for the event, which otherwise could never be freed.
         let least = 2 * MemoryLayout<Int>.size
         stride = try checkedSize(records.pointee.size, atLeast: least)
         base = UnsafeMutableRawPointer(records)
     }
 
-    /// Fills the first record with an event that becomes the caller's.
+    /// Fills the first record with an event, which the caller then owns.
     func write(_ event: QueueEvent, as place: consuming EventPlaces) {
         place.take(for: CollectionOfOne(event)) { write(event, $1, at: $0) }
     }
@@ -38,8 +38,8 @@ struct Record {
     }
 }
 
-/// Handles put by for events: what was taken from a queue cannot be put back, and after the end of
-/// a request nothing may fail any more.
+/// Handles reserved for events: events taken from a queue cannot be put back, and nothing may fail
+/// after the end of a request.
 struct EventPlaces: ~Copyable {
     private let count: Int
 
@@ -49,11 +49,11 @@ struct EventPlaces: ~Copyable {
     }
 
     deinit {
-        // In a forked child the table's lock may be held for ever.
+        // In a forked child the table's lock may be held forever.
         if !ForkGate.isForked { Handles.table.unreserve(count) }
     }
 
-    /// Tells the handle of each event, which is the caller's from now on; the rest is given up.
+    /// Returns the handle of each event, which the caller then owns; releases the rest.
     consuming func take(
         for events: some Sequence<QueueEvent>, _ body: (Int, OpaquePointer?) -> Void
     ) {
@@ -64,7 +64,7 @@ struct EventPlaces: ~Copyable {
 }
 
 extension wherry_record {
-    /// What an event has to tell. Pointers live as long as the event.
+    /// The data of an event. Pointers are valid as long as the event.
     init(_ event: QueueEvent) {
         self.init()
         user_data = UnsafeMutableRawPointer(bitPattern: event.userData)
@@ -133,7 +133,7 @@ extension wherry_record {
         }
     }
 
-    /// The most frequent one, looked at once.
+    /// The most frequent event, read at once.
     private mutating func set(_ outcome: TransferOutcome) {
         if let error = outcome.error {
             http_code = Int32(truncatingIfNeeded: error.httpStatus)
@@ -211,7 +211,7 @@ extension PageEvent {
         }
     }
 
-    /// The page's number; -1 where it is about none.
+    /// The page number; -1 if the event has none.
     var page: Int64 {
         switch self {
         case .willLoad(let page), .refreshed(let page), .loaded(let page), .failed(let page, _): page
@@ -225,7 +225,7 @@ extension PageEvent {
 }
 
 extension QueueEvent {
-    /// Why something ended or changed so.
+    /// The error or reason of the event.
     var error: WherryError? { event?.error ?? page?.error }
 }
 
@@ -267,7 +267,7 @@ extension TransferEvent {
         }
     }
 
-    /// Why something ended or changed so.
+    /// The error or reason of the event.
     var error: WherryError? {
         switch self {
         case .done(let outcome): outcome.error
@@ -280,7 +280,7 @@ extension TransferEvent {
         }
     }
 
-    /// The path of a file, or its name.
+    /// The path or name of a file.
     var path: String? {
         switch self {
         case .image(let image): image.fileName
