@@ -1,25 +1,25 @@
-// Wherry: where the bytes of a request body come from.
+// Wherry: sources of request bodies.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// What a body source answers when it is asked for bytes.
+/// The result of reading from a body source.
 package enum BodyRead: Sendable {
-    /// So many bytes were written to the buffer; at least one.
+    /// The number of bytes written to the buffer; at least one.
     case bytes(Int)
-    /// Nothing yet: the source calls `Exchange.bodyIsReady()` when there is.
+    /// No bytes available yet: the source calls `Exchange.bodyIsReady()` when there are.
     case wait
     case end
     case failed(TransportError)
 }
 
-/// A streamed request body. Asked from one thread at a time, that of the transport.
+/// A streamed request body. Read from one thread at a time, the transport's.
 package protocol BodySource: AnyObject, Sendable {
-    /// The whole length in bytes; `nil` if it is not known before the end (sent chunked).
+    /// The length in bytes; `nil` if unknown before the end (sent chunked).
     var length: Int64? { get }
     /// Copies the next bytes into `buffer`, which is never empty. Must not block.
     func read(into buffer: UnsafeMutableRawBufferPointer, for exchange: Exchange) -> BodyRead
-    /// Starts over from byte 0 for another attempt. `false` if that cannot be.
+    /// Rewinds to byte 0 for another attempt. Returns `false` if impossible.
     func rewind() -> Bool
 }
 

@@ -1,66 +1,66 @@
-// Wherry: a request body that is coded as gzip or deflate while it is sent.
+// Wherry: compression of request bodies during the transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import Synchronization
 import WherrySystem
 
-/// Codes another body block by block on the workers, since the network thread has no time to burn.
+/// Compresses another body block by block on the workers, to keep CPU work off the network thread.
 ///
-/// No more of it is in memory than a block being filled, one being coded and the output of two. How
-/// long it becomes nobody knows before its end, so it has no length.
+/// At most four buffers are in memory: a block being filled, a block being compressed, and the
+/// output of two. The compressed length is unknown before the end, so this body has no length.
 package final class CodedBody: BodySource {
-    /// How many bytes are coded at once. All blocks but the last are full, unless their writer pauses.
+    /// The size of a block. All blocks but the last are full, unless their writer pauses.
     package static let blockSize = 131_072
 
-    /// What has come of a block.
+    /// A compressed block.
     private struct Block {
         var bytes: Bytes
-        /// How much of the body is coded with it, those before it included.
+        /// The offset in the plain body after this block.
         var end: Int64
     }
 
-    /// What the reading side does.
+    /// The next step of the reading side.
     private enum Next {
         case block(Block), wait, over, fill, failed(TransportError)
     }
 
-    /// What the reading side and the job share.
+    /// The state that the reading side and the job share.
     private struct Shared {
         var ready: [Block] = []
         var isRunning = false
-        /// Counts the rewinds: what comes of an earlier round is thrown away.
+        /// The number of rewinds: the output of an earlier round is discarded.
         var round = 0
         var failure: TransportError?
         weak var waiting: Exchange?
     }
 
-    /// What is coded.
+    /// The plain body.
     package let plain: any BodySource
-    /// How it is coded.
+    /// The content encoding.
     package let coding: Inflater.Coding
     private let workers: WorkerPool
-    /// What was written goes out when its writer has no more at once: who listens to it waits for it.
+    /// Whether to flush what was written when its writer pauses, because the receiver waits for it.
     private let flushes: Bool
     private let shared = Lock(Shared())
     private let consumed = Atomic<Int64>(0)
-    // The reading side's own; `read` and `rewind` are called from one thread at a time.
+    // State of the reading side; `read` and `rewind` are called from one thread at a time.
     private nonisolated(unsafe) var deflater: Deflater?
     /// The block being filled.
     private nonisolated(unsafe) var input: UnsafeMutableRawPointer?
     private nonisolated(unsafe) var filled = 0
-    /// How much of the body has been taken.
+    /// The number of plain bytes read.
     private nonisolated(unsafe) var taken: Int64 = 0
-    /// The last block was given to a job.
+    /// Whether the last block was passed to a job.
     private nonisolated(unsafe) var isOver = false
-    /// The coder may keep back the end of what it was given.
+    /// Whether the compressor may hold back the end of its input.
     private nonisolated(unsafe) var keepsBack = false
-    /// The body has nothing more at once, and will call.
+    /// Whether the plain body has no bytes now and will call back.
     private nonisolated(unsafe) var isStarved = false
     private nonisolated(unsafe) var current: Block?
     private nonisolated(unsafe) var offset = 0
 
-    /// - Parameter flushes: what has been read goes out where `plain` waits for more.
+    /// - Parameter flushes: Whether to flush when `plain` has to wait for more bytes.
     package init(
         _ plain: any BodySource, _ coding: Inflater.Coding, flushes: Bool, workers: WorkerPool
     ) {
@@ -74,8 +74,8 @@ package final class CodedBody: BodySource {
 
     package var length: Int64? { nil }
 
-    /// How many bytes of the plain body stand behind what was handed to the connection. From any
-    /// thread.
+    /// The number of plain bytes that correspond to the bytes passed to the connection.
+    /// Thread-safe.
     package var plainSent: Int64 { consumed.load(ordering: .relaxed) }
 
     package func rewind() -> Bool {
@@ -86,7 +86,7 @@ package final class CodedBody: BodySource {
             shared.failure = nil
             shared.waiting = nil
         }
-        // A job may still be at the old one.
+        // A job may still be using the old one.
         deflater = nil
         (filled, taken, isOver, keepsBack) = (0, 0, false, false)
         (current, offset) = (nil, 0)
@@ -113,14 +113,14 @@ package final class CodedBody: BodySource {
             case .block(let block): (current, offset) = (block, 0)
             case .failed(let error): return .failed(error)
             case .over: return .end
-            // Either what it is made of is not there, and calls; or a job ended just now.
+            // Either the plain body has no bytes and will call back, or a job has just ended.
             case .fill: if isStarved { return .wait }
             case .wait: return .wait
             }
         }
     }
 
-    /// Hands over what has come of the present block.
+    /// Copies output of the current block.
     private func copy(into target: UnsafeMutableRawBufferPointer) -> Int? {
         guard let block = current else { return nil }
         let count = min(target.count, block.bytes.count - offset)
@@ -137,7 +137,7 @@ package final class CodedBody: BodySource {
 
     // MARK: Coding
 
-    /// Takes what the body has, and gives it to a job when there is none and its output is wanted.
+    /// Reads from the plain body, and starts a job if none is running and its output is needed.
     private func fill(for exchange: Exchange) -> TransportError? {
         isStarved = false
         while !isOver {
@@ -169,7 +169,7 @@ package final class CodedBody: BodySource {
         return nil
     }
 
-    /// Has a job code the block.
+    /// Compresses the block in a job.
     private func code(_ flush: Deflater.Flush) -> TransportError? {
         if deflater == nil { deflater = Deflater(coding) }
         guard let deflater else { return Self.noMemory }
@@ -182,7 +182,7 @@ package final class CodedBody: BodySource {
             shared.isRunning = true
             return shared.round
         }
-        nonisolated(unsafe) let lent = deflater  // one job at a time has it
+        nonisolated(unsafe) let lent = deflater  // used by one job at a time
         workers.submit { [self] in
             var output = ByteBuffer()
             let isCoded = block.withUnsafeBytes { lent.feed($0, flush, into: &output) }
@@ -191,7 +191,7 @@ package final class CodedBody: BodySource {
                 guard shared.round == round else { return nil }
                 shared.isRunning = false
                 if isCoded {
-                    // Of a little input nothing may come out yet.
+                    // A small input may produce no output yet.
                     if !coded.isEmpty { shared.ready.append(Block(bytes: coded, end: end)) }
                 } else {
                     shared.failure = Self.noMemory
@@ -208,11 +208,11 @@ package final class CodedBody: BodySource {
     private static let noMemory = TransportError(
         .noMemory, "No memory for coding the request body")
 
-    /// Hands over all of the coded body in pieces, from its beginning, the very bytes that are sent;
-    /// stops where `body` answers `false`. Blocks: for a worker.
+    /// Passes the whole compressed body to `body` in chunks, exactly as sent, until it returns
+    /// `false`. Blocks: call it on a worker.
     ///
-    /// - Returns: whether that was all. `false` also of what a caller writes.
-    /// - Throws: what reading a file failed with.
+    /// - Returns: Whether the body was complete. `false` also if a caller writes the body.
+    /// - Throws: The error of reading a file.
     package func forEachPiece(
         _ body: (UnsafeRawBufferPointer) -> Bool
     ) throws(SystemError) -> Bool {
@@ -226,7 +226,7 @@ package final class CodedBody: BodySource {
             block.removeAll()
             return hasMemory && body(output.bytes)
         }
-        // In the blocks in which it is sent: other ones may be coded otherwise.
+        // Use the same blocks as when sending: other blocks may compress differently.
         let isWhole = try source.forEachPiece { piece in
             var rest = piece[...]
             while !rest.isEmpty {

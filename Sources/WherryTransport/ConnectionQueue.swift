@@ -1,36 +1,37 @@
-// Wherry: who may start now, and who waits for a free connection.
+// Wherry: the queue for connections.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Counts the running exchanges of each origin, and keeps the others in order of their priority, and
-/// of submission among equals.
+/// Counts the running exchanges of each origin, and queues the others by priority, and by
+/// submission among equal ones.
 ///
-/// An exchange over HTTP/1 holds a connection, which counts for its host and for all; one over
-/// HTTP/2 is a stream, which counts for its host only. Which it is shows when its answer begins:
-/// until then it counts as the last answer of its origin did.
+/// An HTTP/1 exchange occupies a connection, which counts for its host and in total. An HTTP/2
+/// exchange is a stream, which counts only for its host. Which one it is becomes known when its
+/// response begins; until then it counts like the last response of its origin.
 ///
-/// Where so many may start in a span of time, each that starts takes a token of its host's bucket and
-/// one of all; who lacks one waits in its line as for a connection.
+/// With a rate limit, each exchange that starts takes a token from its host's bucket and one from
+/// the total bucket. Without a token it waits in its line, as for a connection.
 struct ConnectionQueue {
-    /// What is known of one origin. Exchanges keep theirs, so that leaving costs no search.
+    /// The state of an origin. Exchanges keep a reference, so that leaving needs no lookup.
     final class Place {
         let origin: Origin
-        /// Its last answers came over HTTP/2.
+        /// The last responses used HTTP/2.
         fileprivate(set) var isMultiplexed = false
-        /// Has answered in HTTP/1: whatever comes between two answers belongs to none.
+        /// The origin has responded with HTTP/1: bytes between two responses belong to none.
         fileprivate(set) var isSerial = false
-        /// Has answered in HTTP/2.
+        /// The origin has responded with HTTP/2.
         fileprivate(set) var hasStreams = false
-        /// Was asked for what may not be sent twice.
+        /// The origin received a request that must not be sent twice.
         var hasUnrepeatable = false
         fileprivate var connections = 0
         fileprivate var streams = 0
-        /// For those that go by what the origin speaks, and for those that want a connection.
+        /// The line for exchanges that use the origin's protocol, and the line for those that need
+        /// a connection.
         fileprivate let free = Line()
         fileprivate let bound = Line()
 
-        /// What its host may be asked.
+        /// The rate limit of the host.
         fileprivate var bucket: TokenBucket
 
         fileprivate init(origin: Origin, _ bucket: TokenBucket) {
@@ -44,27 +45,28 @@ struct ConnectionQueue {
             connections == 0 && streams == 0 && free.waiting.isEmpty && bound.waiting.isEmpty
                 && paused == 0
         }
-        /// How many wait paused.
+        /// The number of paused exchanges in the lines.
         fileprivate var paused = 0
     }
 
-    /// Those of one origin that wait, and may go when their turn comes.
+    /// The waiting exchanges of one origin.
     final class Line {
         fileprivate unowned(unsafe) var place: Place!
         fileprivate var waiting = IndexedHeap<ByTurn>()
-        /// Its place among the lines that have room.
+        /// The index in the heap of lines with capacity.
         fileprivate var readyPlace = -1
-        /// When it may go on that lacks nothing but a token of its host, and its place among those.
+        /// The time when the next token of the host is available, if the line lacks nothing else,
+        /// and the index in that heap.
         fileprivate var opensAt = Instant.never
         fileprivate var heldPlace = -1
         fileprivate var order: Int { waiting.first?.order ?? .max }
     }
 
-    /// An exchange that waits.
+    /// A waiting exchange.
     final class Ticket {
         let exchange: Exchange
         fileprivate private(set) var priority: Int8
-        /// Goes up with submission, and all of a higher priority are below.
+        /// Increases with each submission; higher priorities have lower numbers.
         fileprivate private(set) var order: Int
         fileprivate let place: Place
         fileprivate let line: Line
@@ -79,7 +81,7 @@ struct ConnectionQueue {
             self.line = line
         }
 
-        /// While it is in no heap that goes by its order.
+        /// Call it only while no heap orders by it.
         fileprivate func setPriority(_ priority: Int8, _ submission: Int) {
             self.priority = priority
             order = Self.order(priority, submission)
@@ -120,28 +122,28 @@ struct ConnectionQueue {
     private(set) var total: Int
     private var rate = RequestRate()
     private var bucket = TokenBucket(0, RequestRate())
-    /// As it was told last; tokens drop by it.
+    /// The last reported time, for the token buckets.
     private var now = Instant(nanoseconds: .min)
-    /// Of all origins; streams are not among them.
+    /// The number of connections to all origins, without streams.
     private var connections = 0
-    /// Running ones that no limit holds.
+    /// The number of running exchanges exempt from the limits.
     private(set) var exempt = 0
     private var waitingCount = 0
     private var submissions = 0
     private var places: [Origin: Place] = [:]
-    /// The place that was asked for last.
+    /// The last place looked up.
     private var recent: Place?
-    /// Where so many places are known, the empty ones are dropped.
+    /// The number of places at which empty ones are removed.
     private var placeLimit = Self.keptPlaces
-    /// Lines whose host has room: for a connection if there is one in all, and for a stream.
+    /// Lines whose host has capacity: for a connection if the total allows one, and for a stream.
     private var connectionLines = IndexedHeap<ByFirst>()
     private var streamLines = IndexedHeap<ByFirst>()
-    /// Those with room whose host may not be asked just now.
+    /// Lines with capacity whose host has no token now.
     private var heldLines = IndexedHeap<ByOpening>()
     private var deadlines = IndexedHeap<ByDeadline>()
     private var pausedTickets: [ObjectIdentifier: Ticket] = [:]
 
-    /// Streams that one HTTP/2 connection is asked to carry.
+    /// The number of streams per HTTP/2 connection.
     private static let streams = 100
     private static let keptPlaces = 1_024
 
@@ -151,7 +153,7 @@ struct ConnectionQueue {
     }
 
     var isEmpty: Bool { waitingCount == 0 }
-    /// For tests: how many origins are remembered.
+    /// The number of known origins, for tests.
     var placeCount: Int { places.count }
 
     mutating func setLimits(perHost: Int, total: Int) {
@@ -164,7 +166,7 @@ struct ConnectionQueue {
 
     var isLimited: Bool { rate.isLimited }
 
-    /// Other limits count from now on, and what was asked before is forgotten.
+    /// Sets the rate limits and forgets past requests.
     mutating func setRate(_ rate: RequestRate) {
         self.rate = rate
         bucket = TokenBucket(rate.total, rate)
@@ -174,7 +176,7 @@ struct ConnectionQueue {
         }
     }
 
-    /// Time has passed. To be told before anything that may start something, where there are rates.
+    /// Updates the time. With rate limits, call it before anything that may start an exchange.
     mutating func advance(to now: Instant) {
         self.now = max(self.now, now)
         while let line = heldLines.first, line.opensAt <= self.now {
@@ -183,13 +185,13 @@ struct ConnectionQueue {
         }
     }
 
-    /// When somebody who waits may start for whom there is no token now; `never` for nobody.
+    /// The time when an exchange that lacks only a token may start; `never` if there is none.
     var nextOpening: Instant {
         guard rate.isLimited, waitingCount > 0 else { return .never }
         return bucket.opening(after: now) ?? heldLines.first?.opensAt ?? .never
     }
 
-    /// Whether a new one would pass nobody, and has its tokens.
+    /// Returns whether a new exchange may start without overtaking another one, and has its tokens.
     private func mayPass(_ exchange: Exchange, to place: Place) -> Bool {
         guard rate.isLimited else { return true }
         guard waitingCount == 0 || exchange.request.admission == .onlyIfFree else { return false }
@@ -205,12 +207,12 @@ struct ConnectionQueue {
 
     // MARK: Coming and going
 
-    /// Counts the exchange as running, or puts it into its origin's line, behind its equals.
+    /// Counts the exchange as running, or queues it behind those of equal priority.
     mutating func admit(_ exchange: Exchange) -> Bool {
         let place = place(of: exchange.request.url.origin)
         let line = Self.isBound(exchange) ? place.bound : place.free
         exchange.state.place = place
-        // Paused ones give way to those behind them.
+        // Exchanges behind a paused one may overtake it.
         let isExempt = exchange.request.admission == .always
         if isExempt
             || !exchange.state.isPaused && line.waiting.isEmpty && hasRoom(line)
@@ -236,7 +238,7 @@ struct ConnectionQueue {
         return false
     }
 
-    /// A running exchange ended.
+    /// Handles the end of a running exchange.
     mutating func leave(_ exchange: Exchange) {
         guard let place = exchange.state.place else { return }
         exchange.state.place = nil
@@ -246,19 +248,19 @@ struct ConnectionQueue {
         if places.count > placeLimit { dropEmptyPlaces() }
     }
 
-    /// The answer of a running exchange has begun, in HTTP/2 or not.
+    /// Records the protocol of a response that has begun.
     ///
-    /// - Returns: whether others may start now.
+    /// - Returns: Whether other exchanges may start now.
     mutating func note(_ exchange: Exchange, isMultiplexed: Bool) -> Bool {
         guard let place = exchange.state.place else { return false }
         if isMultiplexed { place.hasStreams = true } else { place.isSerial = true }
-        // Who asked for a connection has one, and says nothing of what the host would have spoken;
-        // nor does who was given one that such a one has left.
+        // An exchange that required a new connection does not show what the host prefers. Neither
+        // does an exchange that reused such a connection.
         guard !Self.isBound(exchange), !exchange.state.isOnSerial,
             exchange.state.isStream != isMultiplexed || place.isMultiplexed != isMultiplexed
         else { return false }
         uncount(exchange, place)
-        // Its line goes from one heap to the other.
+        // The line moves from one heap to the other.
         withdraw(place.free)
         place.isMultiplexed = isMultiplexed
         count(exchange, place.free)
@@ -266,7 +268,7 @@ struct ConnectionQueue {
         return waitingCount > 0
     }
 
-    /// Of those that may start the one whose turn is next, counted as running.
+    /// Returns the next exchange that may start, and counts it as running.
     mutating func next() -> Exchange? {
         guard waitingCount > 0, bucket.opening(after: now) == nil else { return nil }
         var line = streamLines.first
@@ -285,7 +287,7 @@ struct ConnectionQueue {
 
     // MARK: Those that wait
 
-    /// Takes an exchange that waits out of the line.
+    /// Removes a waiting exchange.
     mutating func remove(_ exchange: Exchange) {
         guard let ticket = exchange.state.ticket else { return }
         forget(ticket)
@@ -293,7 +295,8 @@ struct ConnectionQueue {
         settle(ticket.line)
     }
 
-    /// A waiting exchange was paused, and others pass it; or goes on, and has its old turn again.
+    /// Handles a pause of a waiting exchange, which others may then overtake, or its end, which
+    /// restores its position.
     mutating func pauseChanged(_ exchange: Exchange) {
         guard let ticket = exchange.state.ticket else { return }
         let isAside = pausedTickets[ObjectIdentifier(ticket)] != nil
@@ -310,12 +313,12 @@ struct ConnectionQueue {
         settle(ticket.line)
     }
 
-    /// A waiting exchange goes behind those that have this priority; the same one moves nothing.
+    /// Moves a waiting exchange behind those of a priority. No effect if it has this priority.
     mutating func setPriority(of exchange: Exchange, to priority: Int8) {
         guard let ticket = exchange.state.ticket, ticket.priority != priority else { return }
         submissions += 1
         guard pausedTickets[ObjectIdentifier(ticket)] == nil else {
-            // It comes back to this turn.
+            // The paused exchange will return to this position.
             return ticket.setPriority(priority, submissions)
         }
         ticket.line.waiting.remove(ticket)
@@ -324,7 +327,7 @@ struct ConnectionQueue {
         settle(ticket.line)
     }
 
-    /// All that wait, in order of their turns.
+    /// Removes and returns all waiting exchanges, in order.
     mutating func removeAll() -> [Exchange] {
         var tickets = Array(pausedTickets.values)
         for place in places.values {
@@ -335,7 +338,7 @@ struct ConnectionQueue {
         return tickets.map { $0.exchange }
     }
 
-    /// Those whose time is over, taken out of the line.
+    /// Removes and returns the waiting exchanges whose deadline has passed.
     mutating func expired(at now: Instant) -> [Exchange] {
         var late: [Exchange] = []
         while let exchange = deadlines.first?.exchange, exchange.request.deadline <= now {
@@ -359,7 +362,7 @@ struct ConnectionQueue {
 
     // MARK: Counting
 
-    /// Wants a connection, whatever its host speaks.
+    /// Whether the exchange needs a separate connection, whatever protocol its host uses.
     private static func isBound(_ exchange: Exchange) -> Bool {
         exchange.request.httpVersion == 11 || exchange.request.ownConnection
     }
@@ -368,7 +371,7 @@ struct ConnectionQueue {
         line === line.place.free && line.place.isMultiplexed
     }
 
-    /// Whether its host has room for one more.
+    /// Returns whether the line's host has capacity for another exchange.
     private func hasRoom(_ line: Line) -> Bool {
         isStream(line) ? line.place.streams < Self.streams : line.place.connections < perHost
     }
@@ -397,7 +400,7 @@ struct ConnectionQueue {
         settle(place.bound)
     }
 
-    /// Puts a line where it belongs, after anything about it has changed.
+    /// Moves a line to the right heap after a change.
     private mutating func settle(_ line: Line) {
         if line.waiting.isEmpty || !hasRoom(line) {
             heldLines.remove(line)
@@ -419,7 +422,8 @@ struct ConnectionQueue {
         }
     }
 
-    /// Takes a line out of the ready ones. Before it changes between streams and connections, too.
+    /// Removes a line from its heap. Call it also before the line changes between streams and
+    /// connections.
     private mutating func withdraw(_ line: Line) {
         guard line.readyPlace >= 0 else { return }
         if isStream(line) { streamLines.remove(line) } else { connectionLines.remove(line) }
@@ -438,7 +442,7 @@ struct ConnectionQueue {
     private mutating func dropEmptyPlaces() {
         places = places.filter { !$0.value.isEmpty || !$0.value.bucket.isFull(at: now) }
         recent = nil
-        // So that many busy ones are not looked through again and again.
+        // Many non-empty places must not be scanned again and again.
         placeLimit = max(Self.keptPlaces, 2 * places.count)
     }
 }

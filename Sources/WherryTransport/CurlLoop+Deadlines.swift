@@ -1,16 +1,16 @@
-// Wherry: the times at which the loop has something to do.
+// Wherry: deadlines and speed limits of the loop.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension CurlLoop {
-    /// Sees to it that a sweep comes in time for an exchange whose deadlines may have come nearer.
+    /// Schedules a sweep for an exchange whose deadlines may have become earlier.
     func noteDeadline(of exchange: Exchange) {
         nextSweep = min(nextSweep, exchange.nearestDeadline.time)
     }
 
-    /// Looks at every deadline. Rarely: `nextSweep` is the earliest one when last looked at, and
-    /// activity only moves deadlines away from it.
+    /// Checks all deadlines. Rarely: `nextSweep` is the earliest deadline of the last check, and
+    /// activity only moves deadlines later.
     func sweep() {
         nextSweep = .never
         var due: [@Sendable () -> Void] = []
@@ -26,7 +26,7 @@ extension CurlLoop {
         var postponed: [Exchange] = []
         for exchange in active {
             if let error = exchange.overdue(at: now) {
-                // Nobody waits for the body of a redirect.
+                // The body of a redirect is not needed.
                 let isEnough = exchange.isDiscarding && error.kind != .totalTimeout
                 finish(exchange, error: isEnough ? nil : error)
             } else {
@@ -49,7 +49,7 @@ extension CurlLoop {
         for body in due { body() }
     }
 
-    /// Whether a limit of speed holds so many bytes back. If not, they count as taken.
+    /// Returns whether a speed limit delays these bytes. If not, they count as received.
     func throttle(_ exchange: Exchange, _ count: Int) -> Bool {
         if let until = exchange.heldUntil(now) {
             exchange.state.isThrottled = true
@@ -60,7 +60,7 @@ extension CurlLoop {
         return false
     }
 
-    /// Lets a throttled exchange go on if its limits allow it now.
+    /// Resumes a throttled exchange if its limits allow it now.
     private func goOn(_ exchange: Exchange) {
         guard exchange.state.phase == .active else { return }
         if let until = exchange.heldUntil(now) {
@@ -71,7 +71,7 @@ extension CurlLoop {
         applyHolds(exchange)
     }
 
-    /// Progress that came too soon after the one before it.
+    /// Reports progress that was held back because it followed the previous report too soon.
     private func tellOwedProgress(_ exchange: Exchange) {
         guard exchange.state.owesProgress else { return }
         guard now >= exchange.state.nextProgress else {

@@ -4,8 +4,9 @@
 import WherrySystem
 
 extension CurlLoop {
-    /// How long the loop's thread waits for the next caller before it takes the loop over, in
-    /// nanoseconds. Grows while callers keep coming, since each takeover costs a thread switch.
+    /// How long the loop's thread waits for the next caller before it takes over the loop, in
+    /// nanoseconds. Grows as long as callers return in time, since each takeover costs a thread
+    /// switch.
     private static let patience: ClosedRange<Int64> = 2_000_000...16_000_000
 
     // MARK: A caller
@@ -167,16 +168,16 @@ extension CurlLoop {
         return true
     }
 
-    /// Waits a moment for a caller, and takes the loop over if none drives it.
+    /// Waits a moment for a caller, and takes over the loop if none drives it.
     ///
-    /// - Returns: Whether a caller has driven the loop meanwhile.
+    /// - Returns: Whether a caller has driven the loop in the meantime.
     private func keepWatch(_ patience: Int64) -> Bool {
         let visits = mailbox.withLock { $0.visits }
         _ = mailbox.wait(timeout: patience) { mailbox in
             mailbox.isClosed || mailbox.driver == .thread ? true : nil
         }
         return mailbox.withLock { mailbox in
-            // Callers keep coming: wait longer next time.
+            // Callers return in time: wait longer next time.
             guard mailbox.visits == visits, !mailbox.isClosed else { return true }
             mailbox.isWatched = false
             if mailbox.driver == .nobody && (hasWork || !mailbox.messages.isEmpty) {

@@ -1,4 +1,4 @@
-// Wherry: the loop's dealings with exchanges, from the first message to the result.
+// Wherry: the life of an exchange in the loop.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -50,7 +50,7 @@ extension CurlLoop {
 
     func setConnectionCache() {
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(64, queue.total))
-        // Those that no limit holds are not held by libcurl either.
+        // libcurl must not limit the exempt exchanges either.
         ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, queue.perHost + queue.exempt)
     }
 
@@ -58,7 +58,7 @@ extension CurlLoop {
         guard exchange.state.phase == .idle else { return }
         exchange.state.submitted = now
         if let refusal { return finishUnstarted(exchange, refusal) }
-        // Nothing is sent whose answer could only come too late.
+        // Do not send a request whose response would arrive too late.
         guard exchange.request.deadline > now else {
             return finishUnstarted(exchange, exchange.timeoutError(.totalTimeout))
         }
@@ -73,7 +73,7 @@ extension CurlLoop {
             exchange.state.phase = .waiting
             exchange.receiver.exchangeMustWait(exchange)
             nextSweep = min(nextSweep, exchange.request.deadline)
-            // There may be a token, and somebody before it who has none to wait for.
+            // There may be a token now, for an exchange further ahead in the queue.
             if queue.isLimited { startWaiting() }
             return
         }
@@ -109,7 +109,7 @@ extension CurlLoop {
     }
 
     func startWaiting() {
-        // One that fails at once would otherwise start the next from inside of itself.
+        // An exchange that fails at once must not start the next one recursively.
         guard !isStarting, !ProcessExit.hasBegun else { return }
         isStarting = true
         if queue.isLimited { queue.advance(to: now) }
@@ -118,8 +118,8 @@ extension CurlLoop {
         nextSweep = min(nextSweep, queue.nextOpening)
     }
 
-    /// An answer has begun: from its version it is known what else its host may carry. Called by
-    /// libcurl, which cannot be given more at that moment.
+    /// Records the HTTP version of a response that has begun, which determines the capacity of its
+    /// host. Called by libcurl, which accepts no new handles at that moment.
     func noteAnswer(of exchange: Exchange, isMultiplexed: Bool) {
         if queue.note(exchange, isMultiplexed: isMultiplexed) { hasNewRoom = true }
     }
@@ -138,7 +138,7 @@ extension CurlLoop {
         }
     }
 
-    /// Goes on with an answer whose body has waited.
+    /// Continues with a response whose body was waiting.
     private func decide(_ exchange: Exchange, _ disposition: BodyDisposition) {
         guard let easy = exchange.state.easy else { return }
         exchange.state.disposition = disposition
@@ -149,7 +149,7 @@ extension CurlLoop {
         applyHolds(exchange)
     }
 
-    /// Tells libcurl which directions stand still.
+    /// Tells libcurl which directions are paused.
     func applyHolds(_ exchange: Exchange) {
         guard let easy = exchange.state.easy else { return }
         if !exchange.state.isPaused && !exchange.state.holdsReceiving {
@@ -173,7 +173,7 @@ extension CurlLoop {
         exchange.restartStallWindow(at: now)
         noteDeadline(of: exchange)
         let code = curl_easy_pause(easy.handle, mask)
-        // What libcurl says before it has a connection: the callbacks will hold it then.
+        // libcurl returns this before it has a connection; the callbacks will then pause it.
         if code == CURLE_BAD_FUNCTION_ARGUMENT { return }
         if code != CURLE_OK, exchange.state.phase == .active {
             finish(exchange, error: exchange.state.failure ?? easy.error(code))
@@ -196,7 +196,7 @@ extension CurlLoop {
             }
             let isWaiting = exchange.isUndecided && code == CURLE_OK
             if exchange.state.decoder?.isHeld == true || isWaiting, exchange.state.failure == nil {
-                // The rest is handed over first, when the receiver has room for it.
+                // The receiver gets the rest first, when it has room.
                 exchange.state.curlResult = Int32(code.rawValue)
                 continue
             }
@@ -204,7 +204,8 @@ extension CurlLoop {
         }
     }
 
-    /// Takes another connection in place of one that was not clean, or of many that broke.
+    /// Restarts on another connection, after one that had stray bytes, or after many dropped
+    /// connections.
     private func restart(_ exchange: Exchange, _ easy: CurlEasy) {
         exchange.state.beginsAnew = false
         exchange.state.restarts += 1
@@ -220,10 +221,10 @@ extension CurlLoop {
         addHandle(of: exchange, easy)
     }
 
-    /// Puts a connection off while the process has no descriptor for its socket: other transfers give
-    /// theirs back.
+    /// Postpones a connection while the process has no free descriptor for its socket; other
+    /// transfers will release theirs.
     ///
-    /// - Returns: false when the time for connecting is over.
+    /// - Returns: `false` if the connect timeout has expired.
     private func postpone(_ exchange: Exchange, _ easy: CurlEasy) -> Bool {
         let connect = exchange.request.timeouts.connect
         let limit = connect > 0 ? connect : .milliseconds(10_000)
@@ -238,7 +239,7 @@ extension CurlLoop {
         return true
     }
 
-    /// Tries the connection of a postponed exchange again.
+    /// Retries the connection of a postponed exchange.
     func reconnect(_ exchange: Exchange) {
         guard exchange.state.phase == .active, let easy = exchange.state.easy else { return }
         exchange.state.postponedUntil = nil
@@ -247,11 +248,11 @@ extension CurlLoop {
         addHandle(of: exchange, easy)
     }
 
-    /// libcurl is through with an exchange, and so are we.
+    /// Completes an exchange that libcurl has completed.
     private func end(_ exchange: Exchange, _ code: CURLcode) {
         guard let easy = exchange.state.easy else { return }
         var error = exchange.state.failure
-        // Whatever became of a body that nobody wants: its head has come.
+        // An unneeded body does not matter: the response headers have arrived.
         if error == nil, code != CURLE_OK, !exchange.isDiscarding { error = easy.error(code) }
         exchange.state.hasWholeBody = error == nil && code == CURLE_OK
         if error == nil && exchange.state.head == nil {
@@ -260,7 +261,7 @@ extension CurlLoop {
         finish(exchange, error: error)
     }
 
-    /// Hands over the eager pieces that gathered while the sockets were drained.
+    /// Delivers the eager chunks collected while the sockets were read.
     func flush() {
         guard !eager.isEmpty else { return }
         let exchanges = eager
@@ -306,7 +307,8 @@ extension CurlLoop {
             if !ProcessExit.hasBegun { curl_multi_remove_handle(multi, easy.handle) }
             easy.detach()
             exchange.state.easy = nil
-            // libcurl keeps the errno of a failure, and would tell it of a later one that has none.
+            // libcurl keeps the errno of a failure, and would report it for a later failure without
+            // one.
             if pool.count < 256, easy.long(CURLINFO_OS_ERRNO) == 0 { pool.append(easy) }
         }
         complete(exchange, &result)
@@ -325,7 +327,8 @@ extension CurlLoop {
         case .none, .impossible: break
         }
         if let head = result.head, result.error == nil {
-            // close_notify proves that the peer, and nobody in between, ended the connection.
+            // close_notify proves that the peer, not an attacker on the network, ended the
+            // connection.
             let isClosedByPeer = exchange.state.tlsConnection.map {
                 closedByPeer.remove($0) != nil
             }
@@ -336,7 +339,7 @@ extension CurlLoop {
         exchange.receiver.exchange(exchange, didFinish: result)
     }
 
-    /// A coded body that is cut, or may be, is no success (SEC-R3).
+    /// A compressed body that is or may be truncated is a failure (SEC-R3).
     private func codingError(of exchange: Exchange) -> TransportError? {
         if let decoder = exchange.state.decoder, decoder.bytesIn > 0 {
             do { try decoder.finish() } catch {
@@ -344,7 +347,8 @@ extension CurlLoop {
                     .badEncoding, "The body's content coding is cut short: \(error.message)")
             }
         }
-        // libcurl takes what it could decode for the whole, wherever the connection ended.
+        // libcurl accepts everything that it could decode as complete, wherever the connection
+        // ended.
         if exchange.state.decoding == .curl, !exchange.state.hasLength,
             let head = exchange.state.head, head.httpVersion < 20, exchange.receivedOnWire > 0
         {

@@ -1,4 +1,4 @@
-// Wherry: one turn of the loop: mail, sockets, time.
+// Wherry: one iteration of the loop.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -11,9 +11,10 @@ extension CurlLoop {
             || !listeners.isEmpty
     }
 
-    /// Reads the mailbox, waits for sockets or time, and carries out what is due.
+    /// Reads the mailbox, waits for sockets or time, and executes what is due.
     ///
-    /// - Parameter isDone: asked before the wait: an answer may have come while it was sent.
+    /// - Parameter isDone: Checked before the wait, since a response may have arrived while the
+    ///   request was sent.
     func turn(until limit: Instant, unless isDone: () -> Bool = { false }) {
         let timeout = ProcessExit.pass { () -> Int32? in
             now = clock.now()
@@ -33,11 +34,12 @@ extension CurlLoop {
         sawClosing = true
     }
 
-    /// Carries out what the last wait has brought.
+    /// Handles the results of the last wait.
     private func handle(_ count: Int) {
-        // Not before: what arrives after a long sleep is activity of now.
+        // After the wait: data that arrive after a long sleep count as activity at the current
+        // time.
         now = clock.now()
-        // Before the sockets: what a pause came before is not read.
+        // Before the sockets: a transfer paused in the meantime must not read more.
         readMail()
         sockets.forEachReady(count) { socket, events in
             if socket == wakerDescriptor {
@@ -55,7 +57,7 @@ extension CurlLoop {
     }
 
     private func callCurl(_ socket: Int32, _ events: Int32) {
-        // The exit waits for this turn, which may have many sockets to look at.
+        // The process exit waits for this iteration, which may have many sockets to handle.
         guard !ProcessExit.hasBegun else { return }
         var running: Int32 = 0
         curlCalls &+= 1
@@ -80,7 +82,8 @@ extension CurlLoop {
         read(messages)
     }
 
-    /// Timeouts of libcurl, ended transfers, pieces to hand over, deadlines: until nothing is due.
+    /// Handles libcurl's timeouts, ended transfers, pending chunks and deadlines until nothing is
+    /// due.
     private func settle() {
         var rounds = 0
         repeat {
@@ -98,12 +101,12 @@ extension CurlLoop {
             flush()
             if now >= nextSweep { sweep() }
             tellListeners()
-            // Whoever answers each end with a start that fails at once does not keep the loop here.
+            // Limited, because a caller may answer each end with a start that fails at once.
         } while !inner.isEmpty && rounds < 16
     }
 
-    /// Tells somebody when everything that this turn brings about has been told. `false` on a
-    /// thread that does not turn the loop, and when there will be no end.
+    /// Notifies a listener when all events of this iteration have been delivered. Returns `false`
+    /// on a thread that does not run the loop, and if the loop has ended.
     func atEndOfTurn(_ listener: any TurnListener) -> Bool {
         guard isDrivenHere, refusal == nil else { return false }
         listeners.append(listener)
@@ -111,8 +114,8 @@ extension CurlLoop {
     }
 
     func tellListeners() {
-        // Twice: those told first may set others going, which need not wait for the next turn; but
-        // nobody who asks again and again keeps the loop from its sockets.
+        // Twice: the first listeners may wake others, which then need not wait for the next
+        // iteration. No more than that, so that listeners cannot keep the loop from its sockets.
         for _ in 0..<2 where !listeners.isEmpty {
             swap(&listeners, &told)
             for listener in told { listener.turnDidEnd() }
@@ -120,7 +123,7 @@ extension CurlLoop {
         }
     }
 
-    /// How long to wait, in milliseconds; `nil` if there is something to do at once.
+    /// Returns how long to wait in milliseconds; `nil` if something is due now.
     private func sleep(until limit: Instant) -> Int32? {
         var nanoseconds: Int64? = nil
         func atMost(_ span: Int64) { nanoseconds = min(nanoseconds ?? .max, max(0, span)) }

@@ -1,4 +1,4 @@
-// Wherry: the loop that owns a multi handle, and its thread.
+// Wherry: the network loop and its thread.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -9,11 +9,12 @@ import WherrySystem
 
 /// Owns a libcurl multi handle and all its easy handles.
 ///
-/// One thread at a time turns the loop: as a rule its own, which starts with the first exchange
-/// and sleeps while there is none; or the thread of a caller that waits for its answer anyway
-/// (`drive`), which saves a small request two changes of thread. All members below "Turning" are
-/// touched by that thread only; everything others have to say goes through the mailbox.
-final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the rest as said above
+/// One thread at a time runs the loop. Usually it is the loop's own thread, which starts with the
+/// first exchange and sleeps while there is none. It can also be the thread of a caller that waits
+/// for its response (`drive`), which saves a small request two thread switches. Only that thread
+/// touches the members below "Turning"; others communicate through the mailbox.
+// mailbox under its monitor, the rest as described above
+final class CurlLoop: @unchecked Sendable {
     enum Message {
         case start(Exchange)
         case cancel(Exchange)
@@ -44,7 +45,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         var isWanted = false
         /// The number of callers that wait for responses while another thread runs the loop.
         var bystanders = 0
-        /// The driver is in epoll, or about to be, and has seen every message before.
+        /// The driver is in epoll, or about to be, and has read every message before.
         var isAsleep = false
         var isClosing = false
         /// The loop refuses new messages.
@@ -63,7 +64,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     let mayHaveProxy: Bool
     let systemRoots: Bool
     let mailbox = Monitor(Mailbox())
-    /// Signalled with the mailbox locked; everything else with it is the driver's.
+    /// Signaled with the mailbox locked; otherwise used only by the driver.
     var waker: EventFD?
     let wakerDescriptor: Int32
     let exitDescriptor = ProcessExit.descriptor
@@ -72,8 +73,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     let drivingThread = Atomic<UInt>(0)
     var observation: ClockObservation?
 
-    // Turning: one thread, and callbacks of libcurl inside it, so that the accesses of one another
-    // never overlap and need no check.
+    // Turning: one thread, and libcurl's callbacks inside of it. Accesses never overlap and need no
+    // check.
     let multi: UnsafeMutableRawPointer
     let share: UnsafeMutableRawPointer
     let sockets: SocketTable
@@ -85,39 +86,39 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     @exclusivity(unchecked) var pool: [CurlEasy] = []
     @exclusivity(unchecked) var queue: ConnectionQueue
     @exclusivity(unchecked) var timers: [(time: Instant, body: @Sendable () -> Void)] = []
-    /// The messages being read; its memory and the mailbox's change places.
+    /// The messages being read; swaps its memory with the mailbox.
     @exclusivity(unchecked) var taken: [Message] = []
-    /// Who waits for the end of this turn.
+    /// The listeners for the end of this iteration.
     @exclusivity(unchecked) var listeners: [any TurnListener] = []
     /// The listeners being notified; swaps its memory with `listeners`.
     @exclusivity(unchecked) var told: [any TurnListener] = []
-    /// Messages that arose inside the loop itself.
+    /// Messages posted by the loop itself.
     @exclusivity(unchecked) var inner: [Message] = []
-    /// When libcurl wants to be called, in real time.
+    /// The time when libcurl wants to be called, in real time.
     @exclusivity(unchecked) var curlDeadline = Instant.never
-    /// No deadline of an exchange lies before this.
+    /// No exchange has an earlier deadline.
     @exclusivity(unchecked) var nextSweep = Instant.never
-    /// Why nothing is started any more.
+    /// Why no new exchange may start.
     @exclusivity(unchecked) var refusal: TransportError?
     @exclusivity(unchecked) var isStarting = false
-    /// Some that wait may start since an answer came.
+    /// Whether waiting exchanges may start because of a response.
     @exclusivity(unchecked) var hasNewRoom = false
-    /// The last streams that hosts have looked at, of connections of HTTP/2 that they are about to
-    /// close, by local port.
+    /// The last stream ID from the GOAWAY of each HTTP/2 connection about to be closed, by local
+    /// port.
     @exclusivity(unchecked) var goneAway: [Int32: UInt32] = [:]
-    /// TLS connections, by the address of OpenSSL's object, on which the peer sent close_notify.
+    /// TLS connections whose peer sent close_notify, by the address of OpenSSL's object.
     @exclusivity(unchecked) var closedByPeer: Set<UnsafeRawPointer> = []
-    /// Counts the calls in which libcurl looks at the handles it was given.
+    /// The number of libcurl calls that process its handles.
     @exclusivity(unchecked) var curlCalls = 0
     let inflateBuffer = InflateBuffer()
-    /// Memory of delivered pieces: as many as one exchange has out, and the next.
+    /// Memory for delivered chunks: as many as one exchange may have outstanding, and the next.
     let blocks = BlockPool(blockSize: Exchange.pieceSize, most: Exchange.window + 1)
-    /// What each host is held to, and was found to be. Kept as long as connections may be: OpenSSL
-    /// knows them by address.
+    /// The trust requirements and findings of each host. Kept as long as connections may exist:
+    /// OpenSSL refers to them by address.
     @exclusivity(unchecked) var hosts: [String: TrustedHost] = [:]
-    /// PEM certificates that handles are lent.
+    /// PEM certificates shared by all handles.
     let caCertificates: UnsafeMutableRawBufferPointer?
-    /// Addresses of hosts that are not looked up, which handles are lent.
+    /// Host addresses that replace name lookup, shared by all handles.
     let resolvedHosts: UnsafeMutablePointer<curl_slist>?
 
     static let isReady: Bool = {
@@ -159,7 +160,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         queue = ConnectionQueue(
             perHost: configuration.maxPerHost, total: configuration.maxConnections)
         queue.setRate(configuration.rate)
-        // Asking the environment costs each request 3,000 instructions: once is enough.
+        // Reading the environment costs 3,000 instructions per request: do it once.
         proxy = configuration.proxy ?? (Self.environmentHasProxy ? nil : "")
         mayHaveProxy = proxy != ""
         systemRoots = access("/etc/ssl/certs", R_OK | X_OK) == 0
@@ -197,8 +198,8 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
             caCertificates?.deallocate()
             curl_slist_free_all(resolvedHosts)
         }
-        // What a forked child has is its parent's: libcurl would say goodbye on shared connections,
-        // and the thread is not there.
+        // The handles of a forked child belong to its parent: libcurl would shut down shared
+        // connections. The thread does not exist in the child.
         guard ForkGuard.current == forkGeneration else { return }
         tearDown()
         // After a close from inside the loop, no caller has joined the thread yet.
@@ -264,7 +265,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         if isDrivenHere { inner.append(.lookAgain) } else { lookAgain() }
     }
 
-    /// Has another thread that turns the loop look at the clock and ask `isDone` again.
+    /// Makes another thread that runs the loop check the clock and `isDone` again.
     func lookAgain() {
         guard !isDrivenHere else { return }
         mailbox.withLock { mailbox in
@@ -284,7 +285,7 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
         return true
     }
 
-    /// Lets the loop's own thread turn it from now on; starts that thread if there is none.
+    /// Makes the loop's own thread run the loop from now on; starts that thread if needed.
     func handToThread(_ mailbox: inout Mailbox) -> Bool {
         guard hasThread(&mailbox) else { return false }
         mailbox.driver = .thread

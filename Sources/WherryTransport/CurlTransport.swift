@@ -1,16 +1,16 @@
-// Wherry: the transport over libcurl.
+// Wherry: the libcurl transport.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 import WherrySystem
 
-/// Carries exchanges out over HTTP/1.1 and HTTP/2, with one pool of connections for one security
-/// identity. Makes no thread before the first exchange.
+/// Performs exchanges over HTTP/1.1 and HTTP/2, with a connection pool for one security identity.
+/// Starts no thread before the first exchange.
 package final class CurlTransport: Transport, ExchangeCarrier {
     private let loop: CurlLoop
 
-    /// - Parameter report: hears, on the transport's thread, what pins would refuse and is only
-    ///   told of: once for each host.
+    /// - Parameter report: Receives pin mismatches in report-only mode, once per host, on the
+    ///   transport's thread.
     package init(
         _ configuration: TransportConfiguration, clock: any Clock = SystemClock.shared,
         report: @escaping @Sendable (String) -> Void = { _ in }
@@ -59,7 +59,7 @@ package final class CurlTransport: Transport, ExchangeCarrier {
     package var isTurnedHere: Bool { loop.isDrivenHere }
 
     package func setConnectionLimits(perHost: Int, total: Int) {
-        // Whoever turns the loop lets more start at once; for this alone nobody begins to.
+        // The thread that runs the loop applies it; no thread wakes up just for this.
         loop.post(.limits(perHost: perHost, total: total), wake: .never)
     }
 

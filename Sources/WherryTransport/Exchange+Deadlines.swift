@@ -1,13 +1,13 @@
-// Wherry: when an exchange has taken too long.
+// Wherry: deadlines of an exchange.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension Exchange {
-    /// How long the page of a redirect may take: its end is waited for only to keep the connection.
+    /// The time limit for the body of a redirect, which is read only to reuse the connection.
     static let discardTime = Int64.milliseconds(1_000)
 
-    /// The head has come, and nobody wants the body.
+    /// Whether the headers have arrived and the body is not needed.
     var isDiscarding: Bool {
         guard state.head != nil else { return false }
         switch state.disposition {
@@ -16,13 +16,13 @@ extension Exchange {
         }
     }
 
-    /// The head has come, and what becomes of the body is not decided.
+    /// Whether the headers have arrived and the handling of the body is undecided.
     var isUndecided: Bool {
         guard state.head != nil, case .wait = state.disposition else { return false }
         return true
     }
 
-    /// What comes of the body is in the result.
+    /// Whether the body is collected for the result.
     var isGathering: Bool {
         switch state.disposition {
         case .collect, .skim: true
@@ -30,16 +30,16 @@ extension Exchange {
         }
     }
 
-    /// The nearest deadline of an exchange that is carried out, and the error if it is reached. For
-    /// the thread of its transport.
+    /// The nearest deadline of a running exchange, with its error. Call it on the transport's
+    /// thread.
     ///
-    /// Silence is counted from the beginning, the wait for an answer from when the request is sent, and
-    /// the shorter of the two ends it: so a server may be silent for longer only if both allow it.
-    /// Where the low-speed rule looks after the body, as in downloads, that wait is the only limit
-    /// before it: their servers may be slow to begin.
+    /// The idle timeout counts from the start, the first-byte timeout from the moment the request
+    /// is sent. The shorter one ends the wait for a response, so a slow server needs both raised.
+    /// If the low-speed rule applies to the body, as in downloads, only the first-byte timeout
+    /// limits this wait, since such servers may be slow to respond.
     var nearestDeadline: (time: Instant, kind: TransportError.Kind) {
         var nearest = (time: request.deadline, kind: TransportError.Kind.totalTimeout)
-        // A limit that the caller has set is no silence.
+        // A pause or speed limit set by the caller is not idleness.
         guard !state.isPaused, !state.holdsReceiving, !state.isThrottled else { return nearest }
         let timeouts = request.timeouts
         let isAwaited = state.isSent && state.head == nil && timeouts.firstByte > 0
@@ -47,7 +47,7 @@ extension Exchange {
             let time = state.lastActivity.advanced(by: timeouts.idle)
             if time < nearest.time { nearest = (time, .idleTimeout) }
         }
-        // An interim answer (1xx) is a sign of life, and no answer.
+        // An interim response (1xx) is activity, but not the response.
         if isAwaited {
             let time = state.lastActivity.advanced(by: timeouts.firstByte)
             if time < nearest.time { nearest = (time, .firstByteTimeout) }
@@ -63,7 +63,7 @@ extension Exchange {
         return nearest
     }
 
-    /// Starts the next window of the low-speed rule, if enough came in the last one.
+    /// Starts the next window of the low-speed rule if the last one received enough.
     func renewStallWindow(at now: Instant) {
         let bytes = receivedOnWire - state.stallBytes
         let timeouts = request.timeouts
@@ -78,7 +78,7 @@ extension Exchange {
         state.stallBytes = receivedOnWire
     }
 
-    /// The error of a deadline that has passed at `now`, if one has.
+    /// Returns the error of a deadline that has passed at `now`, if any.
     func overdue(at now: Instant) -> TransportError? {
         var (time, kind) = nearestDeadline
         if kind == .stalled && time <= now {

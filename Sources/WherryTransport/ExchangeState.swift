@@ -1,27 +1,27 @@
-// Wherry: what a transport keeps of an exchange while it runs.
+// Wherry: the state of a running exchange.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The transport's side of an exchange; touched on the transport's thread only.
+/// The transport's state of an exchange; used only on the transport's thread.
 struct ExchangeState: ~Copyable {
     /// idle -> waiting, active or finished; waiting -> active or finished; active -> finished.
     enum Phase { case idle, waiting, active, finished }
 
     var phase = Phase.idle
-    /// Its place among the active ones.
+    /// The index among the active exchanges.
     var index = 0
     var easy: CurlEasy?
     var place: ConnectionQueue.Place?
-    /// Its turn, while it waits for a connection.
+    /// The position in the queue for a connection.
     var ticket: ConnectionQueue.Ticket?
-    /// Counts as a stream of a connection that others share.
+    /// Whether it counts as a stream of a shared connection.
     var isStream = false
     var isPaused = false
-    /// libcurl was told to hold the stream in that direction.
+    /// Whether libcurl has paused receiving.
     var holdsReceiving = false
     var holdsSending = false
-    /// A limit of speed holds it for a moment.
+    /// Whether a speed limit delays it.
     var isThrottled = false
 
     var submitted = Instant.never
@@ -30,69 +30,70 @@ struct ExchangeState: ~Copyable {
     var stallStart = Instant.never
     var stallBytes: Int64 = 0
     var nextProgress = Instant(nanoseconds: 0)
-    /// Something moved since progress was last told.
+    /// Whether there was activity since the last progress report.
     var owesProgress = false
 
-    /// The request is on its way to the last byte: what is awaited now is the answer.
+    /// Whether the request was sent completely, and the response is awaited.
     var isSent = false
 
-    // The answer.
-    /// The framing tells where the body ends.
+    // The response.
+    /// Whether the framing marks the end of the body.
     var hasLength = false
-    /// The TLS connection of a body that ends with the connection.
+    /// The TLS connection, if the end of the connection ends the body.
     var tlsConnection: UnsafeRawPointer?
     var head: ResponseHead?
 
     // The body.
     var disposition = BodyDisposition.discard
     var decoder: Inflater?
-    /// Who undoes the coding of the body, and whether anybody can.
+    /// Who decodes the content encoding of the body.
     var decoding = BodyDecoding.none
-    /// The body ended where it was to end.
+    /// Whether the body ended at its marked end.
     var hasWholeBody = false
-    /// libcurl is through with it, and this was its result, while decoded bytes wait to be taken.
+    /// libcurl's result, while decoded bytes still wait for the receiver.
     var curlResult: Int32?
     var collected = ByteBuffer()
     var piece = ByteBuffer()
     var pieceCapacity = 0
-    /// When its first byte came.
+    /// The time when the first byte of the chunk arrived.
     var pieceStart = Instant.never
-    /// Whether the piece is in the list of those to be handed over when the socket is drained.
+    /// Whether the chunk will be delivered when the socket is drained.
     var isListed = false
     var bodyOffset = 0
-    /// It was given a connection, and libcurl has begun to send.
+    /// Whether it has a connection and libcurl has begun to send.
     var hasGoneOut = false
-    /// How often libcurl has sent it again by itself.
+    /// How many times libcurl has sent it again on its own.
     var resends = 0
-    /// It is to begin with another connection: the one it was given had bytes in it that belong to no
-    /// answer, so that nothing was sent; or connections broke again and again.
+    /// Whether to restart on another connection: the first one had stray bytes, so that nothing was
+    /// sent, or connections were dropped repeatedly.
     var beginsAnew = false
-    /// How often that happened.
+    /// The number of such restarts.
     var restarts = 0
-    /// Its connection speaks HTTP/1, since somebody had asked for that, though its host speaks both.
+    /// Whether its connection uses HTTP/1, as another exchange required, although the host also
+    /// supports HTTP/2.
     var isOnSerial = false
-    /// The kinds of an address that was not connected to.
+    /// The kinds of an address that was blocked.
     var deniedAddress: String?
-    /// Addresses that it was kept from, since they lie behind a mobile network, and those that it
-    /// was not kept from.
+    /// The numbers of addresses blocked because they require a cellular network, and of those not
+    /// blocked.
     var meteredAddresses = 0
     var openedAddresses = 0
-    /// The process had no descriptor left for the last socket.
+    /// Whether the process had no free descriptor for the last socket.
     var lacksDescriptor = false
-    /// When its connection is tried again, for want of a descriptor.
+    /// The time of the next connection attempt, after descriptors ran out.
     var postponedUntil: Instant?
-    /// Why the exchange was broken off from inside a callback.
+    /// The error, if a callback aborted the exchange.
     var failure: TransportError?
 }
 
-/// What becomes of the content coding of a body.
+/// Who decodes the content encoding of a body.
 enum BodyDecoding {
-    /// Left as it is, or there is none.
+    /// None: the body is delivered unchanged, or has no encoding.
     case none
-    /// Undone by our own stage.
+    /// Our decoder.
     case ours
-    /// Undone by libcurl, which gives out decoded bytes.
+    /// libcurl, which delivers decoded bytes.
     case curl
-    /// Nobody can undo it, and it was to be undone.
+    /// Decoding was requested, but the encoding is unsupported.
     case impossible
 }

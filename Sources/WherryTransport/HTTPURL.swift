@@ -1,15 +1,15 @@
-// Wherry: absolute http and https URLs, read by one parser.
+// Wherry: absolute http and https URLs.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 import Glibc
 import WherrySystem
 
-/// Scheme, host and port: what a connection, a credential and a limit belong to.
+/// Scheme, host and port: the scope of a connection, a credential and a limit.
 package final class Origin: Hashable, Sendable {
     /// "http" or "https".
     package let scheme: String
-    /// Lower case, as libcurl normalises it; IPv6 in brackets.
+    /// In lower case, as libcurl normalizes it; IPv6 in brackets.
     package let host: String
     package let port: Int
     /// "https://host:port".
@@ -28,18 +28,18 @@ package final class Origin: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
-/// An absolute URL that libcurl and Wherry read alike: both ask `curl_url` (SEC-U2).
+/// An absolute URL that libcurl and Wherry interpret equally: both use `curl_url` (SEC-U2).
 package struct HTTPURL: Hashable, Sendable {
-    /// The whole URL, normalised, without user information and fragment.
+    /// The complete URL, normalized, without user information and fragment.
     package let text: String
     package let origin: Origin
 
-    /// Why a URL was refused.
+    /// The error of an invalid URL.
     package struct Invalid: Error, Sendable {
         package let message: String
     }
 
-    /// Where the path begins.
+    /// The start of the path.
     private let authorityEnd: Int
 
     private init(text: String, origin: Origin, _ authorityEnd: Int? = nil) {
@@ -48,17 +48,17 @@ package struct HTTPURL: Hashable, Sendable {
         self.authorityEnd = authorityEnd ?? Self.endOfAuthority(text)
     }
 
-    /// Reads an absolute URL.
+    /// Parses an absolute URL.
     ///
-    /// - Parameter name: what the text is, for the sentence of an error. Default "URL".
+    /// - Parameter name: The name of the text in error messages. Default: "URL".
     package init(_ text: String, as name: String = "URL") throws(Invalid) {
         self = try Self.parse(text, as: name, base: nil)
     }
 
-    /// Resolves a reference against this URL (RFC 3986 section 5).
+    /// Resolves a reference against this URL (RFC 3986, section 5).
     package func resolving(_ reference: String) throws(Invalid) -> HTTPURL {
         if let quick = quickResolve(reference) { return quick }
-        // libcurl takes an empty path for the folder's.
+        // libcurl resolves an empty reference to the directory of the path.
         if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") { return self }
         return try Self.parse(reference, as: "URL", base: self)
     }
@@ -70,21 +70,21 @@ package struct HTTPURL: Hashable, Sendable {
         return Substring(rest[rest.startIndex..<end])
     }
 
-    /// What follows the first "?", or `nil`.
+    /// The text after the first "?", or `nil`.
     package var query: Substring? {
         guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
         return Substring(text.utf8[text.utf8.index(after: mark)...])
     }
 
-    /// The same URL with `query` appended after "?" or "&"; unchanged if it is empty. The caller
-    /// has escaped it.
+    /// Returns the URL with `query` appended after "?" or "&"; unchanged if it is empty. `query`
+    /// must be escaped.
     package func appendingQuery(_ query: String) -> HTTPURL {
         guard !query.isEmpty else { return self }
         let mark = self.query == nil ? "?" : text.hasSuffix("?") || text.hasSuffix("&") ? "" : "&"
         return HTTPURL(text: text + mark + query, origin: origin)
     }
 
-    /// Reads an absolute URL of this one's origin without the parser, if all of it is plain.
+    /// Returns an absolute URL of the same origin without using the parser, if it is plain.
     package func sibling(_ absolute: String) -> HTTPURL? {
         var mine = text
         var theirs = absolute
@@ -99,7 +99,7 @@ package struct HTTPURL: Hashable, Sendable {
         return isSibling ? HTTPURL(text: absolute, origin: origin, authorityEnd) : nil
     }
 
-    /// The way for what is plainly a path below this URL: "items/7" on a base that ends in "/".
+    /// A fast path for plain relative paths below this URL: "items/7" on a base that ends in "/".
     private func quickResolve(_ reference: String) -> HTTPURL? {
         guard text.utf8.last == UInt8(ascii: "/"), query == nil,
             let first = reference.utf8.first, Self.isPlain[Int(first)],
@@ -110,7 +110,7 @@ package struct HTTPURL: Hashable, Sendable {
         return HTTPURL(text: text + reference, origin: origin, authorityEnd)
     }
 
-    /// Whether every byte means only itself, no path segment begins with a dot, and no query is
+    /// Returns whether all bytes are literal, no path segment begins with a dot, and no query is
     /// empty.
     private static func arePlain(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Bool {
         isPlain.withUnsafeBufferPointer { table in
@@ -123,13 +123,13 @@ package struct HTTPURL: Hashable, Sendable {
                 }
                 previous = byte
             }
-            // The parser drops the mark of a query that is empty.
+            // The parser drops the "?" of an empty query.
             return previous != UInt8(ascii: "?")
         }
     }
 
-    /// Bytes that mean only themselves inside a path or query: no ":" (a scheme), no "%" (which
-    /// would want checking), no "#".
+    /// Bytes that are literal in a path or query: no ":" (a scheme), no "%" (needs validation), no
+    /// "#".
     private static let isPlain: [Bool] = {
         var table = [Bool](repeating: false, count: 256)
         let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/?=&+,;!$()*'"
@@ -137,7 +137,7 @@ package struct HTTPURL: Hashable, Sendable {
         return table
     }()
 
-    /// Where the third slash is, which begins the path.
+    /// Returns the offset of the third slash, which starts the path.
     private static func endOfAuthority(_ text: String) -> Int {
         var slashes = 0
         var offset = 0
@@ -151,7 +151,7 @@ package struct HTTPURL: Hashable, Sendable {
         return offset
     }
 
-    /// A text that should be a URL, for a sentence: without its query, fragment, user name and
+    /// Returns a text that should be a URL for a message: without query, fragment, user name and
     /// password.
     package static func redacted(_ url: String) -> String {
         let bytes = url.utf8
@@ -159,7 +159,7 @@ package struct HTTPURL: Hashable, Sendable {
         let text = url[..<(mark ?? url.endIndex)]
         let tail = mark.map { String(url[$0...$0]) + "..." } ?? ""
         guard bytes.contains(UInt8(ascii: "@")) else { return text + tail }
-        // Read by hand: what is redacted may be no URL at all.
+        // Parsed manually: the text may be an invalid URL.
         let slash = UInt8(ascii: "/")
         var authority = text.startIndex
         if let first = text.utf8.firstIndex(of: slash),
@@ -171,13 +171,13 @@ package struct HTTPURL: Hashable, Sendable {
         if let at = text.utf8[authority..<end].lastIndex(of: UInt8(ascii: "@")) {
             return text[..<authority] + "..." + text[at...] + tail
         }
-        // The mark may stand in a password, and what is before it be the first half.
+        // The "?" may be part of a password, so the text before it may be one too.
         return (end == text.endIndex && !tail.isEmpty ? text[..<authority] + "..." : text) + tail
     }
 
     // MARK: curl_url
 
-    /// A host's name in ASCII, as it is looked up; `nil` where it has no such form.
+    /// Returns a host name in ASCII, as it is resolved; `nil` if it has no such form.
     static func asciiHost(_ host: String) -> String? {
         if host.utf8.allSatisfy({ $0 < 0x80 }) && !host.hasPrefix("[") { return host }
         guard host.hasPrefix("[") else { return try? InternationalName.ascii(host) }
@@ -230,7 +230,7 @@ package struct HTTPURL: Hashable, Sendable {
             throw Invalid(
                 message: "The \(name) \"\(redacted(text))\" has the scheme \"\(scheme)\"; only http and https are spoken")
         }
-        // Others read a path, or another host, where libcurl lets one slash pass, or three.
+        // libcurl accepts one or three slashes, where other parsers see a path or another host.
         let named = "\(scheme):"
         if text.utf8.prefix(named.utf8.count).elementsEqual(named.utf8, by: { $0 | 0x20 == $1 | 0x20 }) {
             let rest = text.utf8.dropFirst(named.utf8.count)
@@ -258,7 +258,7 @@ package struct HTTPURL: Hashable, Sendable {
                 throw Invalid(message: "The host of the \(name) \"\(redacted(text))\" is not valid")
             }
         }
-        // libcurl undoes the escapes of a host, and lets this one through.
+        // libcurl decodes the escapes of a host, and accepts this byte.
         guard !host.utf8.contains(0x7F) else {
             throw Invalid(message: "The host of a URL contains the control byte 127")
         }
@@ -269,8 +269,8 @@ package struct HTTPURL: Hashable, Sendable {
         guard let whole = part(CURLUPART_URL) else {
             throw Invalid(message: "The \(name) \"\(redacted(text))\" cannot be written out")
         }
-        // libcurl undoes escapes after it has looked for a number: who reads the result finds an
-        // address where this reader found a name.
+        // libcurl decodes escapes after it has checked for a numeric address. So another parser
+        // could see an address in the result.
         let mayReadOtherwise =
             (0x30...0x39).contains(host.utf8.first ?? 0) || host.utf8.contains(UInt8(ascii: "%"))
         if mayReadOtherwise, whole != text, !host.utf8.contains(UInt8(ascii: ":")) {

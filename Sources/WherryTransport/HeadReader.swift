@@ -1,33 +1,33 @@
-// Wherry: the head of an answer, gathered line by line.
+// Wherry: parsing response headers.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// Gathers the fields of a head in one block of memory, which serves one answer after the other,
-/// and notes what decides how the body is read.
+/// Collects the headers of a response in one block of memory, which is reused for the next
+/// response. Notes the headers that decide how the body is read.
 ///
-/// A small answer has ten lines, each with a call of its own: so a line is looked at as little as
-/// can be, and what can be checked at the end is checked once for all of them.
+/// A small response has ten header lines, each with a separate call. So each line is inspected as
+/// little as possible, and checks that can be made once at the end are made there.
 struct HeadReader: ~Copyable {
     enum Step {
         case goesOn
-        /// The final head is there: `makeHead` and what is noted may be asked.
+        /// The final headers are complete: `makeHead` and the noted values are available.
         case isComplete
-        /// `failure` says why the answer is refused.
+        /// The response is rejected; `failure` says why.
         case failed
     }
 
-    /// At most so many fields, and so many bytes in one line (SEC-R5).
+    /// The maximum number of headers, and of bytes in a line (SEC-R5).
     private static let maxFields = 256
     private static let maxLine = 16_384
-    /// Heads of status 1xx before the final one.
+    /// The maximum number of 1xx responses before the final one.
     private static let maxInterimHeads = 64
 
-    /// Between a status line and the empty line.
+    /// Whether the position is between a status line and the empty line.
     private(set) var isInHead = false
     private(set) var status = 0
-    /// 10, 11 or 20; 0 before an answer.
+    /// 10, 11 or 20; 0 before a response.
     private(set) var version = 0
     private(set) var length: Int64?
     private(set) var isChunked = false
@@ -38,13 +38,13 @@ struct HeadReader: ~Copyable {
     private var block = ByteBuffer()
     private var lineCount = 0
     private var headCount = 0
-    /// The informational heads so far, and the bytes of their fields.
+    /// The informational responses so far, and the size of their headers.
     private var interim: [ResponseHead] = []
     private var interimBytes = 0
-    /// For all heads' fields, each head for itself.
+    /// The size limit for all headers of a response; informational responses count separately.
     private var limit = 0
 
-    /// Makes ready for another answer, whose head may have so many bytes.
+    /// Prepares for another response with a size limit for its headers.
     mutating func start(limit: Int) {
         self.limit = limit
         isInHead = false
@@ -57,7 +57,7 @@ struct HeadReader: ~Copyable {
         block.trim(to: Self.maxLine)
     }
 
-    /// The final head, once it is complete; `nil` if there is no memory for it.
+    /// Returns the complete final response headers; `nil` if out of memory.
     func makeHead() -> ResponseHead? {
         guard let fields = Bytes(copyingIfPossible: block.bytes) else { return nil }
         var head = ResponseHead(status: status, httpVersion: version, block: fields)
@@ -65,10 +65,10 @@ struct HeadReader: ~Copyable {
         return head
     }
 
-    /// Takes one line, with its end.
+    /// Adds one line with its line end.
     mutating func add(_ line: UnsafeRawBufferPointer) -> Step {
         guard isInHead else {
-            // Trailer fields come after the final head.
+            // Trailers follow the final response headers.
             return isDone ? .goesOn : startHead(line)
         }
         var end = line.count
@@ -86,7 +86,7 @@ struct HeadReader: ~Copyable {
         length = nil
         isChunked = false
         coding = .identity
-        // "HTTP/1.1 200 OK", "HTTP/2 200": libcurl has checked the form.
+        // "HTTP/1.1 200 OK", "HTTP/2 200": libcurl has checked the syntax.
         var space = 5
         while space < line.count && line[space] != 0x20 { space += 1 }
         version = line.count > 7 && line[5] == 0x32 ? 20 : line.count > 7 && line[7] == 0x30 ? 10 : 11
@@ -117,7 +117,7 @@ struct HeadReader: ~Copyable {
         }
         switch text[0] {
         case 0x20, 0x09:
-            // A folded line (RFC 9112 5.2) goes on with the one before.
+            // A folded line (RFC 9112, section 5.2) continues the previous one.
             guard lineCount > 1 else {
                 return fail(.badProtocol, "The first field of the answer is folded")
             }
@@ -132,7 +132,7 @@ struct HeadReader: ~Copyable {
         return .goesOn
     }
 
-    /// The empty line.
+    /// Handles the empty line.
     private mutating func endHead() -> Step {
         isInHead = false
         let fields = block.bytes
@@ -146,7 +146,8 @@ struct HeadReader: ~Copyable {
         return .isComplete
     }
 
-    /// Keeps an informational head; more heads follow. All of them together are held to the limit.
+    /// Stores the headers of an informational response; more follow. The limit applies to all of
+    /// them together.
     private mutating func keepInterim(_ fields: UnsafeRawBufferPointer) -> Step {
         interimBytes += fields.count
         guard interimBytes <= limit else {
@@ -161,10 +162,11 @@ struct HeadReader: ~Copyable {
         return .goesOn
     }
 
-    /// Remembers the fields that decide how the body is read. `false` if the answer is refused.
+    /// Notes the headers that decide how the body is read. Returns `false` to reject the response.
     private mutating func note(_ line: UnsafeRawBufferPointer) -> Bool {
         if let value = Self.value(of: line, "content-length") {
-            // Differing lengths are a smuggling attack or a broken server (RFC 9112 6.3).
+            // Different lengths indicate a smuggling attack or a broken server (RFC 9112, section
+            // 6.3).
             guard let number = Self.number(value), length == nil || length == number else {
                 let text = String(decoding: value, as: UTF8.self)
                 let first = length.map { "\($0), \"\(text)\"" } ?? "\"\(text)\""
@@ -200,7 +202,7 @@ struct HeadReader: ~Copyable {
         return UnsafeRawBufferPointer(rebasing: line[first..<end])
     }
 
-    /// Decimal digits and nothing else; `nil` also for what no Int64 holds.
+    /// Parses decimal digits only; `nil` also on overflow.
     private static func number(_ digits: UnsafeRawBufferPointer) -> Int64? {
         guard digits.count > 0, digits.count < 19 else { return nil }
         var number: Int64 = 0
@@ -217,14 +219,14 @@ struct HeadReader: ~Copyable {
     }
 }
 
-/// The content coding as the lines of an answer name it.
+/// The content encoding according to the headers of a response.
 enum ContentCoding {
     case identity, gzip, deflate
     case brotli, zstd
-    /// Unknown, or several one over the other.
+    /// Unknown, or several encodings combined.
     case other
 
-    /// Adds the codings of one more line to those of the lines before.
+    /// Adds the encodings of another line.
     mutating func add(_ value: UnsafeRawBufferPointer) {
         for member in value.split(separator: 0x2C) {
             let name = String(decoding: member, as: UTF8.self)

@@ -1,28 +1,28 @@
-// Wherry: request header fields in the form libcurl reads.
+// Wherry: request headers in libcurl's format.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 import Glibc
 
-/// An immutable list of request fields, in one block of memory.
+/// An immutable list of request headers in one block of memory.
 ///
-/// It is libcurl's `curl_slist` built in place: the nodes and their text lie together, and the
-/// last node points to the `rest`, which many requests share. The caller has checked names and
+/// It is libcurl's `curl_slist`, built in place: the nodes and their text are adjacent, and the
+/// last node points to `rest`, which many requests share. The caller must validate names and
 /// values; libcurl does not (SEC-U1).
 package final class HeaderList: @unchecked Sendable {  // never changes after init
     private let block: UnsafeMutableRawPointer?
     private let rest: HeaderList?
     let head: UnsafeMutablePointer<curl_slist>?
-    /// There was no memory for all of the fields: not to be sent.
+    /// Whether memory ran out, so that the list must not be sent.
     package let isIncomplete: Bool
-    /// Whether the transport leaves that field alone.
+    /// Whether the list contains Accept-Encoding, so that the transport does not add it.
     let hasAcceptEncoding: Bool
     let hasUserAgent: Bool
 
     /// - Parameters:
-    ///   - fields: in the order of sending. An empty value is sent as an empty field; a `nil`
-    ///     value keeps libcurl from sending a field of its own of that name.
-    ///   - rest: the fields that follow.
+    ///   - fields: The headers in the order of sending. An empty value is sent as an empty header;
+    ///     a `nil` value stops libcurl from sending its own header of that name.
+    ///   - rest: The headers that follow.
     package init(_ fields: [(name: String, value: String?)], rest: HeaderList? = nil) {
         self.rest = rest
         hasAcceptEncoding =
@@ -70,7 +70,7 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
 
     deinit { free(block) }
 
-    /// The lines as they go out, for tests and the stub.
+    /// The lines as sent, for tests and the stub.
     package var lines: [String] {
         var result: [String] = []
         var node = head
@@ -81,7 +81,7 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
         return result
     }
 
-    /// What the list was made of, with the fields that follow.
+    /// The headers of the list, including those of `rest`.
     package var fields: [(name: String, value: String?)] {
         lines.map { line in
             let end = line.utf8.firstIndex { $0 == 0x3A || $0 == 0x3B } ?? line.endIndex

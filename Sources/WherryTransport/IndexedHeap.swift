@@ -1,17 +1,16 @@
-// Wherry: a heap whose members know their place in it.
+// Wherry: a heap whose elements store their index.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How the members of a heap are put in order, and where each keeps its place.
+/// The order of a heap's elements, and where each element stores its index.
 protocol HeapOrder {
     associatedtype Element: AnyObject
     static func precedes(_ a: Element, _ b: Element) -> Bool
-    /// The place of a member, -1 outside of the heap. Touched by the heap alone.
+    /// The index of an element, -1 outside of the heap. Used only by the heap.
     static func place(of element: Element) -> Int
     static func setPlace(of element: Element, _ place: Int)
 }
 
-/// Gives out the first of its members, and lets go of any other, at a cost that grows with the
-/// logarithm of their number.
+/// A heap that removes its first element, or any other one, in logarithmic time.
 struct IndexedHeap<Order: HeapOrder> {
     private(set) var members: [Order.Element] = []
 
@@ -26,7 +25,7 @@ struct IndexedHeap<Order: HeapOrder> {
         rise(members.count - 1)
     }
 
-    /// Does nothing with what is not in the heap.
+    /// Removes an element. No effect if it is not in the heap.
     mutating func remove(_ element: Order.Element) {
         let place = Order.place(of: element)
         guard place >= 0 else { return }
@@ -38,13 +37,13 @@ struct IndexedHeap<Order: HeapOrder> {
         update(last)
     }
 
-    /// Puts a member right whose order has changed.
+    /// Restores the heap after the order of an element changed.
     mutating func update(_ element: Order.Element) {
         rise(Order.place(of: element))
         sink(Order.place(of: element))
     }
 
-    /// Gives out all of them, in no order.
+    /// Removes and returns all elements, unordered.
     mutating func removeAll() -> [Order.Element] {
         let all = members
         for element in all { Order.setPlace(of: element, -1) }

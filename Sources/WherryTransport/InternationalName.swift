@@ -5,9 +5,9 @@ import Glibc
 
 /// Internationalized domain names, converted by libidn2 (UTS #46, nontransitional).
 ///
-/// libcurl converts them too, but reads them in the charset of the process's locale: without
-/// `setlocale`, it refuses every name that is not ASCII. libcurl has loaded libidn2 already. Its headers
-/// are not promised by the packages we depend on, so its functions are found at run time.
+/// libcurl converts them too, but in the charset of the process's locale: without `setlocale`, it
+/// rejects every non-ASCII name. libcurl has already loaded libidn2. Its functions are found at run
+/// time, because the packages we depend on do not guarantee its headers.
 enum InternationalName {
     private struct Library: Sendable {
         typealias Convert =
@@ -34,7 +34,7 @@ enum InternationalName {
         }()
     }
 
-    /// IDN2_NFC_INPUT and IDN2_NONTRANSITIONAL of idn2.h, as libcurl sets them.
+    /// IDN2_NFC_INPUT and IDN2_NONTRANSITIONAL of idn2.h, as in libcurl.
     private static let flags: Int32 = 1 | 8
 
     /// Why a name has no ASCII form.
@@ -42,7 +42,7 @@ enum InternationalName {
         let cause: String
     }
 
-    /// The ASCII form of a host name: "xn--bcher-kva.example" for "bücher.example".
+    /// Returns the ASCII form of a host name: "xn--bcher-kva.example" for "bücher.example".
     static func ascii(_ name: String) throws(Failure) -> String {
         guard let library = Library.shared else {
             throw Failure(cause: "libidn2, which converts such names, is not installed")
@@ -54,7 +54,7 @@ enum InternationalName {
             throw Failure(cause: library.describe(code).map { String(cString: $0) } ?? "error \(code)")
         }
         let ascii = String(cString: converted)
-        // Some characters become several, "/" and "#" among them, which would end the host.
+        // Some characters map to several, including "/" and "#", which would end the host.
         let isHost = ascii.utf8.allSatisfy { byte in
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true

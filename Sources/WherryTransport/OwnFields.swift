@@ -1,18 +1,17 @@
-// Wherry: the request fields that the transport itself writes.
+// Wherry: the request headers of the transport.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 import Glibc
 
-/// Accept-Encoding and User-Agent as one entry of libcurl's list, in front of those of a request.
+/// Accept-Encoding and User-Agent as one entry in libcurl's list, before the headers of a request.
 ///
-/// libcurl copies an entry as it stands, whatever number of lines it has, and looks only at the
-/// name of its first one. A field that is given by an option of its own costs it two rounds of
-/// formatting, letter by letter. Accept-Encoding is the first, since libcurl adds one of its own
-/// where it finds none.
+/// libcurl copies an entry unchanged, even if it has several lines, and checks only the name of the
+/// first line. A header set by its own option would cost libcurl two rounds of formatting, byte by
+/// byte. Accept-Encoding comes first, because libcurl adds its own if it finds none.
 struct OwnFields: ~Copyable {
     struct Content {
-        /// `nil` where the request has a field of that name.
+        /// `nil` if the request has this header.
         var decoding: ContentDecoding?
         /// "" sends none.
         var userAgent = ""
@@ -20,7 +19,7 @@ struct OwnFields: ~Copyable {
 
     private let node: UnsafeMutablePointer<curl_slist>
     private var text: UnsafeMutablePointer<CChar>?
-    /// What the text was made of.
+    /// The values that the text was created from.
     private var content = Content()
 
     init() {
@@ -33,13 +32,13 @@ struct OwnFields: ~Copyable {
         free(text)
     }
 
-    /// Byte for byte.
+    /// Compares bytes.
     static func areSame(_ a: Content, _ b: Content) -> Bool {
         a.decoding == b.decoding && CurlEasy.areSame(a.userAgent, b.userAgent)
     }
 
-    /// The list of these fields and those of the request, which must outlive its use. `nil` if
-    /// there is no memory for it.
+    /// Returns the list of these headers and those of the request, which must outlive its use.
+    /// `nil` if out of memory.
     mutating func head(
         _ content: Content, followedBy list: HeaderList
     ) -> UnsafeMutablePointer<curl_slist>? {

@@ -1,14 +1,14 @@
-// Wherry: where a proxy is, read as libcurl reads it.
+// Wherry: proxy URLs, parsed like libcurl.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 import WherrySystem
 
-/// Where a proxy is and what it speaks.
+/// The address and protocol of a proxy.
 package struct ProxyURL: Hashable, Sendable {
     /// "http", "https", "socks4", "socks4a", "socks5" or "socks5h".
     package let scheme: String
-    /// IPv6 in brackets.
+    /// The host; IPv6 in brackets.
     package let host: String
     package let port: Int
 
@@ -19,8 +19,8 @@ package struct ProxyURL: Hashable, Sendable {
         "http", "https", "socks4", "socks4a", "socks5", "socks5h",
     ]
 
-    /// - Parameter text: a URL; the scheme may be left out for http, and the port. `nil` for what can
-    ///   be no proxy.
+    /// - Parameter text: A URL; the scheme (default: http) and the port are optional. `nil` if it
+    ///   is not a valid proxy.
     package init?(_ text: String) {
         guard let handle = curl_url() else { return nil }
         defer { curl_url_cleanup(handle) }
@@ -35,15 +35,15 @@ package struct ProxyURL: Hashable, Sendable {
             let scheme = part(CURLUPART_SCHEME)?.asciiLowercased, let host = part(CURLUPART_HOST),
             !host.isEmpty
         else { return nil }
-        // To libcurl it is short for the oldest of them.
+        // In libcurl "socks" means the oldest version.
         self.scheme = scheme == "socks" ? "socks4" : scheme
         guard Self.schemes.contains(self.scheme) else { return nil }
         self.host = host
         port = part(CURLUPART_PORT).flatMap { Int($0) } ?? (scheme == "https" ? 443 : 1080)
     }
 
-    /// What the environment says for URLs of a scheme, as libcurl looks for it: HTTP_PROXY in capitals
-    /// is a field of a CGI request, and no setting.
+    /// Returns the environment's setting for URLs of a scheme, like libcurl: HTTP_PROXY in upper
+    /// case is ignored, because it is a header of a CGI request.
     package static func setting(
         for scheme: String, in environment: (String) -> String? = { Environment[$0] }
     ) -> String? {

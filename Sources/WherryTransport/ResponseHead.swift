@@ -1,15 +1,16 @@
-// Wherry: the status and the fields of an answer.
+// Wherry: the status and headers of a response.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The head of a final answer. The fields are kept as one block and parsed when asked for.
+/// The status and headers of a final response. The headers are stored as one block and parsed on
+/// demand.
 package struct ResponseHead: Sendable {
-    /// The status code, 200 to 599 as a rule; 100 to 199 only in ``interim``.
+    /// The status code, usually 200 to 599; 100 to 199 only in ``interim``.
     package var status: Int
     /// 10, 11 or 20.
     package var httpVersion: Int
-    /// "name: value\n" for each field line, in the order of arrival.
+    /// One "name: value\n" per header, in the order of arrival.
     package var block: Bytes
     /// The informational responses (1xx) before this one, in the order of arrival.
     package var interim: [ResponseHead] = []
@@ -20,7 +21,7 @@ package struct ResponseHead: Sendable {
         self.block = block
     }
 
-    /// The value of the first field of that name, whatever its case. UTF-8, else ISO-8859-1.
+    /// The value of the first header with a name, in any case. UTF-8, or else ISO-8859-1.
     package subscript(name: String) -> String? {
         var found: String?
         forEachField { fieldName, value in
@@ -31,8 +32,8 @@ package struct ResponseHead: Sendable {
         return found
     }
 
-    /// The first field of that name as a URI reference: bytes that are not UTF-8 are escaped as
-    /// they are, since what they mean is the server's to know.
+    /// Returns the first header with a name as a URI reference. Bytes that are not UTF-8 are
+    /// percent-encoded unchanged, since only the server knows their meaning.
     package func reference(_ name: String) -> String? {
         var found: String?
         forEachField { fieldName, value in
@@ -51,13 +52,13 @@ package struct ResponseHead: Sendable {
         return found
     }
 
-    /// UTF-8; ISO-8859-1 where it is not UTF-8, which is never an error (RFC 9110 5.5).
+    /// Decodes UTF-8, or else ISO-8859-1, which never fails (RFC 9110, section 5.5).
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         String(validating: bytes, as: UTF8.self)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
-    /// The values of all fields of that name, in order.
+    /// Returns the values of all headers with a name, in order.
     package func values(_ name: String) -> [String] {
         var result: [String] = []
         forEachField { fieldName, value in
@@ -67,7 +68,7 @@ package struct ResponseHead: Sendable {
         return result
     }
 
-    /// Every field in order, names as they came.
+    /// All headers in order, with names as received.
     package var fields: [(name: String, value: String)] {
         var result: [(name: String, value: String)] = []
         forEachField { name, value in
@@ -77,12 +78,12 @@ package struct ResponseHead: Sendable {
         return result
     }
 
-    /// Content-Length, if there is one that is a number.
+    /// Content-Length, if it is a valid number.
     package var contentLength: Int64? {
         self["content-length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// Calls `body` with each name and trimmed value until it answers `false`.
+    /// Calls `body` with each name and trimmed value until it returns `false`.
     package func forEachField(
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
     ) {

@@ -1,26 +1,26 @@
-// Wherry: a request body made of bytes and files, read ahead off the network thread.
+// Wherry: request bodies made of bytes and files, with read-ahead.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// One run of a body.
+/// A segment of a body.
 package enum BodySegment: Sendable {
     case bytes(Bytes)
-    /// A file, or from `offset` on a part of it. A `nil` length is all there is from the offset on
-    /// when the body is made.
+    /// A file, or a part of it from `offset` on. A `nil` length is everything from the offset to
+    /// the end when the body is created.
     case file(path: String, offset: Int64 = 0, length: Int64? = nil)
-    /// So many bytes of what a caller writes while the body is sent. All such segments of a body
-    /// take from one writer, one after the other.
+    /// Bytes that a caller writes during the transfer. All such segments of a body share one
+    /// writer, one after another.
     case stream(StreamedBody, length: Int64)
 }
 
-/// A body of known length whose files are never in memory as a whole.
+/// A body of known length that never holds whole files in memory.
 ///
-/// Files are opened by `init`, so that a missing one is known before any traffic. What the page
-/// cache holds is read straight into libcurl's buffer, since that waits for nothing. Where it does
-/// not, a job on the workers fills two buffers in turn; `read` then only copies, and answers
-/// `.wait` where the job is behind. A file whose size changes meanwhile fails the transfer.
+/// `init` opens the files, so that a missing one fails before anything is sent. Bytes in the page
+/// cache are read directly into libcurl's buffer, without waiting. Otherwise a job on the workers
+/// fills two buffers in turn; `read` then only copies, and returns `.wait` if the job is behind. A
+/// file whose size changes during the transfer fails it.
 package final class SegmentedBody: BodySource {
     /// The size of each of the two buffers.
     package static let bufferSize = 524_288
@@ -38,7 +38,7 @@ package final class SegmentedBody: BodySource {
         }
     }
 
-    /// A filled buffer and where its bytes belong.
+    /// A filled buffer, and the position of its bytes in the body.
     private struct Block {
         var buffer: Buffer
         var part: Int
@@ -46,7 +46,7 @@ package final class SegmentedBody: BodySource {
         var count: Int
     }
 
-    private final class Buffer: @unchecked Sendable {  // one side at a time has it
+    private final class Buffer: @unchecked Sendable {  // used by one side at a time
         let bytes: UnsafeMutableRawBufferPointer
 
         init?(_ size: Int) {
@@ -56,21 +56,21 @@ package final class SegmentedBody: BodySource {
         deinit { free(bytes.baseAddress) }
     }
 
-    /// A place in the body.
+    /// A position in the body.
     private struct Position {
         var part = 0
         var offset: Int64 = 0
     }
 
-    /// What the reading side and the job share.
+    /// The state that the reading side and the job share.
     private struct Shared {
         var free: [Buffer] = []
         var made = 0
         var ready: [Block] = []
-        /// Where the job reads next.
+        /// The next position that the job reads.
         var next = Position()
         var isRunning = false
-        /// Counts the rewinds: what was read for an earlier round is thrown away.
+        /// The number of rewinds: what was read for an earlier round is discarded.
         var round = 0
         var failure: TransportError?
         weak var waiting: Exchange?
@@ -82,19 +82,19 @@ package final class SegmentedBody: BodySource {
     private let size: Int
     private let total: Int64
     private let usesPageCache: Bool
-    /// The last part that is a file; -1 without one.
+    /// The index of the last segment that is a file; -1 if there is none.
     private let lastFile: Int
-    /// The reading side's own; `read` and `rewind` are called from one thread at a time.
+    /// State of the reading side; `read` and `rewind` are called from one thread at a time.
     private nonisolated(unsafe) var position = Position()
     private nonisolated(unsafe) var current: Block?
 
-    /// Opens every file. Symbolic links are followed.
+    /// Opens every file. Follows symbolic links.
     ///
-    /// Throws what the system said of a file that is missing or unreadable, `EISDIR` for a
-    /// directory, `EINVAL` for anything else that is no regular file, and `ESTALE` for one that is
-    /// shorter than the part that is wanted.
-    /// - Parameter usesPageCache: `false` leaves all reading to the workers, as a file that is not
-    ///   in the cache does; for tests.
+    /// Throws the system's error for a missing or unreadable file, `EISDIR` for a directory,
+    /// `EINVAL` for anything else that is not a regular file, and `ESTALE` for a file shorter than
+    /// the requested part.
+    /// - Parameter usesPageCache: `false` reads everything on the workers, as if it were not in the
+    ///   page cache; for tests.
     package init(
         _ segments: [BodySegment], workers: WorkerPool, usesPageCache: Bool = true
     ) throws(SystemError) {
@@ -142,11 +142,11 @@ package final class SegmentedBody: BodySource {
         return .file(file, offset: offset, length: length ?? rest, size: status.size)
     }
 
-    /// The whole length in bytes, always known.
+    /// The length in bytes, always known.
     package var length: Int64? { total }
 
-    /// Writes the whole body into a file, from its start; blocks for its time. `ESTALE` for a file
-    /// that became shorter.
+    /// Writes the whole body into a file, from its start. Blocks. `ESTALE` for a file that became
+    /// shorter.
     package func write(to target: File) throws(SystemError) {
         var end: Int64 = 0
         var buffer = [UInt8](repeating: 0, count: 262_144)
@@ -189,11 +189,11 @@ package final class SegmentedBody: BodySource {
         }
     }
 
-    /// Hands over all of the body in pieces, from its beginning, wherever it is being sent from;
-    /// stops where `body` answers `false`. Blocks: for a worker.
+    /// Passes the whole body to `body` in chunks from the start, regardless of the current
+    /// position, until it returns `false`. Blocks: call it on a worker.
     ///
-    /// - Returns: whether that was all. `false` also where a part is written by a caller.
-    /// - Throws: `ESTALE` where a file is no longer what it was.
+    /// - Returns: Whether the body was complete. `false` also if a caller writes a segment.
+    /// - Throws: `ESTALE` if a file has changed.
     package func forEachPiece(
         _ body: (UnsafeRawBufferPointer) -> Bool
     ) throws(SystemError) -> Bool {
@@ -237,7 +237,8 @@ package final class SegmentedBody: BodySource {
                 }
                 if count == 0 { return done > 0 ? .bytes(done) : .wait }
             case .stream(let stream, let length):
-                // Asked only when nothing else is left to hand over: it remembers who waits.
+                // Reads only if nothing else was copied, since the segment remembers the waiting
+                // exchange.
                 if done > 0 { return .bytes(done) }
                 let left = Int(min(Int64(room.count), length - position.offset))
                 let answer = stream.read(
@@ -272,7 +273,7 @@ package final class SegmentedBody: BodySource {
         }
     }
 
-    /// Copies from the filled buffers; 0 if there is none, and then `waiting` is told later.
+    /// Copies from the filled buffers. Returns 0 if there is none, and notifies `waiting` later.
     private func copyFile(
         into room: UnsafeMutableRawBufferPointer, for waiting: Exchange?
     ) -> Result<Int, TransportError> {
@@ -308,8 +309,8 @@ package final class SegmentedBody: BodySource {
         return .success(count)
     }
 
-    /// Reads from the page cache, where no job is reading; `nil` where nothing is at hand, and
-    /// where the file changed, which the job then tells of.
+    /// Reads from the page cache if no job is reading. Returns `nil` if nothing is cached, and if
+    /// the file changed, which the job then reports.
     private func readCached(into room: UnsafeMutableRawBufferPointer) -> Int? {
         guard usesPageCache,
             case .file(let file, let offset, let length, let size) = parts[position.part]
@@ -331,7 +332,7 @@ package final class SegmentedBody: BodySource {
 
     // MARK: The job
 
-    /// Fills buffers until there is none free or nothing left to read.
+    /// Fills buffers until none is free or everything was read.
     private func readAhead() {
         while true {
             let taken = shared.withLock { shared -> (Buffer, Position, Int)? in
@@ -348,7 +349,7 @@ package final class SegmentedBody: BodySource {
                 return (buffer, shared.next, shared.round)
             }
             guard let (buffer, place, round) = taken else {
-                // Nothing may be waiting for a buffer that memory could not be had for.
+                // Fail the exchange that waits for a buffer that could not be allocated.
                 shared.withLock { shared in
                     let waiting = shared.failure == nil ? nil : shared.waiting
                     if waiting != nil { shared.waiting = nil }
@@ -382,7 +383,7 @@ package final class SegmentedBody: BodySource {
         }
     }
 
-    /// A free buffer, one of two at most. Fails the body where there is no memory for the first.
+    /// Returns a free buffer, of at most two. Fails the body if the first one cannot be allocated.
     private func takeBuffer(_ shared: inout Shared) -> Buffer? {
         if let buffer = shared.free.popLast() { return buffer }
         guard shared.made < 2 else { return nil }
@@ -404,7 +405,7 @@ package final class SegmentedBody: BodySource {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<wanted])
         do throws(SystemError) {
             let count = try file.read(into: room, at: offset + place.offset)
-            // Looked at after reading, so that a change before it is seen too.
+            // Checked after reading, to detect a change before or during the read.
             let now = try file.status().size
             guard now == size, count == wanted else {
                 return .failure(

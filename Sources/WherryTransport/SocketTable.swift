@@ -1,45 +1,45 @@
-// Wherry: which sockets are watched, told to the kernel as late as possible.
+// Wherry: the sockets of a loop and their registration with epoll.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import Glibc
 import WherrySystem
 
-/// The sockets of one loop: what libcurl wants to know of each, and what epoll was told.
+/// The sockets of a loop: the events that libcurl wants from each, and those registered with epoll.
 ///
-/// libcurl takes a socket out and puts it in again around every transfer. Telling epoll each time
-/// doubles the cost of a small request; so wishes are only noted, settled before the next wait,
-/// and a socket that nobody wants stays in epoll until it makes itself heard.
+/// libcurl unregisters and registers a socket around every transfer. Calling epoll each time would
+/// double the cost of a small request. So changes are only noted, and applied before the next wait.
+/// A socket without interest stays in epoll until it becomes ready.
 final class SocketTable {
     private struct Interest {
         var want: UInt8 = 0
         var have: UInt8 = 0
         var isListed = false
-        /// Its end is told by `closed`, so that it may stay in epoll while nobody wants it. The
-        /// sockets of libcurl's resolver are closed without a word, and their numbers used again.
+        /// Whether `closed` reports its end, so that it may stay in epoll without interest.
+        /// libcurl's resolver closes its sockets without a report, and their numbers are reused.
         var isConnection = false
-        /// Something came while nobody wanted it.
+        /// Whether data arrived while there was no interest.
         var isSoiled = false
-        /// How often the sockets had been inspected when the last wish for it ended.
+        /// The number of inspections when the last interest ended.
         var idleSince = 0
-        /// Speaks HTTP/1, whatever else its host speaks.
+        /// Whether it uses HTTP/1, even if its host also supports HTTP/2.
         var isSerial = false
-        /// Its ports as in `route`, 0 until they were asked for.
+        /// Its ports as in `route`; 0 until determined.
         var route: UInt32 = 0
     }
 
     private var epoll: Int32
     @exclusivity(unchecked) private var interests: [Interest] = []
     @exclusivity(unchecked) private var changed: [Int32] = []
-    /// Connections by their ports, for those that were used again.
+    /// The connections by ports, for reused ones.
     @exclusivity(unchecked) private var routes: [UInt32: Int32] = [:]
     private let ready = UnsafeMutablePointer<clinux_ready>.allocate(capacity: 64)
     private static let inspectedLimit = Int(CLINUX_READY_LIMIT)
     private let inspected = UnsafeMutablePointer<clinux_ready>.allocate(capacity: inspectedLimit)
     @exclusivity(unchecked) private var inspections = 0
-    /// Whether the last inspection has seen all that came.
+    /// Whether the last inspection reported all ready sockets.
     @exclusivity(unchecked) private var hasSeenAll = false
-    /// During which call of libcurl that was.
+    /// The libcurl call of the last inspection.
     @exclusivity(unchecked) private var inspectedCall = -1
 
     init(waker: EventFD, exit: Int32) throws(SystemError) {
@@ -48,7 +48,7 @@ final class SocketTable {
         if clinux_epoll_set(epoll, waker.descriptor, UInt32(CLINUX_READ), 0) != 0 {
             throw SystemError(errno, "watch an eventfd")
         }
-        // Without it, a loop that sleeps notices the exit of the process at its next wake-up.
+        // Without it, a sleeping loop notices the exit of the process only at its next wake-up.
         if exit >= 0 { _ = clinux_epoll_set(epoll, exit, UInt32(CLINUX_READ), 0) }
     }
 
@@ -58,20 +58,20 @@ final class SocketTable {
         inspected.deallocate()
     }
 
-    /// Gives the epoll descriptor back; nothing can be watched afterwards.
+    /// Closes the epoll descriptor; nothing can be watched afterwards.
     func close() {
         if epoll >= 0 { _ = Glibc.close(epoll) }
         epoll = -1
     }
 
-    /// Notes what libcurl wants to know: bits of CLINUX_READ and CLINUX_WRITE.
+    /// Notes the events that libcurl wants: bits of CLINUX_READ and CLINUX_WRITE.
     @inline(__always)
     func want(_ socket: Int32, _ events: UInt8) {
         guard socket >= 0 else { return }
         let index = Int(socket)
         grow(to: index)
         interests[index].want = events
-        // What came while a transfer was paused is its own.
+        // Data that arrived while a transfer was paused belong to it.
         if events != 0 { interests[index].isSoiled = false }
         interests[index].idleSince = inspections
         if events == 0 && !interests[index].isConnection && interests[index].have != 0 {
@@ -90,7 +90,7 @@ final class SocketTable {
         interests.append(contentsOf: repeatElement(Interest(), count: missing))
     }
 
-    /// A socket of a connection was made.
+    /// Handles a new socket of a connection.
     func opened(_ socket: Int32) {
         guard socket >= 0 else { return }
         grow(to: Int(socket))
@@ -100,7 +100,7 @@ final class SocketTable {
         interests[Int(socket)].isConnection = true
     }
 
-    /// A socket was closed: the kernel has taken it out already.
+    /// Handles a closed socket, which the kernel has already removed from epoll.
     func closed(_ socket: Int32) {
         guard socket >= 0, Int(socket) < interests.count else { return }
         interests[Int(socket)].want = 0
@@ -113,11 +113,11 @@ final class SocketTable {
         }
     }
 
-    /// The socket of the connection between these ports; `nil` if there is none.
+    /// Returns the socket of the connection between these ports; `nil` if there is none.
     func connection(to port: Int32, from localPort: Int32) -> Int32? {
         let route = Self.route(UInt16(truncatingIfNeeded: port), UInt16(truncatingIfNeeded: localPort))
         if let socket = routes[route] { return socket }
-        // Asked once for each connection, and only when it is used for the second time.
+        // Determined once per connection, and only when it is reused.
         for index in interests.indices where interests[index].isConnection && interests[index].route == 0 {
             let socket = Int32(index)
             guard let remote = Self.port(of: socket, getpeername),
@@ -129,7 +129,7 @@ final class SocketTable {
         return routes[route]
     }
 
-    /// Notes of a connection that HTTP/1 was agreed on.
+    /// Notes that a connection uses HTTP/1.
     func setSerial(_ socket: Int32) { interests[Int(socket)].isSerial = true }
 
     func isSerial(_ socket: Int32) -> Bool { interests[Int(socket)].isSerial }
@@ -147,15 +147,15 @@ final class SocketTable {
         let failed = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask(socket, $0, &length) }
         }
-        // The port stands at the same place for IPv4 and IPv6.
+        // The port has the same offset for IPv4 and IPv6.
         let family = Int32(address.sin6_family)
         guard failed == 0, family == AF_INET || family == AF_INET6 else { return nil }
         return UInt16(bigEndian: address.sin6_port)
     }
 
-    /// Settles the notes and waits; answers how many sockets are ready.
+    /// Applies the changes and waits. Returns the number of ready sockets.
     ///
-    /// - Parameter timeout: milliseconds; -1 waits for ever.
+    /// - Parameter timeout: Milliseconds; -1 waits forever.
     func wait(timeout: Int32) -> Int {
         for socket in changed {
             interests[Int(socket)].isListed = false
@@ -172,10 +172,9 @@ final class SocketTable {
         return max(0, Int(clinux_epoll_wait(epoll, ready, 64, timeout)))
     }
 
-    /// Whether something has come over an idle connection; `nil` if only a look into it can tell.
+    /// Returns whether data arrived on an idle connection; `nil` if only reading from it can tell.
     ///
-    /// One call of the kernel looks at all of them, the first time it is asked for during a call
-    /// of libcurl's.
+    /// One system call checks all sockets on the first use during a libcurl call.
     func isSoiled(_ socket: Int32, duringCall call: Int) -> Bool? {
         if inspectedCall != call {
             inspectedCall = call
@@ -200,7 +199,7 @@ final class SocketTable {
         }
     }
 
-    /// Takes a socket that is ready, though nobody waits for it any more, out of epoll.
+    /// Removes a ready socket without interest from epoll.
     private func isUnwanted(_ socket: Int32) -> Bool {
         guard socket >= 0, Int(socket) < interests.count else { return false }
         let interest = interests[Int(socket)]
@@ -212,7 +211,7 @@ final class SocketTable {
         return true
     }
 
-    /// Calls `body` with each of the sockets that the last `wait` found ready.
+    /// Calls `body` with each socket that the last `wait` found ready.
     func forEachReady(_ count: Int, _ body: (Int32, UInt32) -> Void) {
         for index in 0..<count {
             let socket = ready[index].descriptor

@@ -1,62 +1,63 @@
-// Wherry: a request body whose bytes a caller brings piece by piece.
+// Wherry: request bodies written by a caller during the transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// A body that is written while it is sent, through a bounded buffer.
+/// A body that is written during the transfer, through a bounded buffer.
 ///
-/// `write` and `finish` may be called from any thread. The caller is told of room, once each time the
-/// buffer has run empty and the transport asks for more.
+/// `write` and `finish` are thread-safe. The caller is notified of room once each time the buffer
+/// is empty and the transport needs more.
 package final class StreamedBody: BodySource {
-    /// How many bytes may wait to be sent.
+    /// The capacity of the buffer in bytes.
     package static let capacity = 262_144
 
     private struct State {
-        /// Byte `n` of the body lies at `n % capacity`; made with the first write.
+        /// Byte `n` of the body is at `n % capacity`; allocated by the first write.
         var ring: UnsafeMutableRawPointer?
         var written: Int64 = 0
         var taken: Int64 = 0
         var isFinished = false
         var onRoom: (@Sendable (_ offset: Int64, _ room: Int) -> Void)?
-        /// `onRoom` was called, and nothing was written since.
+        /// Whether `onRoom` was called and nothing was written since.
         var isAsked = false
         var failure: TransportError?
-        /// It begins anew, and the writer has not heard of it: what is written is of before.
+        /// Whether the body must restart and the writer does not know yet: its writes still belong
+        /// to the old attempt.
         var wantsRewind = false
         weak var waiting: Exchange?
 
         var count: Int { Int(written - taken) }
     }
 
-    /// What was announced; `nil` sends the body chunked.
+    /// The declared length; `nil` sends the body chunked.
     package let length: Int64?
     private let state: Lock<State>
-    /// Whether the writer can begin again.
+    /// Whether the writer can restart.
     private let isRewindable: Bool
 
     /// - Parameters:
-    ///   - length: the whole length, if the caller knows it; a negative one is none.
-    ///   - isRewindable: the writer can begin again, and does when it is told.
+    ///   - length: The length, if known; negative for unknown.
+    ///   - isRewindable: Whether the writer can restart the body on request.
     package init(length: Int64? = nil, isRewindable: Bool = false) {
         self.isRewindable = isRewindable
         self.length = length.flatMap { $0 < 0 ? nil : $0 }
         state = Lock(State())
     }
 
-    /// Calls `body` whenever bytes are wanted: with the offset of the next one, and how many fit.
-    /// Called on the transport's thread with no lock held; must not block, may write. To be set
-    /// before the exchange is started.
+    /// Sets the callback for room: it receives the offset of the next byte, and how many bytes fit.
+    /// Called on the transport's thread without locks held; it must not block, but may write. Set
+    /// it before the exchange starts.
     package func onRoom(_ body: @escaping @Sendable (_ offset: Int64, _ room: Int) -> Void) {
         state.withLock { $0.onRoom = body }
     }
 
     deinit { state.withLock { free($0.ring) } }
 
-    /// Takes as many of the bytes as fit and returns how many: 0 when the buffer is full.
+    /// Takes as many bytes as fit and returns their number: 0 if the buffer is full.
     ///
-    /// Throws kind `bodySource`, and takes nothing, after `finish` and where the whole would be
-    /// longer than announced; kind `noMemory` where the buffer cannot be made.
+    /// Throws kind `bodySource`, and takes nothing, after `finish` and if the body would exceed its
+    /// declared length; kind `noMemory` if the buffer cannot be allocated.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Int {
         let (count, waiting) = try state.withLock { state throws(TransportError) in
             (try write(bytes, &state), state.count > 0 ? Self.takeWaiting(&state) : nil)
@@ -93,11 +94,11 @@ package final class StreamedBody: BodySource {
         return count
     }
 
-    /// Whether as many bytes were written as were announced.
+    /// Whether all declared bytes were written.
     package var isWhole: Bool { state.withLock { $0.written == length } }
 
-    /// Says that there are no more bytes. Fewer than announced fail the transfer with kind
-    /// `truncated`. A second call does nothing.
+    /// Ends the body. Fewer bytes than declared fail the transfer with kind `truncated`. A second
+    /// call has no effect.
     package func finish() {
         let waiting = state.withLock { state -> Exchange? in
             guard !state.isFinished, !state.wantsRewind else { return nil }
@@ -135,7 +136,7 @@ package final class StreamedBody: BodySource {
         return answer
     }
 
-    /// What to ask the caller now, if the buffer is empty and it has not been asked.
+    /// Returns the callback to run now, if the buffer is empty and the caller was not notified yet.
     private func question(_ state: inout State) -> (() -> Void)? {
         guard state.count == 0, !state.isAsked, !state.isFinished, let onRoom = state.onRoom else {
             return nil
@@ -153,10 +154,10 @@ package final class StreamedBody: BodySource {
         return waiting
     }
 
-    /// Whether the writer is to begin again: until it says so, nothing that it writes is taken.
+    /// Whether the writer must restart; until it calls `beginAgain`, its writes are discarded.
     package var wantsRewind: Bool { state.withLock { $0.wantsRewind } }
 
-    /// The writer begins again. `false` where nobody wants it to.
+    /// Restarts the body for the writer. Returns `false` if no restart is pending.
     package func beginAgain() -> Bool {
         state.withLock { state in
             defer { state.wantsRewind = false }
@@ -164,8 +165,8 @@ package final class StreamedBody: BodySource {
         }
     }
 
-    /// Starts over, which is possible while every byte written so far is still in the buffer, and
-    /// where the writer can begin again.
+    /// Rewinds the body. Possible as long as every byte written is still in the buffer, and if the
+    /// writer can restart.
     package func rewind() -> Bool {
         state.withLock { state in
             state.waiting = nil

@@ -1,9 +1,9 @@
-// Wherry: why an exchange broke.
+// Wherry: errors of an exchange.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What went wrong between the first byte of a request and the last of its answer.
+/// An error between the first byte of a request and the last byte of its response.
 package struct TransportError: Error, Sendable {
-    /// The kinds that callers tell apart; each has one reason word of the public table.
+    /// The kinds that callers distinguish; each has one error reason.
     package enum Kind: String, Sendable {
         case badURL = "bad_url"
         case resolve
@@ -22,30 +22,30 @@ package struct TransportError: Error, Sendable {
         case untrusted
         case expired = "certificate_expired"
         case wrongName = "wrong_name"
-        /// The key or the chain is none of those that the host is held to.
+        /// The key or the chain matches none of the host's pins.
         case pin
         case revoked
-        /// No version of TLS and no cipher that both accept.
+        /// Client and server share no TLS version or cipher.
         case tlsProtocol = "tls_protocol"
-        /// The server wants a certificate of ours, or not this one.
+        /// The server requires a client certificate, or rejected it.
         case clientCertificate = "client_certificate"
         case tls
-        /// The host's address is of a kind that is not connected to.
+        /// The host's address is blocked.
         case addressDenied = "address_denied"
         case bodySource = "body_source"
-        /// A file changed its size while it was sent.
+        /// A file changed its size during the transfer.
         case fileChanged = "file_changed"
-        /// A file could not be read while it was sent; `osCode` says why.
+        /// A file could not be read during the transfer; `osCode` says why.
         case fileError = "file_error"
         case refused
-        /// Every connection is taken, and it was not to wait for one.
+        /// All connections are in use, and the exchange must not wait.
         case busy
         case cancelled
         case noMemory = "no_memory"
-        /// The process has no descriptor left for a socket.
+        /// The process has no free descriptor for a socket.
         case tooManyFiles = "too_many_files"
         case proxy
-        /// Only a mobile network leads there, and it was not to be used.
+        /// The host requires a cellular network, which is not allowed.
         case metered
         case shutDown = "shut_down"
         case forked
@@ -60,7 +60,7 @@ package struct TransportError: Error, Sendable {
     /// The errno, or 0.
     package var osCode: Int32
 
-    /// A body of more decoded bytes than are to be collected.
+    /// Returns the error for a body whose decoded size exceeds the limit.
     package static func tooLarge(_ limit: Int64) -> TransportError {
         TransportError(
             .tooLarge,

@@ -1,17 +1,17 @@
-// Wherry: the two sockets of a multi handle that programs started later must not inherit.
+// Wherry: close-on-exec for libcurl's wake-up sockets.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 internal import CLinux
 
-/// The pair of sockets that libcurl 7.88 makes for `curl_multi_wakeup`, without close-on-exec.
+/// The pair of sockets that libcurl 7.88 creates for `curl_multi_wakeup`, without close-on-exec.
 ///
-/// libcurl offers no way to ask for their numbers. A wake-up puts a byte into the pair, and a poll takes it out
-/// again: the descriptors that show both are the two. Other sockets of the program are only looked
-/// at. Newer versions use an eventfd that is close-on-exec, and then nothing is found.
+/// libcurl does not reveal their numbers. A wake-up writes a byte into the pair, and a poll reads
+/// it: the descriptors that show both are the pair. Other sockets of the program are only
+/// inspected. Newer versions use an eventfd that is close-on-exec, and then nothing is found.
 enum WakeupSockets {
-    /// - Parameter probe: a descriptor that was made just after the handle. The kernel gives the
-    ///   lowest free number, so the numbers of the pair are lower, or little higher if another thread
+    /// - Parameter probe: A descriptor created just after the handle. The kernel assigns the lowest
+    ///   free number, so the numbers of the pair are lower, or slightly higher if another thread
     ///   closed descriptors in between.
     static func setCloseOnExec(of multi: UnsafeMutableRawPointer, below probe: Int32) {
         let quiet = (0..<probe + 64).filter { clinux_inherited_pair($0) == 0 }

@@ -1,27 +1,27 @@
-// Wherry: kinds of addresses that a client may be kept from.
+// Wherry: classes of addresses that can be blocked.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 import Glibc
 
-/// Kinds of addresses, of either family. An IPv4 address inside of an IPv6 one counts as itself.
+/// Classes of IPv4 and IPv6 addresses. An IPv4 address embedded in an IPv6 one counts as itself.
 package struct AddressClasses: OptionSet, Hashable, Sendable {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// This machine: 127.0.0.0/8, ::1, and the addresses of no host, which lead here too.
+    /// This machine: 127.0.0.0/8, ::1, and the unspecified addresses, which also lead here.
     package static let loopback = AddressClasses(rawValue: 1)
-    /// Networks of one's own: RFC 1918, shared (100.64.0.0/10), fc00::/7, and what is reserved.
+    /// Private networks: RFC 1918, shared (100.64.0.0/10), fc00::/7, and reserved ranges.
     package static let privateUse = AddressClasses(rawValue: 2)
     /// 169.254.0.0/16 and fe80::/10.
     package static let linkLocal = AddressClasses(rawValue: 4)
-    /// Where clouds tell machines their secrets: 169.254.169.254 and its kind.
+    /// Cloud metadata services: 169.254.169.254 and similar.
     package static let metadata = AddressClasses(rawValue: 8)
-    /// Many hosts at once: 224.0.0.0/4, broadcast, ff00::/8.
+    /// Multicast and broadcast: 224.0.0.0/4, broadcast, ff00::/8.
     package static let multicast = AddressClasses(rawValue: 16)
     package static let all = AddressClasses(rawValue: 31)
 
-    /// The kinds of an address; none of an ordinary public one.
+    /// Returns the classes of an address; empty for an ordinary public one.
     init(_ address: UnsafePointer<sockaddr>, length: Int) {
         switch Int32(address.pointee.sa_family) {
         case AF_INET where length >= MemoryLayout<sockaddr_in>.size:
@@ -35,10 +35,10 @@ package struct AddressClasses: OptionSet, Hashable, Sendable {
             }
             self.init(v6: bytes)
         case AF_UNIX:
-            // It was named by path.
+            // A Unix socket, named by path.
             self = []
         default:
-            // Nothing else is ever connected to for a URL.
+            // No other family is ever used for a URL.
             self = .all
         }
     }
@@ -89,25 +89,25 @@ package struct AddressClasses: OptionSet, Hashable, Sendable {
         } else if Array(head) == [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] {
             self.init(v4: v4(at: 12))
         } else if Array(head) == [0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0] {
-            // Translated, as the networks behind a NAT64 write it (RFC 7915).
+            // IPv4-translated addresses, as used behind a NAT64 (RFC 7915).
             self.init(v4: v4(at: 12))
         } else if address[0] == 0x20 && address[1] == 0x02 {
             self.init(v4: v4(at: 2))
         } else if Array(address.prefix(4)) == [0x20, 0x01, 0, 0] {
-            // Teredo: by way of that server to that host, which stands there inverted (RFC 4380).
+            // Teredo: the address of the server, and the inverted one of the host (RFC 4380).
             self.init(v4: v4(at: 4))
             formUnion(AddressClasses(v4: ~v4(at: 12)))
         } else if [[0, 0], [2, 0]].contains(Array(address[8..<10])),
             Array(address[10..<12]) == [0x5E, 0xFE]
         {
-            // ISATAP: whatever the prefix is, its router wraps it for that host (RFC 5214).
+            // ISATAP: its router tunnels to that IPv4 host, whatever the prefix (RFC 5214).
             self.init(v4: v4(at: 12))
         }
         if address[0] & 0xFE == 0xFC { insert(.privateUse) }
         if address[0] == 0xFE && address[1] & 0xC0 == 0x80 { insert(.linkLocal) }
         if address[0] == 0xFE && address[1] & 0xC0 == 0xC0 { insert(.privateUse) }
         if address[0] == 0xFF { insert(.multicast) }
-        // Documentation, and local use of NAT64.
+        // Documentation addresses, and local-use NAT64.
         if Array(address.prefix(4)) == [0x20, 0x01, 0x0D, 0xB8] { insert(.privateUse) }
         if address[0] == 0x3F && address[1] == 0xFF && address[2] & 0xF0 == 0 {
             insert(.privateUse)
@@ -117,7 +117,7 @@ package struct AddressClasses: OptionSet, Hashable, Sendable {
         if address == amazon { insert(.metadata) }
     }
 
-    /// What the kinds are called in a sentence.
+    /// The names of the classes for a message.
     package var text: String {
         let names: [(AddressClasses, String)] = [
             (.metadata, "metadata"), (.loopback, "loopback"), (.linkLocal, "link-local"),

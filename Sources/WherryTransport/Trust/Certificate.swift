@@ -1,22 +1,22 @@
-// Wherry: as much of a certificate as pins need.
+// Wherry: parsing certificates for pins.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 /// An X.509 certificate, or a public key alone.
 package struct Certificate: Hashable, Sendable {
-    /// All of it; empty for a public key alone.
+    /// The whole certificate; empty for a public key alone.
     package let der: [UInt8]
     /// The SubjectPublicKeyInfo.
     package let publicKey: [UInt8]
 
-    /// Reads one certificate; `nil` if it is none, or not alone.
+    /// Parses one certificate; `nil` if it is invalid or has trailing data.
     package init?(der: [UInt8]) {
         var whole = DERReader(der[...])
         guard var certificate = whole.enter(0x30), whole.isAtEnd,
             var body = certificate.enter(0x30)
         else { return nil }
-        // Version, which the first one lacks, serial number, algorithm, issuer, validity, subject.
+        // Version (optional), serial number, algorithm, issuer, validity, subject.
         _ = body.read(0xA0)
         guard body.read(0x02) != nil, body.read(0x30) != nil, body.read(0x30) != nil,
             body.read(0x30) != nil, body.read(0x30) != nil, let key = body.read(0x30)
@@ -34,16 +34,16 @@ package struct Certificate: Hashable, Sendable {
         self.publicKey = publicKey
     }
 
-    /// Base64 of the SHA-256 of the key, as pins have it.
+    /// The base64 SHA-256 of the key, as used in pins.
     package var keyDigest: String { Base64.encode(Digest.hash(of: publicKey, .sha256)) }
 
-    /// What stands behind "-----BEGIN", without spaces, of all that is read.
+    /// The supported labels after "-----BEGIN", without spaces.
     private static let labels: Set<String> = [
         "CERTIFICATE-----", "X509CERTIFICATE-----", "TRUSTEDCERTIFICATE-----", "PUBLICKEY-----",
     ]
 
-    /// The certificates and public keys in a file: PEM with other text around it, or one in DER.
-    /// `nil` where there is none, or one that cannot be read.
+    /// Returns the certificates and public keys in a file: PEM with other text around it, or one in
+    /// DER. `nil` if there is none, or if one is invalid.
     package static func all(in bytes: [UInt8]) -> [Certificate]? {
         if let one = Certificate(der: bytes) ?? Certificate(publicKey: bytes) { return [one] }
         let lines = bytes.split { $0 == 0x0A || $0 == 0x0D }.map {
@@ -72,7 +72,7 @@ package struct Certificate: Hashable, Sendable {
     }
 }
 
-/// Reads values of DER one after the other (X.690): lengths are checked, contents are not.
+/// Reads DER values (X.690) in order. Checks lengths but not contents.
 private struct DERReader {
     private var rest: ArraySlice<UInt8>
 
@@ -80,7 +80,7 @@ private struct DERReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// The next value with its tag and length, if that is its tag.
+    /// Returns the next value with its tag and length, if it has this tag.
     mutating func read(_ tag: UInt8) -> ArraySlice<UInt8>? {
         guard let (header, length) = next(tag) else { return nil }
         let value = rest.prefix(header + length)
@@ -88,7 +88,7 @@ private struct DERReader {
         return value
     }
 
-    /// The contents of the next value, if that is its tag.
+    /// Returns a reader for the contents of the next value, if it has this tag.
     mutating func enter(_ tag: UInt8) -> DERReader? {
         guard let (header, _) = next(tag), let value = read(tag) else { return nil }
         return DERReader(value.dropFirst(header))

@@ -1,42 +1,43 @@
-// Wherry: whom a transport trusts.
+// Wherry: the trust settings of a transport.
 // SPDX-License-Identifier: Apache-2.0
 
-/// All that decides whether a server is spoken to, with every file read and every name checked.
+/// All settings that decide which servers are trusted, with files read and names validated.
 package struct TransportTrust: Hashable, Sendable {
-    /// Folders of roots, hashed as `openssl rehash` does, instead of the system's; separated by ":".
+    /// Directories of CA certificates, hashed like `openssl rehash`, instead of the system's;
+    /// separated by ":".
     package var caDirectory: String?
     /// PEM certificates to trust instead of the system's.
     package var caCertificates: [UInt8]?
-    /// A PEM file with a list of revoked certificates of every CA of a chain.
+    /// A PEM file with revocation lists of every CA in a chain.
     package var crlFile: String?
-    /// A server that staples no good answer of its CA's OCSP responder is refused.
+    /// Requires a good stapled OCSP response.
     package var requiresStaple = false
     package var requiresTLS13 = false
-    /// Where there are pins, they alone vouch for a certificate.
+    /// Hosts with pins are trusted by their pins alone.
     package var allowsInvalid = false
     package var checksName = true
     package var pins = PinTable()
-    /// A host without pins is refused.
+    /// Rejects hosts without pins.
     package var requiresPins = false
-    /// What pins would refuse is told of, and goes on.
+    /// Reports pin mismatches without rejecting the host.
     package var onlyReportsPins = false
-    /// By the text of the origin that each is shown to.
+    /// Client certificates by the text of the origin they are sent to.
     package var identities: [String: ClientIdentity] = [:]
-    /// Addresses that are not connected to.
+    /// The blocked address classes.
     package var denied: AddressClasses = []
 
     package init() {}
 
-    /// Whether hosts differ in what they are held to.
+    /// Whether the settings differ between hosts.
     var isByHost: Bool { requiresPins || !pins.isEmpty || !identities.isEmpty }
 }
 
-/// A certificate that a client shows, and its key.
+/// A client certificate and its key.
 package struct ClientIdentity: Hashable, Sendable {
     /// PEM, or PKCS #12 with the key in it.
     package var certificate: String
     package var isPKCS12: Bool
-    /// PEM; `nil` where it stands beside the certificate.
+    /// PEM; `nil` if it is in the same file as the certificate.
     package var key: String?
     package var password: String?
 
@@ -48,31 +49,31 @@ package struct ClientIdentity: Hashable, Sendable {
     }
 }
 
-/// What one host, or the hosts below a name, are held to beside the ordinary rules.
+/// The pins of a host, or of the hosts below a domain, in addition to the usual checks.
 package struct HostPins: Hashable, Sendable {
-    /// One must be that of the server's own key: base64 of the SHA-256 of its
-    /// SubjectPublicKeyInfo. Empty: any key.
+    /// One must match the server's own key: base64 of the SHA-256 of its SubjectPublicKeyInfo.
+    /// Empty: any key.
     package var keys: [String] = []
-    /// Certificates (DER, one after the other); the chain must lead to one of them. Empty: any.
+    /// Concatenated DER certificates; the chain must lead to one of them. Empty: any.
     package var anchors: [UInt8] = []
-    /// Seconds since 1970 from which on they count no more.
+    /// The expiry time of the pins, in seconds since 1970.
     package var expires: Int64?
 
     package init() {}
 }
 
-/// Pins by the names of hosts. The most specific name counts.
+/// Pins by host name. The most specific name applies.
 package struct PinTable: Hashable, Sendable {
     private var exact: [String: HostPins] = [:]
-    /// By the name that hosts are below; "" is every host.
+    /// By parent domain; "" matches every host.
     private var below: [String: HostPins] = [:]
 
     package init() {}
 
     package var isEmpty: Bool { exact.isEmpty && below.isEmpty }
 
-    /// Adds pins for "example.org", "*.example.org" (every host below, at any depth) or "*" (every
-    /// host). `false` if it is none of these.
+    /// Adds pins for "example.org", "*.example.org" (all subdomains, at any depth) or "*" (all
+    /// hosts). Returns `false` for anything else.
     package mutating func set(_ pattern: String, _ pins: HostPins) -> Bool {
         if pattern == "*" {
             below[""] = pins
@@ -87,10 +88,10 @@ package struct PinTable: Hashable, Sendable {
         return true
     }
 
-    /// What a host of an origin is held to.
+    /// Returns the pins of an origin's host.
     package func pins(of host: String) -> HostPins? {
         if isEmpty { return nil }
-        // A name that libcurl could not write in ASCII has no address either.
+        // A name without an ASCII form in libcurl has no address either.
         let host = HTTPURL.hostName(host) ?? host
         if let pins = exact[host] { return pins }
         var rest = Substring(host)
@@ -103,8 +104,8 @@ package struct PinTable: Hashable, Sendable {
 }
 
 extension HTTPURL {
-    /// A host as it is looked up and compared: in ASCII and small letters, IPv6 in brackets, without
-    /// the dot that may end it; `nil` if it is no host's name.
+    /// Returns a host as it is resolved and compared: in lower-case ASCII, IPv6 in brackets,
+    /// without a trailing dot; `nil` if it is not a host name.
     package static func hostName(_ text: String) -> String? {
         let bytes = text.utf8
         let isBracketed = bytes.first == UInt8(ascii: "[")

@@ -1,26 +1,26 @@
-// Wherry: one origin over TLS, what it is held to and what was found of it.
+// Wherry: the trust state of an origin.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
 import WherrySystem
 
-/// What a loop knows of the trust in one origin; touched by its driver only.
+/// The trust state of an origin in a loop; used only by the loop's driver.
 final class TrustedHost {
-    /// What OpenSSL found in the last full handshake.
+    /// The result of the last full handshake.
     struct Peer {
-        /// X509_V_ERR_*; 0 where the chain is good.
+        /// X509_V_ERR_*; 0 if the chain is valid.
         var error: Int32
-        /// OpenSSL's words for it.
+        /// OpenSSL's message for the error.
         var text: String
-        /// Of the certificate to blame, the server's own where none is.
+        /// The subject of the certificate at fault, or else of the server's.
         var subject: String
         var issuer: String
         var leafSubject: String
-        /// The chain leads to none of the certificates it is held to.
+        /// Whether the chain leads to none of the host's anchors.
         var isUnpinned: Bool
-        /// The certificate has no host name or address in its subjectAltName.
+        /// Whether the certificate has no host name or address in its subjectAltName.
         var isUnnamed: Bool
-        /// Base64 of the SHA-256 of the key; `nil` where there are no pins, or it cannot be read.
+        /// The base64 SHA-256 of the key; `nil` without pins, or if the key is unreadable.
         var key: String?
     }
 
@@ -28,7 +28,7 @@ final class TrustedHost {
     let pins: HostPins?
     let identity: ClientIdentity?
     var peer: Peer?
-    /// It was told of already that pins would refuse the host.
+    /// Whether a pin mismatch was already reported.
     var isReported = false
     private unowned(unsafe) let loop: CurlLoop
     private let watch = UnsafeMutablePointer<clinux_peer_watch>.allocate(capacity: 1)
@@ -55,17 +55,18 @@ final class TrustedHost {
         anchors?.deallocate()
     }
 
-    /// Whether its pins have an end that has passed.
+    /// Whether its pins have expired.
     var isExpired: Bool {
         pins?.expires.map { loop.clock.wallSeconds() >= Double($0) } ?? false
     }
 
-    /// Whether its pins decide.
+    /// Whether its pins are enforced.
     var pinsCount: Bool {
         pins != nil && !loop.configuration.trust.onlyReportsPins && !isExpired
     }
 
-    /// Looks at what OpenSSL finds in the handshakes of a new connection. `false` where that cannot be.
+    /// Observes OpenSSL's verification in the handshakes of a new connection. Returns `false` if
+    /// unavailable.
     func watch(_ context: UnsafeMutableRawPointer) -> Bool {
         let trust = loop.configuration.trust
         watch.pointee.told = { context, peer in
@@ -114,14 +115,14 @@ final class TrustedHost {
         if peer.isUnpinned || !hasKey { report(mismatch) }
     }
 
-    /// Tells once that pins would have refused the host.
+    /// Reports a pin mismatch once.
     func report(_ text: String) {
         guard !isReported else { return }
         isReported = true
         loop.report("\(text); pins only report, so it goes on")
     }
 
-    /// What a server that pins refuse has in place of what it should.
+    /// Describes the difference between the server and its pins.
     var mismatch: String {
         let of = peer.map { " of \"\($0.leafSubject)\"" } ?? ""
         guard peer?.isUnpinned != true else {
@@ -135,7 +136,7 @@ final class TrustedHost {
 }
 
 extension CurlLoop {
-    /// What is known of an origin.
+    /// Returns the state of an origin.
     func host(_ origin: Origin) -> TrustedHost {
         if let host = hosts[origin.text] { return host }
         let host = TrustedHost(origin, loop: self)
@@ -144,7 +145,7 @@ extension CurlLoop {
     }
 }
 
-/// Whether certificates can be looked at while libcurl shakes hands.
+/// Whether certificates can be inspected during libcurl's handshakes.
 package enum TrustedCertificates {
     package static var areSupported: Bool { clinux_peer_is_available() == 1 }
 }
