@@ -90,9 +90,10 @@ package final class SegmentedBody: BodySource {
 
     /// Opens every file. Follows symbolic links.
     ///
-    /// Throws the system's error for a missing or unreadable file, `EISDIR` for a directory,
-    /// `EINVAL` for anything else that is not a regular file, and `ESTALE` for a file shorter than
-    /// the requested part.
+    /// Throws the system's error for a missing or unreadable file, and `EISDIR` for a directory.
+    /// Throws `EINVAL` for anything else that is not a regular file, and `ESTALE` for a file
+    /// shorter than the requested part.
+    ///
     /// - Parameter usesPageCache: `false` reads everything on the workers, as if it were not in the
     ///   page cache; for tests.
     package init(

@@ -45,9 +45,10 @@ extension JSON {
     /// Sets the value at a path, and creates containers on the way.
     ///
     /// A missing or null container becomes an object, or an array if the step is `-` or `0`. In an
-    /// array, `-` and the index one past the end append. Fails with `bad_parameters`, and changes
-    /// nothing: for a larger index, if a text, number or bool is on the path, if the value is NaN
-    /// or infinite, and for more than 512 levels.
+    /// array, `-` and the index one past the end append.
+    ///
+    /// Fails with `bad_parameters` and changes nothing in these cases: a larger index; a text,
+    /// number or bool on the path; a value that is NaN or infinite; more than 512 levels.
     public mutating func put(_ value: JSON, at path: String) throws(WherryError) {
         do throws(JSONError) {
             try set(value, at: path)

@@ -23,9 +23,9 @@ public indirect enum JSONShape: Sendable, Hashable {
     /// An object with these members.
     case object(with: [String: JSONShape])
 
-    /// Parses a shape from JSON: "any", "string", "number", "integer", "bool", "array" and "object"
-    /// as words, an array that is empty or contains the shape of its elements, or an object with
-    /// the shapes of its members.
+    /// Parses a shape from JSON: "any", "string", "number", "integer", "bool", "array" or "object";
+    /// an array that is empty or contains the shape of its elements; or an object with the shapes
+    /// of its members.
     ///
     /// - Throws: `bad_json`, and `bad_value` for JSON that is not a shape, which names the path.
     public init(parsing text: String) throws(WherryError) {

@@ -159,10 +159,12 @@ extension Request {
         get { caching?.fields ?? [] }
         set { if newValue != cacheHeaders { setCaching { $0.fields = newValue } } }
     }
-    /// How long after its expiry a response of the HTTP cache may be used, marked
-    /// ``Response/isStale``, if the server is unreachable or responds with 500, 502, 503 or 504
-    /// (K17; RFC 5861). Zero, the default, leaves it to the response. Does not apply to a response
-    /// that requires validation.
+    /// How long after its expiry a response of the HTTP cache may be used if the server fails (K17;
+    /// RFC 5861).
+    ///
+    /// Applies if the server is unreachable or responds with 500, 502, 503 or 504. The response is
+    /// marked ``Response/isStale``. Zero, the default, leaves it to the response. Does not apply to
+    /// a response that requires validation.
     public var staleIfError: Duration {
         get { .milliseconds(caching?.staleIfError ?? 0) }
         set {

@@ -31,7 +31,7 @@ package final class Pager: Sendable {
     private let order = Lock(())
     private let tell: @Sendable (PageEvent, Pager) -> Void
 
-    /// - Parameter tell: Receives the events of the list, if ``setTellsEvents(_:)`` enables them.
+    /// - Parameter tell: Receives the events of the list, if `setTellsEvents` enables them.
     ///   The end of a load is reported before the end of its transfer. The callback must not call
     ///   the list.
     package init(

@@ -87,7 +87,7 @@ extension HTTPURL {
         return origin.text + path + "?" + query
     }
 
-    /// Returns ``cacheText`` without query pairs of these names, including members of lists.
+    /// Returns ``HTTPURL/cacheText`` without the query pairs of these names, even in lists.
     package func cacheText(without names: Set<String>) -> String {
         guard !names.isEmpty, let query else { return cacheText }
         let counted = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
