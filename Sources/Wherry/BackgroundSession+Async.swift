@@ -94,8 +94,8 @@ extension BackgroundSession {
         try await onWorker { session throws(WherryError) in try session.acknowledge(match) }
     }
 
-    /// Returns the states of a job, from the current one to its end: `for try await job in
-    /// session.follow(id)`.
+    /// Returns the states of a job, from the current one to its end:
+    /// `for try await job in session.follow(id)`.
     public func follow(_ id: String) -> JobSequence { JobSequence(session: self, id: id) }
 
     /// Returns the states of all jobs, including future ones. Ends with the task of its reader.

@@ -102,14 +102,14 @@ public struct Decisions: Sendable {
         case giveUp
     }
 
-    /// How to handle a storable response. The response that it would replace is removed in any
-    /// case.
+    /// How to handle a storable response. The response that it would replace is removed
+    /// nevertheless.
     public enum Storing: Sendable, Hashable {
         /// Store it completely.
         case store
-        /// Store it without these headers, in any case. A later 304 does not add them to the HTTP
-        /// cache. A response without a header that its reuse requires is not stored at all: `Age`,
-        /// `Cache-Control`, `Content-Encoding`, `Content-Length`, `Content-Location`,
+        /// Store it without these headers (case-insensitive). A later 304 does not add them to the
+        /// HTTP cache. A response without a header that its reuse requires is not stored at all:
+        /// `Age`, `Cache-Control`, `Content-Encoding`, `Content-Length`, `Content-Location`,
         /// `Content-Range`, `Content-Type`, `Date`, `ETag`, `Expires`, `Last-Modified`, `Location`,
         /// `Vary`.
         case without([String])

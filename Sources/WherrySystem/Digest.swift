@@ -5,7 +5,7 @@
 package enum DigestAlgorithm: String, Sendable, CaseIterable {
     case md5, sha1, sha256, sha512
 
-    /// Parses a name in any case, with or without a dash after "sha"; `nil` if unknown.
+    /// Parses a case-insensitive name, with or without a dash after "sha"; `nil` if unknown.
     package init?(name: some StringProtocol) {
         let name = name.lowercased()
         self.init(rawValue: name.hasPrefix("sha-") ? "sha" + name.dropFirst(4) : name)

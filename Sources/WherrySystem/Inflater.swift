@@ -45,7 +45,7 @@ package final class Inflater {
     package enum Coding: String, Sendable, CaseIterable {
         case gzip, deflate
 
-        /// Parses a name in any case; `x-gzip` is gzip (RFC 9110, section 8.4.1.3).
+        /// Parses a case-insensitive name; `x-gzip` is gzip (RFC 9110, section 8.4.1.3).
         package init?(name: some StringProtocol) {
             switch name.lowercased() {
             case "gzip", "x-gzip": self = .gzip

@@ -21,7 +21,7 @@ package struct ResponseHead: Sendable {
         self.block = block
     }
 
-    /// The value of the first header with a name, in any case. UTF-8, or else ISO-8859-1.
+    /// The value of the first header with a name (case-insensitive). UTF-8, or else ISO-8859-1.
     package subscript(name: String) -> String? {
         var found: String?
         forEachField { fieldName, value in

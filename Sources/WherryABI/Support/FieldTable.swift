@@ -62,7 +62,7 @@ final class FieldTable: @unchecked Sendable {  // never changes after init
         fields.indices.contains(index) ? fields[index] : nil
     }
 
-    /// Returns the first value of a name, in any case.
+    /// Returns the first value of a case-insensitive name.
     func value(of name: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
         fields.first { strcasecmp($0.name, name) == 0 }?.value
     }

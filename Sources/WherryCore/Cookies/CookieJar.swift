@@ -203,8 +203,8 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Adds a cookie as if the server of a URL had sent the `Set-Cookie` header: `"a=1; Path=/;
-    /// Max-Age=60"`.
+    /// Adds a cookie as if the server of a URL had sent the `Set-Cookie` header:
+    /// `"a=1; Path=/; Max-Age=60"`.
     ///
     /// - Throws: `bad_url`; `bad_value` for a rejected cookie.
     public func set(_ setCookie: String, for url: String) throws(WherryError) {

@@ -61,8 +61,8 @@ package enum FieldRules {
             message: "The value of \(owner) has \(described(byte)) at position \(position).")
     }
 
-    /// Checks a method: one or more token characters, in any case. Rejects CONNECT, which requests
-    /// a tunnel, and TRACE, which echoes credentials in the response body.
+    /// Checks a method: one or more token characters. Rejects CONNECT, which requests a tunnel, and
+    /// TRACE, which echoes credentials in the response body.
     package static func violation(method: some Collection<UInt8>) -> FieldViolation? {
         if method.isEmpty {
             return FieldViolation(reason: "bad_method", message: "The method is empty.")
@@ -87,7 +87,7 @@ package enum FieldRules {
             message: "The content type \(quoted(mediaType)) is not type/subtype; name=value.")
     }
 
-    /// Returns whether only the library may set the header, in any case.
+    /// Returns whether only the library may set the header (case-insensitive).
     package static func isReserved(_ name: some Collection<UInt8>) -> Bool {
         guard name.count <= 17 else { return false }
         return reservedNames.contains(String(decoding: name, as: UTF8.self).lowercased())

@@ -6,7 +6,7 @@ package enum FileTypes {
     /// The media type of arbitrary bytes.
     package static let unknown = "application/octet-stream"
 
-    /// Returns the media type of a name or path by its last extension, in any case;
+    /// Returns the media type of a name or path by its last extension (case-insensitive);
     /// `application/octet-stream` if the extension is unknown or missing.
     ///
     /// A leading dot starts no extension: `.png` is a hidden file without one.

@@ -14,8 +14,8 @@ package enum HTTPDate {
         "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
     ].map { Array($0.utf8) }
 
-    /// Parses one of three formats, in any case: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday,
-    /// 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
+    /// Parses one of three formats (case-insensitive): `Sun, 06 Nov 1994 08:49:37 GMT`,
+    /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
     ///
     /// Returns `nil` for anything else: other time zones, days that the month does not have, hours
     /// above 23. Second 60, a leap second, is the first of the next minute. The day of the week

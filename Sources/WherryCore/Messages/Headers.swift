@@ -50,7 +50,7 @@ public struct Headers: Sendable, Hashable {
         fields.compactMap { Self.areEqual($0.name, name) ? $0.value : nil }
     }
 
-    /// Returns whether there is a header with a name, in any case.
+    /// Returns whether there is a header with a name (case-insensitive).
     public func contains(_ name: String) -> Bool {
         fields.contains { Self.areEqual($0.name, name) }
     }
@@ -83,7 +83,7 @@ public struct Headers: Sendable, Hashable {
     /// In a request: does not send the client's or built-in header of that name.
     public mutating func suppress(_ name: String) { set(name, nil) }
 
-    /// Removes all headers of that name, in any case.
+    /// Removes all headers of that name (case-insensitive).
     public mutating func remove(_ name: String) {
         fields.removeAll { Self.areEqual($0.name, name) }
     }

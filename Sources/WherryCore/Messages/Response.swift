@@ -186,8 +186,8 @@ public struct Response: Sendable {
         Headers(fields: head.fields.map { Headers.Field(name: $0.name, value: $0.value) })
     }
 
-    /// Returns the value of the first header with a name, in any case. Decoded as UTF-8, or as
-    /// ISO-8859-1 if it is not UTF-8.
+    /// Returns the value of the first header with a name (case-insensitive). Decoded as UTF-8, or
+    /// as ISO-8859-1 if it is not UTF-8.
     public func header(_ name: String) -> String? { storage.head[name] }
 
     /// The charset from Content-Type, in lower case.

@@ -15,7 +15,7 @@ package final class HTTPCaching: @unchecked Sendable {
     package let options: HTTPCacheOptions
     package let key: HTTPCacheStore.Key
     /// Whether stored responses may serve the request, and its response may be stored. Invalidation
-    /// applies in any case.
+    /// applies regardless.
     package let takesPart: Bool
     /// Whether the request uses the cache except for invalidation.
     private let isForCache: Bool

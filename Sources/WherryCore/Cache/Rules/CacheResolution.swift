@@ -46,7 +46,7 @@ package struct CacheOutcome: Sendable, Equatable {
     }
 
     /// Returns the outcome for a caller that wants nothing stored, or not all headers (K13). The
-    /// responses that would have been replaced are removed in any case.
+    /// responses that would have been replaced are removed nevertheless.
     ///
     /// - Parameter names: The headers to leave out, now and at every update. A response that needs
     ///   one of them is not stored at all.
