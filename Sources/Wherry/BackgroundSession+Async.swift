@@ -247,7 +247,7 @@ extension Client.Configuration {
         get { values.options[.autostart] == 1 }
         set { values.options[.autostart] = newValue ? 1 : 0 }
     }
-    /// How long an idle agent stays alive. Default: 5 s.
+    /// The time that an idle agent stays alive. Default: 5 s.
     public var agentIdleTime: Duration {
         get { .milliseconds(values.options[.agentIdle]) }
         set { values.options[.agentIdle] = newValue.settingMilliseconds }

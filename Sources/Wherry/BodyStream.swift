@@ -146,7 +146,7 @@ final class BodyInbox: TransferObserver {
         withExtendedLifetime(piece) {}
     }
 
-    /// The reader is gone: discards buffered chunks and everything that arrives later.
+    /// Discards, after the reader is gone, buffered chunks and everything that arrives later.
     func abandon() {
         let pieces = monitor.withLock { state in
             state.isAbandoned = true

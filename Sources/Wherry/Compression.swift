@@ -31,7 +31,7 @@ public struct Compression: Sendable, Hashable {
         case s420
     }
 
-    /// How to treat an animated PNG that must be decoded.
+    /// The treatment of an animated PNG that must be decoded.
     public enum Animated: Sendable, Hashable {
         /// Fail with `unsupported_image`. The default.
         case refuse
@@ -165,7 +165,7 @@ public struct Compression: Sendable, Hashable {
         get { settings.pngEffort == .best }
         set { settings.pngEffort = newValue ? .best : .fast }
     }
-    /// How to treat an animated PNG that must be decoded: fail (default) or decode its default
+    /// The treatment of an animated PNG that must be decoded: fail (default) or decode its default
     /// image. One that need not be decoded stays animated.
     public var animated: Animated {
         get { settings.animated == .first ? .first : .refuse }

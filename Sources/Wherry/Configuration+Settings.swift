@@ -80,9 +80,10 @@ extension Client.Configuration {
         set { values.options[.decisionTimeout] = newValue.settingMilliseconds }
     }
 
-    /// How long a transfer waits while its host is unreachable, in state `waiting` with the reason
-    /// `offline`: a request before it is sent, a download after each dropped connection. `nil`, the
-    /// default: no wait for requests, 60 s for downloads. Zero: no wait for both.
+    /// The maximum time that a transfer waits while its host is unreachable, in state `waiting`
+    /// with the reason `offline`: a request before it is sent, a download after each dropped
+    /// connection. `nil`, the default: no wait for requests, 60 s for downloads. Zero: no wait for
+    /// both.
     public var waitForNetwork: Duration? {
         get {
             let value = values.options[.waitForNetwork]
@@ -146,8 +147,8 @@ extension Client.Configuration {
         get { Int(values.options[.segments]) }
         set { values.options[.segments] = Int64(newValue) }
     }
-    /// How long a download may be slower than ``stallBytesPerSecond`` before it counts as stalled.
-    /// Default: 10 s.
+    /// The time that a download may be slower than ``stallBytesPerSecond`` before it counts as
+    /// stalled. Default: 10 s.
     public var stallTimeout: Duration {
         get { .milliseconds(values.options[.stallTimeout]) }
         set { values.options[.stallTimeout] = newValue.settingMilliseconds }
@@ -158,12 +159,12 @@ extension Client.Configuration {
         get { .milliseconds(values.options[.maxRetryAfter]) }
         set { values.options[.maxRetryAfter] = newValue.settingMilliseconds }
     }
-    /// When downloaded bytes count as saved. Default: within a second on disk.
+    /// The condition for downloaded bytes to count as saved. Default: on disk, within a second.
     public var durability: Durability {
         get { Durability(rawValue: values.options[.durability]) ?? .checkpoints }
         set { values.options[.durability] = newValue.rawValue }
     }
-    /// How downloads treat an existing file. Default: fail with `exists`.
+    /// The treatment of an existing file by downloads. Default: fail with `exists`.
     public var existingFile: Request.ExistingFile {
         get { Request.ExistingFile(rawValue: values.options[.targetExists]) ?? .fail }
         set { values.options[.targetExists] = newValue.rawValue }
@@ -202,8 +203,8 @@ extension Client.Configuration {
         get { values.options[.bodyCodingMinBytes] }
         set { values.options[.bodyCodingMinBytes] = newValue }
     }
-    /// How ``bodyCoding`` treats a request with a Content-Encoding header. Default: the body is
-    /// sent as it is.
+    /// The effect of ``bodyCoding`` on a request with a Content-Encoding header. Default: none; the
+    /// body is sent unchanged.
     public var codedBody: Request.CodedBody {
         get { Request.CodedBody(rawValue: values.options[.codedBody]) ?? .skip }
         set { values.options[.codedBody] = newValue.rawValue }

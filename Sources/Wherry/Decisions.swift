@@ -72,7 +72,7 @@ public struct Decisions: Sendable {
     /// 30 seconds. Not called for requests with their own Authorization.
     public var token: (@Sendable (Response) async throws -> String?)?
 
-    /// How to handle a response whose headers have arrived.
+    /// The handling of a response whose headers have arrived.
     public enum Disposition: Sendable, Hashable {
         /// Continue as without a callback.
         case proceed
@@ -90,7 +90,7 @@ public struct Decisions: Sendable {
         case save(to: String)
     }
 
-    /// How to handle a failure.
+    /// The handling of a failure.
     public enum Retrying: Sendable, Hashable {
         /// Follow `Client.Configuration.maxRetries` and the rules for retries.
         case standard
@@ -102,7 +102,7 @@ public struct Decisions: Sendable {
         case giveUp
     }
 
-    /// How to handle a storable response. The response that it would replace is removed
+    /// The handling of a storable response. The response that it would replace is removed
     /// nevertheless.
     public enum Storing: Sendable, Hashable {
         /// Store it completely.

@@ -83,7 +83,7 @@ final class EndAwaiter: TransferObserver, TurnListener {
 }
 
 extension TransferOutcome {
-    /// The response of a successful request.
+    /// Waits for the end and returns the response of a successful request.
     func response() throws(WherryError) -> Response {
         if let error { throw error }
         guard let response else {

@@ -5,7 +5,7 @@ extension BodyStream {
     /// The body as lines of text.
     public var lines: LineStream { LineStream(body: self, maxLineBytes: 1 << 20) }
 
-    /// The body as lines of text.
+    /// Returns the body as lines of text.
     ///
     /// - Parameter maxLineBytes: The maximum length of a line; a longer one fails with `too_large`.
     public func lines(maxLineBytes: Int) -> LineStream {

@@ -36,7 +36,7 @@ public final class NetworkExecutor: TaskExecutor, TurnListener {
     /// Creates an executor on the network thread of a client.
     public init(_ client: Client) { transport = client.transport }
 
-    /// Called by Swift for each job, on any thread.
+    /// Queues a job. Swift calls it on any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let isFirst = state.withLock { state in

@@ -56,7 +56,7 @@ extension Request {
         set { set(.imageRetries, newValue.map { Int64($0) }) }
     }
 
-    /// How to treat unreadable images: fail, skip, or send them unchanged. `nil` uses the
+    /// The treatment of unreadable images: fail, skip, or send them unchanged. `nil` uses the
     /// client's setting, which defaults to `fail`.
     public var unreadableImages: UnreadableImages? {
         get { value(of: .unreadableImages).flatMap { UnreadableImages(rawValue: $0) } }
@@ -111,14 +111,14 @@ extension Request {
         set { set(.bodyCodingMinBytes, newValue) }
     }
 
-    /// How ``bodyCoding`` treats a request that has a Content-Encoding header, or whose client has
-    /// one; `nil` uses the client's setting, which defaults to ``CodedBody/skip``.
+    /// The effect of ``bodyCoding`` on a request that has a Content-Encoding header, or whose
+    /// client has one; `nil` uses the client's setting, which defaults to ``CodedBody/skip``.
     public var codedBody: CodedBody? {
         get { value(of: .codedBody).flatMap { CodedBody(rawValue: $0) } }
         set { set(.codedBody, newValue?.rawValue) }
     }
 
-    /// How to treat a body that is declared as already encoded.
+    /// The treatment of a body that is declared as already encoded.
     public enum CodedBody: Int64, Sendable, Hashable, CaseIterable {
         /// Send it unchanged with the header.
         case skip = 0
@@ -171,7 +171,7 @@ extension Request {
         set { computedDigest = newValue?.algorithm }
     }
 
-    /// How a download treats an existing file.
+    /// The treatment of an existing file by a download.
     public enum ExistingFile: Int64, Sendable, Hashable {
         /// Fail with `exists` before anything is sent. The default.
         case fail = 0
@@ -181,7 +181,7 @@ extension Request {
         case number = 2
     }
 
-    /// How a download treats an existing file; `nil` uses the client's setting.
+    /// The treatment of an existing file by a download; `nil` uses the client's setting.
     public var existingFile: ExistingFile? {
         get { value(of: .targetExists).flatMap { ExistingFile(rawValue: $0) } }
         set { set(.targetExists, newValue?.rawValue) }

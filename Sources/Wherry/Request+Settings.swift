@@ -79,7 +79,7 @@ extension Request {
         get { value(of: .decisionTimeout).map { .milliseconds($0) } }
         set { set(.decisionTimeout, newValue?.settingMilliseconds) }
     }
-    /// How long to wait while the host is unreachable; zero: no wait.
+    /// The maximum time to wait while the host is unreachable; zero: no wait.
     public var waitForNetwork: Duration? {
         get { value(of: .waitForNetwork).map { .milliseconds($0) } }
         set { set(.waitForNetwork, newValue?.settingMilliseconds) }
@@ -136,9 +136,9 @@ extension Request {
         get { value(of: .maxRetryAfter).map { .milliseconds($0) } }
         set { set(.maxRetryAfter, newValue?.settingMilliseconds) }
     }
-    /// How long a download may be slower than ``stallBytesPerSecond`` before it counts as stalled.
-    /// Default: 10 s. If set, here or for the client, it also limits the wait for the first byte of
-    /// a response; otherwise ``firstByteTimeout`` alone does.
+    /// The time that a download may be slower than ``stallBytesPerSecond`` before it counts as
+    /// stalled. Default: 10 s. If set, here or for the client, it also limits the wait for the
+    /// first byte of a response; otherwise ``firstByteTimeout`` alone does.
     public var stallTimeout: Duration? {
         get { value(of: .stallTimeout).map { .milliseconds($0) } }
         set { set(.stallTimeout, newValue?.settingMilliseconds) }
@@ -155,7 +155,7 @@ extension Request {
         get { value(of: .stallSpeed) }
         set { set(.stallSpeed, newValue) }
     }
-    /// When downloaded bytes count as saved.
+    /// The condition for downloaded bytes to count as saved.
     public var durability: Durability? {
         get { value(of: .durability).flatMap { Durability(rawValue: $0) } }
         set { set(.durability, newValue?.rawValue) }

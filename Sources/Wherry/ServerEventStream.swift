@@ -5,7 +5,7 @@ extension BodyStream {
     /// The body as server-sent events (`text/event-stream`).
     public var serverEvents: ServerEventStream { ServerEventStream(body: self, maxEventBytes: 1 << 20) }
 
-    /// The body as server-sent events.
+    /// Returns the body as server-sent events.
     ///
     /// - Parameter maxEventBytes: The maximum size of an event; a larger one fails with
     ///   `too_large`.

@@ -81,7 +81,7 @@ public enum PartialOrigin: Int64, Sendable, Hashable, CaseIterable {
     case anyURL = 2
 }
 
-/// When downloaded bytes count as saved.
+/// The condition for downloaded bytes to count as saved.
 public enum Durability: Int64, Sendable, Hashable, CaseIterable {
     /// At once: a crash of the program loses nothing, a crash of the system may lose the partial
     /// file.

@@ -82,7 +82,7 @@ public func wherry_stub_add_network(
     }
 }
 
-/// The status of a final response.
+/// Validates the status of a final response.
 func finalStatus(_ http_code: Int32) throws(WherryError) -> Int {
     guard (200...999).contains(http_code) else {
         throw WherryError(
@@ -91,7 +91,7 @@ func finalStatus(_ http_code: Int32) throws(WherryError) -> Int {
     return Int(http_code)
 }
 
-/// The error reasons that a network can cause.
+/// Validates an error reason that a network can cause.
 func failureKind(
     _ reason: UnsafePointer<CChar>?
 ) throws(WherryError) -> TransportError.Kind {

@@ -26,7 +26,7 @@ struct EXIF {
         guard u16(2) == 42 else { return nil }
     }
 
-    /// The smallest block with an orientation.
+    /// Returns the smallest block with an orientation.
     static func minimal(orientation: Int) -> [UInt8] {
         [
             0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 1,
@@ -127,7 +127,7 @@ struct EXIF {
         return (found, true)
     }
 
-    /// The offsets of a directory's entries that lie within the block.
+    /// Returns the offsets of a directory's entries that lie within the block.
     private func entries(_ directory: Int) -> StrideTo<Int> {
         let first = directory + 2
         let room = max(0, (bytes.count - first) / 12)

@@ -39,7 +39,7 @@ struct XMP {
         return nil
     }
 
-    /// The name in `xmlns:NAME="http://ns.adobe.com/tiff/1.0/"`; default: `tiff`.
+    /// Returns the name in `xmlns:NAME="http://ns.adobe.com/tiff/1.0/"`; default: `tiff`.
     private static func prefix(in bytes: [UInt8]) -> [UInt8] {
         let usual = Array("tiff".utf8)
         guard let found = offset(of: namespace, in: bytes, from: 0), found >= 2,

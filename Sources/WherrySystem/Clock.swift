@@ -14,7 +14,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     @inlinable package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// The instant `nanoseconds` later; saturates.
+    /// Returns the instant `nanoseconds` later; saturates.
     @inlinable package func advanced(by nanoseconds: Int64) -> Instant {
         Instant(nanoseconds: self.nanoseconds.addingSaturating(nanoseconds))
     }

@@ -11,8 +11,8 @@ import Synchronization
 /// Interrupted calls are repeated and short ones continued. A path with a NUL byte fails with
 /// `EINVAL` instead of naming another file.
 package final class File: Sendable {
-    /// How to open a file. `O_CLOEXEC` is always set. A symbolic link as the last component is
-    /// followed only with `.following`. Opening a FIFO never blocks.
+    /// Options for opening a file. `O_CLOEXEC` is always set. A symbolic link as the last component
+    /// is followed only with `.following`. Opening a FIFO never blocks.
     package struct Options: OptionSet, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }

@@ -81,7 +81,8 @@ struct ConnectionQueue {
             self.line = line
         }
 
-        /// Call it only while no heap orders by it.
+        /// Sets the priority and the order. Call it only while the ticket is in no heap ordered by
+        /// them.
         fileprivate func setPriority(_ priority: Int8, _ submission: Int) {
             self.priority = priority
             order = Self.order(priority, submission)
@@ -362,7 +363,7 @@ struct ConnectionQueue {
 
     // MARK: Counting
 
-    /// Whether the exchange needs a separate connection, whatever protocol its host uses.
+    /// Returns whether the exchange needs a separate connection, whatever protocol its host uses.
     private static func isBound(_ exchange: Exchange) -> Bool {
         exchange.request.httpVersion == 11 || exchange.request.ownConnection
     }

@@ -4,7 +4,7 @@
 import WherrySystem
 
 extension CurlLoop {
-    /// How long the loop's thread waits for the next caller before it takes over the loop, in
+    /// The time that the loop's thread waits for the next caller before it takes over the loop, in
     /// nanoseconds. Grows as long as callers return in time, since each takeover costs a thread
     /// switch.
     private static let patience: ClosedRange<Int64> = 2_000_000...16_000_000

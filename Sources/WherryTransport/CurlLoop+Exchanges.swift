@@ -339,7 +339,7 @@ extension CurlLoop {
         exchange.receiver.exchange(exchange, didFinish: result)
     }
 
-    /// A compressed body that is or may be truncated is a failure (SEC-R3).
+    /// Returns the error of a compressed body that is or may be truncated (SEC-R3).
     private func codingError(of exchange: Exchange) -> TransportError? {
         if let decoder = exchange.state.decoder, decoder.bytesIn > 0 {
             do { try decoder.finish() } catch {

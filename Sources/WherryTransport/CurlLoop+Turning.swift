@@ -28,7 +28,7 @@ extension CurlLoop {
         if ProcessExit.pass({ handle(count) }) == nil { abandon() }
     }
 
-    /// The process is exiting: the driver closes the loop next.
+    /// Ends the iteration because the process is exiting; the driver closes the loop next.
     private func abandon() {
         mailbox.withLock { $0.isClosing = true }
         sawClosing = true

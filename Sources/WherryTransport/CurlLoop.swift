@@ -39,7 +39,7 @@ final class CurlLoop: @unchecked Sendable {
         var thread: NativeThread?
         /// The thread looks after a loop that a caller left for a moment.
         var isWatched = false
-        /// How many times a caller has turned the loop.
+        /// The number of times that a caller has run the loop.
         var visits = 0
         /// A caller waits for the thread to make way.
         var isWanted = false
@@ -310,6 +310,7 @@ final class CurlLoop: @unchecked Sendable {
         .noMemory, "No thread could be started for the transfer")
     static let closedError = TransportError(.cancelled, "The client was closed")
     static let exitError = TransportError(.cancelled, "The process is exiting")
-    /// How long `close` waits, in nanoseconds, for a driver that the exit of the process left behind.
+    /// The time that `close` waits, in nanoseconds, for a driver that the exit of the process left
+    /// behind.
     static let exitPatience: Int64 = 50_000_000
 }

@@ -46,7 +46,7 @@ struct ExchangeState: ~Copyable {
     // The body.
     var disposition = BodyDisposition.discard
     var decoder: Inflater?
-    /// Who decodes the content encoding of the body.
+    /// The decoder for the content encoding of the body.
     var decoding = BodyDecoding.none
     /// Whether the body ended at its marked end.
     var hasWholeBody = false
@@ -62,7 +62,7 @@ struct ExchangeState: ~Copyable {
     var bodyOffset = 0
     /// Whether it has a connection and libcurl has begun to send.
     var hasGoneOut = false
-    /// How many times libcurl has sent it again on its own.
+    /// The number of times that libcurl has sent it again on its own.
     var resends = 0
     /// Whether to restart on another connection: the first one had stray bytes, so that nothing was
     /// sent, or connections were dropped repeatedly.
@@ -86,7 +86,7 @@ struct ExchangeState: ~Copyable {
     var failure: TransportError?
 }
 
-/// Who decodes the content encoding of a body.
+/// A decoder for the content encoding of a body.
 enum BodyDecoding {
     /// None: the body is delivered unchanged, or has no encoding.
     case none

@@ -99,7 +99,8 @@ package struct HTTPURL: Hashable, Sendable {
         return isSibling ? HTTPURL(text: absolute, origin: origin, authorityEnd) : nil
     }
 
-    /// A fast path for plain relative paths below this URL: "items/7" on a base that ends in "/".
+    /// Resolves plain relative paths below this URL without the parser: "items/7" on a base that
+    /// ends in "/".
     private func quickResolve(_ reference: String) -> HTTPURL? {
         guard text.utf8.last == UInt8(ascii: "/"), query == nil,
             let first = reference.utf8.first, Self.isPlain[Int(first)],

@@ -5,7 +5,7 @@
 protocol HeapOrder {
     associatedtype Element: AnyObject
     static func precedes(_ a: Element, _ b: Element) -> Bool
-    /// The index of an element, -1 outside of the heap. Used only by the heap.
+    /// Accesses the index of an element, -1 outside of the heap. Used only by the heap.
     static func place(of element: Element) -> Int
     static func setPlace(of element: Element, _ place: Int)
 }

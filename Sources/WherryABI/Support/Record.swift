@@ -133,7 +133,7 @@ extension wherry_record {
         }
     }
 
-    /// The most frequent event, read at once.
+    /// Fills the data of the most frequent event in one step.
     private mutating func set(_ outcome: TransferOutcome) {
         if let error = outcome.error {
             http_code = Int32(truncatingIfNeeded: error.httpStatus)

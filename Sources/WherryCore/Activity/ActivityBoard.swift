@@ -36,7 +36,7 @@ package final class ActivityBoard: Sendable {
         var isScheduled = false
         /// Distinguishes the watch from an earlier one of the same owner.
         let number: UInt64
-        /// Returns `false` once the watcher is gone.
+        /// The callback, which returns `false` once the watcher is gone.
         let tell: @Sendable (ActivityChange) -> Bool
     }
 
@@ -58,7 +58,7 @@ package final class ActivityBoard: Sendable {
 
     package init() {}
 
-    /// A place that no other watch uses.
+    /// Returns a place that no other watch uses.
     package static func newReader() -> Place {
         .reader(lastReader.wrappingAdd(1, ordering: .relaxed).newValue)
     }
@@ -159,7 +159,8 @@ package final class ActivityBoard: Sendable {
         }
     }
 
-    /// Without a watch the ends of transfers are not recorded, so the next watch counts them again.
+    /// Removes a watch. Without one the ends of transfers are not recorded, so the next watch
+    /// counts them again.
     private func remove(_ place: Place, from state: inout State) {
         state.watches[place] = nil
         guard state.watches.isEmpty else { return }

@@ -6,7 +6,7 @@ import WherryTransport
 
 /// The credentials of a transfer for one origin, and the state of their use.
 package struct Authentication: Sendable {
-    /// How to handle a 401 response.
+    /// The handling of a 401 response.
     package enum Step: Sendable {
         /// Send the request again with another header.
         case again

@@ -99,7 +99,7 @@ package struct DigestSession: Sendable, Hashable {
 
     private func hash(_ text: String) -> String { Hex.encode(Digest.hash(of: text, algorithm)) }
 
-    /// A quoted string (RFC 9110, section 5.6.4).
+    /// Returns a quoted string (RFC 9110, section 5.6.4).
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

@@ -148,17 +148,17 @@ package enum FieldRules {
 }
 
 extension FieldRules {
-    /// ``violation(name:value:)`` for text.
+    /// Checks text like ``violation(name:value:)``.
     package static func violation(name: String, value: String) -> FieldViolation? {
         violation(name: name.utf8, value: value.utf8)
     }
 
-    /// ``violation(value:of:)`` for text.
+    /// Checks text like ``violation(value:of:)``.
     package static func violation(value: String, of owner: String) -> FieldViolation? {
         violation(value: value.utf8, of: owner)
     }
 
-    /// ``violation(method:)`` for text.
+    /// Checks text like ``violation(method:)``.
     package static func violation(method: String) -> FieldViolation? {
         violation(method: method.utf8)
     }

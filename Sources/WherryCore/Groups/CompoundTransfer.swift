@@ -44,7 +44,7 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
     func memberMoves(_ index: Int, isMoving: Bool) {}
     /// Handles the end of a member, which the observer has already received.
     func memberEnded(_ index: Int, _ child: Transfer, _ outcome: TransferOutcome) {}
-    /// "Request 2 of 5".
+    /// Returns a name such as "Request 2 of 5".
     func name(of index: Int, isGroup: Bool) -> String { "" }
 
     // MARK: For subclasses

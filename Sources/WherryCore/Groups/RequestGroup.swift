@@ -10,7 +10,7 @@
 ///
 /// A value type, like ``Request``: sending takes a snapshot. A member may be another group.
 public struct RequestGroup: Sendable {
-    /// How a failed member affects the others. The raw values are `wherry_group_policy`'s.
+    /// The effect of a failed member on the others. The raw values are `wherry_group_policy`'s.
     public enum Policy: Int32, Sendable, Hashable, CaseIterable {
         /// Sends all members concurrently. The first failure cancels the others and fails the
         /// group.
@@ -45,7 +45,7 @@ public struct RequestGroup: Sendable {
     /// The maximum nesting depth of groups.
     package static let mostDepth = 16
 
-    /// How a failed member affects the others. Default: fail fast.
+    /// The effect of a failed member on the others. Default: fail fast.
     public var policy: Policy
     package private(set) var members: [Member] = []
     /// The nesting depth; 1 without a group among the members.

@@ -40,7 +40,7 @@ package final class ClientLog: Sendable {
         most.load(ordering: .relaxed) >= level.rawValue
     }
 
-    /// A slot that no other sink uses.
+    /// Returns a slot that no other sink uses.
     package static func newReader() -> Place {
         .reader(lastReader.wrappingAdd(1, ordering: .relaxed).newValue)
     }
@@ -57,7 +57,7 @@ package final class ClientLog: Sendable {
         old?.flush()
     }
 
-    /// Called with the lock held, so that the later of two changes wins.
+    /// Updates the highest level. Called with the lock held, so that the later of two changes wins.
     private func count(_ sinks: [(place: Place, sink: any LogSink)]) {
         most.store(sinks.map(\.sink.level.rawValue).max() ?? 0, ordering: .relaxed)
     }

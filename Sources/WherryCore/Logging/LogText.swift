@@ -82,7 +82,7 @@ package enum LogText {
         ]
     }
 
-    /// "2026-11-22T07:37:11.123Z" (RFC 3339).
+    /// Returns "2026-11-22T07:37:11.123Z" (RFC 3339).
     package static func time(_ secondsSince1970: Double) -> String {
         // The system clock may be set to anything.
         let bounded = min(max(secondsSince1970, 0), 253_402_300_799)

@@ -80,7 +80,7 @@ public struct Headers: Sendable, Hashable {
         append(name, value)
     }
 
-    /// In a request: does not send the client's or built-in header of that name.
+    /// Suppresses, in a request, the client's or built-in header of that name.
     public mutating func suppress(_ name: String) { set(name, nil) }
 
     /// Removes all headers of that name (case-insensitive).

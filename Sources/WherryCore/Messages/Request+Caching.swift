@@ -3,7 +3,7 @@
 
 import WherrySystem
 
-/// How a request uses a cache. The raw values are those of `wherry_cache_policy`.
+/// The use of a cache by a request. The raw values are those of `wherry_cache_policy`.
 public enum CachePolicy: Int32, Sendable, CaseIterable {
     /// Neither reads nor stores. An unsafe method still invalidates entries of the HTTP cache if
     /// the client uses it.
@@ -110,7 +110,7 @@ extension Request {
         get { cachePolicy == .use }
         set { if newValue != loadsCache { cachePolicy = newValue ? .use : nil } }
     }
-    /// How long a successful response answers later requests with the same base, URL, method,
+    /// The time that a successful response answers later requests with the same base, URL, method,
     /// parameters, query and body, whatever its headers say. In milliseconds; fractions are cut
     /// off. Zero, the default, and less store nothing (K1).
     ///
@@ -159,8 +159,8 @@ extension Request {
         get { caching?.fields ?? [] }
         set { if newValue != cacheHeaders { setCaching { $0.fields = newValue } } }
     }
-    /// How long after its expiry a response of the HTTP cache may be used if the server fails (K17;
-    /// RFC 5861).
+    /// The time after its expiry that a response of the HTTP cache may be used if the server fails
+    /// (K17; RFC 5861).
     ///
     /// Applies if the server is unreachable or responds with 500, 502, 503 or 504. The response is
     /// marked ``Response/isStale``. Zero, the default, leaves it to the response. Does not apply to

@@ -422,7 +422,7 @@ extension Request {
         set(option, value.map { $0.settingMilliseconds })
     }
 
-    /// `nil` removes the request's own value, so that the client's applies.
+    /// Sets an option; `nil` removes the request's own value, so that the client's applies.
     package mutating func set(_ option: Option, _ value: Int64?) {
         if let value {
             set(option, value)

@@ -86,7 +86,7 @@ public struct Response: Sendable {
         }
     }
 
-    /// How caches contributed to a response.
+    /// The contribution of caches to a response.
     package struct CacheMarks: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }

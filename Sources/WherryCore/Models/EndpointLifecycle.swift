@@ -17,7 +17,7 @@ public enum EndpointState: Int32, Sendable {
 
 /// Decides which of several accesses is current (O2). Pure.
 package struct EndpointLifecycle: Sendable {
-    /// How to report the end of an access.
+    /// The report of the end of an access.
     package enum End: Sendable, Hashable {
         /// It is the current access: report its result.
         case tell

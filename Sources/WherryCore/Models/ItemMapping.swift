@@ -87,7 +87,8 @@ public struct ItemMapping: Sendable {
         depth = Self.depth(of: self.fields)
     }
 
-    /// Nested mappings store their depth, since one mapping may occur in many places.
+    /// Computes the nesting depth. Nested mappings store theirs, since one mapping may occur in
+    /// many places.
     private static func depth(of fields: [Field]) -> Int {
         1 + (fields.lazy.map { $0.type.depth }.max() ?? 0)
     }

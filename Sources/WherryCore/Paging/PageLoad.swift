@@ -5,7 +5,7 @@ import WherryTransport
 
 /// A page being loaded.
 package struct PageLoad: Sendable, Hashable {
-    /// How to request a page.
+    /// The way to request a page.
     package enum Place: Sendable, Hashable {
         /// By page number.
         case number

@@ -70,7 +70,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
     private var loading: PageLoad?
     private var serial: UInt64 = 0
     private var kept: PageCache<Page>
-    /// How to request the pages of a chain, as far as known.
+    /// The way to request each page of a chain, as far as known.
     private var places: [Int64: PageLoad.Place] = [:]
     private var next = NextPage.number
 

@@ -9,7 +9,7 @@
 ///     paging.firstPage = 1
 ///     paging.end = .hasNext("data/more")
 public struct Paging: Sendable {
-    /// How to recognize the last page.
+    /// The criterion for the last page.
     public enum End: Sendable, Hashable {
         /// The page has fewer items than ``Paging/size``, or than the previous page if no size is
         /// set. A page without items is always the last. The default.
@@ -52,7 +52,7 @@ public struct Paging: Sendable {
     public var size: Int64?
     /// The name of the parameter for ``size``; `nil`, the default, sends none.
     public var sizeParameter: String?
-    /// How to recognize the last page.
+    /// The criterion for the last page.
     public var end = End.shortPage
     /// The path of the key of an item: of several items with an equal key only one is kept (O14).
     /// `nil`, the default, keeps all items. Items without a key are always kept.

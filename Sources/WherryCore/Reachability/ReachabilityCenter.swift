@@ -15,11 +15,12 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
         package var networks: @Sendable () throws(SystemError) -> any NetworkSource = {
             () throws(SystemError) in try NetworkWatcher()
         }
-        /// Returns the addresses of a host; `nil` if there are none. May block.
+        /// The function that returns the addresses of a host, or `nil` if there are none. May
+        /// block.
         package var resolve: @Sendable (String) -> [NetworkAddress]? = {
             NetworkAddress.all(of: $0)
         }
-        /// Returns whether a server responds. May block.
+        /// The function that returns whether a server responds. May block.
         package var probe: @Sendable (Reachability.Probe, Duration) -> Bool = {
             $0.answers(within: $1)
         }
@@ -50,7 +51,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
         let deadline: Instant
         let body: @Sendable (Bool) -> Void
 
-        /// The result to report; `nil` to keep waiting.
+        /// Returns the result to report; `nil` to keep waiting.
         func verdict(at now: Instant) -> Bool? {
             let machine = monitor.machine
             if machine.isFresh && machine.path.status.isReachable { return true }

@@ -7,7 +7,7 @@ import WherrySystem
 /// An observer of a monitor, called on the center's thread. Must not block or call the monitor.
 package protocol ReachabilityObserver: AnyObject, Sendable {
     func reachability(_ monitor: ReachabilityMonitor, did change: Reachability.Change)
-    /// The last call for this monitor.
+    /// Receives the stop of the monitor; the last call.
     func reachabilityDidStop(_ monitor: ReachabilityMonitor)
 }
 

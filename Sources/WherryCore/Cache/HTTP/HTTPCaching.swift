@@ -23,7 +23,7 @@ package final class HTTPCaching: @unchecked Sendable {
     /// The key's moment before anything was read.
     private var beginning: EntryStore.Stamp?
 
-    /// How to send the request to the origin.
+    /// The plan for sending the request to the origin.
     package var plan = NetworkPlan()
     /// The times when the request was sent and the response headers arrived, in milliseconds since
     /// 1970.
@@ -96,8 +96,8 @@ package final class HTTPCaching: @unchecked Sendable {
         return String(secret.digest(Hex.encode(writer.bytes), of: "partition").prefix(32))
     }
 
-    /// Whether the header that is sent changes each time. Until the server has sent a Digest
-    /// challenge it may be another header.
+    /// Returns whether the header that is sent changes each time. Until the server has sent a
+    /// Digest challenge it may be another header.
     private static func isDigest(_ values: [String]) -> Bool {
         values.first?.hasPrefix("Digest ") == true
     }
@@ -174,7 +174,7 @@ package final class HTTPCaching: @unchecked Sendable {
         .truncated, .reset, .badProtocol, .badEncoding, .tooLarge,
     ]
 
-    /// Whether ``outcome(of:)`` may have an effect; otherwise no worker is needed.
+    /// Returns whether ``outcome(of:)`` may have an effect; otherwise no worker is needed.
     package func concerns(_ result: ExchangeResult) -> Bool {
         guard let error = result.error else { return true }
         return result.head.map { changesTarget($0) } ?? false

@@ -1,7 +1,7 @@
 // Wherry: the cache's decision about a request.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to answer a request.
+/// The answer to a request.
 package enum CacheDecision: Sendable, Equatable {
     /// Return the stored response without contacting the origin.
     case answer(CachedAnswer)
@@ -16,7 +16,7 @@ package enum CacheDecision: Sendable, Equatable {
     case miss
 }
 
-/// How to send the request to the origin.
+/// The plan for sending the request to the origin.
 package struct NetworkPlan: Sendable, Equatable {
     package enum Purpose: Sendable, Hashable {
         /// As the application wrote it.

@@ -39,7 +39,7 @@ package struct Freshness: Hashable, Sendable {
     /// Heuristic freshness: a tenth of the time since the last modification, at most 24 hours.
     private static let heuristicDivisor: Int64 = 10
     private static let heuristicLimit: Int64 = 24 * 3_600_000
-    /// How far the clock may go back before ages are considered unknown.
+    /// The time that the clock may go back before ages are considered unknown, in milliseconds.
     static let clockTolerance: Int64 = 5000
 
     /// Computes the times of a response.

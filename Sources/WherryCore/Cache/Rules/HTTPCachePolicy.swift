@@ -19,7 +19,7 @@ package enum HTTPCachePolicy: Sendable {
 /// The caller's cache options besides the policy.
 package struct HTTPCacheOptions: Sendable {
     package var policy = HTTPCachePolicy.byProtocol
-    /// How long a stale response may be used if the origin fails (K17), in milliseconds.
+    /// The time that a stale response may be used if the origin fails (K17), in milliseconds.
     package var staleIfError: Int64 = 0
 
     package init(policy: HTTPCachePolicy = .byProtocol, staleIfError: Int64 = 0) {

@@ -14,7 +14,7 @@ package final class EntrySweeper: Sendable {
     static let nameTaken = EEXIST
     static let badFile = EIO
 
-    /// How far ahead of the clock a file's time may be, in nanoseconds.
+    /// The time that a file may be ahead of the clock, in nanoseconds.
     private static let clockTolerance: Int64 = 5_000_000_000
 
     private struct State {

@@ -10,7 +10,7 @@ import WherrySystem
 /// such as a command that prints a stale response and exits.
 package final class ValidationMark: Sendable {
     static let prefix = "validating-"
-    /// How long a sweep keeps an abandoned mark, in nanoseconds.
+    /// The time that a sweep keeps an abandoned mark, in nanoseconds.
     static let longestNanoseconds: Int64 = 86_400 * 1_000_000_000
 
     private let file: File

@@ -15,7 +15,7 @@ package struct TimedKey: Hashable, Sendable {
     let method: String
     /// As in the identifier: JSON with sorted names; `nil` for none.
     private let parameters: [UInt8]?
-    /// What separates responses besides the identifier; may be empty.
+    /// The data besides the identifier that separate responses; may be empty.
     private let apart: [UInt8]
 
     /// The common prefix of the identifiers of all requests to the URL, which share a directory.
