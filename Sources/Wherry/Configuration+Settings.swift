@@ -210,7 +210,7 @@ extension Client.Configuration {
         set { values.options[.codedBody] = newValue.rawValue }
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
     /// The names of the form fields of images. Default: `photo0`, `photo1`.
     public var imageNaming: ImageNaming {

@@ -61,7 +61,7 @@ public final class PagedList<Item: Sendable>: Sendable {
         }
     }
 
-    // MARK: Looking
+    // MARK: State
 
     /// The items of all pages in the list, in the order of the pages.
     public var items: [Item] { machine.withLock { $0.items } }

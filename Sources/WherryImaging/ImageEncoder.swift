@@ -103,7 +103,7 @@ struct EncodedJob {
             quality: result.quality, originalByteCount: image.input.count, way: result.way)
     }
 
-    // MARK: Without coding
+    // MARK: Without re-encoding
 
     private func rewrite() throws(ImagingError) -> LosslessRewrite {
         let whole = try OpenImage(image.input, whole: true)
@@ -129,7 +129,7 @@ struct EncodedJob {
             originalByteCount: image.input.count, way: rewrite.isUntouched ? .untouched : .stripped)
     }
 
-    // MARK: With coding
+    // MARK: With re-encoding
 
     private var isArithmetic: Bool {
         if case .jpeg(let layout) = image.layout { layout.isArithmetic } else { false }

@@ -118,7 +118,7 @@ struct Pipeline {
             tables_from: nil, transpose_tables: false, segments: nil, segments_count: 0)
     }
 
-    // MARK: Ways
+    // MARK: Paths
 
     /// Re-encodes a JPEG at the same size without color conversion.
     ///
@@ -208,7 +208,7 @@ struct Pipeline {
         return try Encoder.encode(rows, .jpeg(options, segments: segments))
     }
 
-    // MARK: A number of bytes
+    // MARK: Size limit
 
     /// Below this quality a smaller image looks better than a coarser one.
     private static let leastQuality = 30

@@ -25,7 +25,7 @@ struct XMP {
         if let place, (1...8).contains(value) { bytes[place] = UInt8(0x30 + value) }
     }
 
-    // MARK: Searching
+    // MARK: Parsing
 
     private static let namespace = Array("http://ns.adobe.com/tiff/1.0/".utf8)
 

@@ -196,7 +196,7 @@ package final class Directory: Sendable {
         }
     }
 
-    // MARK: The file system below
+    // MARK: File system
 
     /// Flushes created, renamed and removed names to the device.
     package func synchronize() throws(SystemError) { try file.synchronize() }

@@ -135,7 +135,7 @@ package final class CodedBody: BodySource {
         return count > 0 ? count : nil
     }
 
-    // MARK: Coding
+    // MARK: Compression
 
     /// Reads from the plain body, and starts a job if none is running and its output is needed.
     private func fill(for exchange: Exchange) -> TransportError? {

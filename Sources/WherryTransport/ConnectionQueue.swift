@@ -206,7 +206,7 @@ struct ConnectionQueue {
         settle(place)
     }
 
-    // MARK: Coming and going
+    // MARK: Admission
 
     /// Counts the exchange as running, or queues it behind those of equal priority.
     mutating func admit(_ exchange: Exchange) -> Bool {
@@ -286,7 +286,7 @@ struct ConnectionQueue {
         return ticket.exchange
     }
 
-    // MARK: Those that wait
+    // MARK: Waiting exchanges
 
     /// Removes a waiting exchange.
     mutating func remove(_ exchange: Exchange) {

@@ -9,7 +9,7 @@ extension CurlLoop {
     /// switch.
     private static let patience: ClosedRange<Int64> = 2_000_000...16_000_000
 
-    // MARK: A caller
+    // MARK: Callers
 
     /// Runs the loop on the caller's thread until `isDone`, unless another thread runs it.
     ///
@@ -106,7 +106,7 @@ extension CurlLoop {
         return body()
     }
 
-    // MARK: The thread
+    // MARK: Thread
 
     func runThread() {
         enum Duty { case turn, watch, end }
@@ -187,7 +187,7 @@ extension CurlLoop {
         }
     }
 
-    // MARK: The end
+    // MARK: Close
 
     /// Cancels every exchange, closes every descriptor, and ends the thread.
     ///

@@ -331,7 +331,7 @@ package final class SegmentedBody: BodySource {
         return count
     }
 
-    // MARK: The job
+    // MARK: Read-ahead
 
     /// Fills buffers until none is free or everything was read.
     private func readAhead() {

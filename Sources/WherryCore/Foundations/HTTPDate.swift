@@ -70,7 +70,7 @@ package enum HTTPDate {
             + "\(padded(time % 60, 2)) GMT"
     }
 
-    // MARK: - Reading
+    // MARK: - Parsing
 
     private struct Reader {
         var bytes: ArraySlice<UInt8>
@@ -129,7 +129,7 @@ package enum HTTPDate {
         return latest - ((latest - year) % 100 + 100) % 100
     }
 
-    // MARK: - The calendar
+    // MARK: - Calendar
 
     private static func daysIn(_ month: Int64, _ year: Int64) -> Int64 {
         switch month {

@@ -182,7 +182,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         ask(member)
     }
 
-    // MARK: What follows
+    // MARK: Next steps
 
     /// Asks the callback for the steps after `previous`; `nil` at the beginning.
     private func ask(_ previous: GroupAnswer.Member?) {

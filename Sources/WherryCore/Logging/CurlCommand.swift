@@ -73,7 +73,7 @@ struct CurlCommand {
         text = producer + "curl " + words.joined(separator: " \\\n  ")
     }
 
-    // MARK: Words
+    // MARK: Arguments
 
     private mutating func add(_ option: String, _ value: String) {
         words.append(option + " " + Self.quoted(value))
@@ -155,7 +155,7 @@ struct CurlCommand {
         add("--user", "\(credentials.user):\(password)")
     }
 
-    // MARK: Fields
+    // MARK: Headers
 
     private mutating func addFields(
         of request: Request, _ method: String, _ url: HTTPURL, _ body: Content,

@@ -84,7 +84,7 @@ extension Transfer {
     /// The client's current rules for redaction.
     package final var secrets: Secrets { client.settings.secrets }
 
-    // MARK: Beginning
+    // MARK: Start
 
     /// Logs the first use of the network.
     ///
@@ -173,7 +173,7 @@ extension Transfer {
         }
     }
 
-    // MARK: On the way
+    // MARK: Progress
 
     /// Logs an event that the observer also receives.
     final func note(_ event: TransferEvent) {
@@ -323,7 +323,7 @@ extension Transfer {
         note(.warning, .unstored, [.everybody("Write cache failed!")])
     }
 
-    // MARK: Ending
+    // MARK: End
 
     /// Logs the end of the transfer and updates the counters.
     final func noteEnd(_ outcome: TransferOutcome) {

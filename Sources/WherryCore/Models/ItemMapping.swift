@@ -125,7 +125,7 @@ public struct ItemMapping: Sendable {
         return record
     }
 
-    // MARK: Walking
+    // MARK: Conversion
 
     private func read(
         _ json: JSON, at place: String, into record: inout JSONObject,

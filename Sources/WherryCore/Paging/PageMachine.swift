@@ -117,7 +117,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         pages.isEmpty ? nil : first...(first + Int64(pages.count - 1))
     }
 
-    // MARK: Verbs
+    // MARK: Calls
 
     /// Loads the first page again, bypassing all caches. The list is replaced when it arrives.
     package mutating func refresh(
@@ -206,7 +206,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         return load
     }
 
-    // MARK: Ends
+    // MARK: Results
 
     /// Adds a loaded page. Ignores a page whose load was given up.
     ///
@@ -261,7 +261,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         return true
     }
 
-    // MARK: The list
+    // MARK: List
 
     private mutating func put(_ new: Page, at number: Int64) {
         let last = first + Int64(pages.count)

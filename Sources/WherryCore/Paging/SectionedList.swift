@@ -35,7 +35,7 @@ public struct SectionedList<Item> {
     /// Creates a list of sections.
     public init(_ sections: [Section]) { self.sections = sections }
 
-    // MARK: Looking
+    // MARK: Reading
 
     /// The number of sections.
     public var sectionCount: Int { sections.count }

@@ -110,7 +110,7 @@ public final class Reachability: Sendable {
         host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     }
 
-    // MARK: Looking
+    // MARK: Status
 
     /// The host as passed; `nil` for any network.
     public var target: String? { monitor.name }

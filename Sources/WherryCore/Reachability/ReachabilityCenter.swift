@@ -180,7 +180,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
         return state.withLock { _ in monitor.machine.path }
     }
 
-    // MARK: Coming and going
+    // MARK: Running monitors
 
     /// Adds a monitor to the running ones, and starts the thread if needed.
     func enter(_ monitor: ReachabilityMonitor, _ state: inout State) throws(WherryError) {

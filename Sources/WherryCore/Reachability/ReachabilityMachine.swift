@@ -161,7 +161,7 @@ package struct ReachabilityMachine: Sendable {
         return evaluate()
     }
 
-    // MARK: Inside
+    // MARK: Implementation
 
     private mutating func resolve() -> [Action] {
         nextResolve = .never

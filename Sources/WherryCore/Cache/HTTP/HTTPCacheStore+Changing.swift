@@ -190,7 +190,7 @@ extension HTTPCacheStore {
         return write(index, to: work.place.name, &work)
     }
 
-    // MARK: Taking away
+    // MARK: Removing
 
     /// Removes all responses of a URL with exactly this query, in every partition.
     ///

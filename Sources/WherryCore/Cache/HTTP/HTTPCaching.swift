@@ -102,7 +102,7 @@ package final class HTTPCaching: @unchecked Sendable {
         values.first?.hasPrefix("Digest ") == true
     }
 
-    // MARK: Before the origin is asked
+    // MARK: Before the request
 
     /// Whether ``decide()`` reads the store.
     package var reads: Bool { takesPart && request.isServable && options.policy != .reload }
@@ -159,7 +159,7 @@ package final class HTTPCaching: @unchecked Sendable {
     /// Whether a stored response may still replace the origin's response.
     package var mayAnswer: Bool { plan.stored != nil }
 
-    // MARK: After that
+    // MARK: After the response
 
     /// Failures after which a stale response may be used: the origin was unreachable, or the
     /// connection was dropped. Rejected content and a failed identity check are not among them.

@@ -118,7 +118,7 @@ extension CacheLookup {
         return CacheOutcome(answer: .cached(CachedAnswer(stored, form: form, now: now)))
     }
 
-    // MARK: Confirmed
+    // MARK: Confirmations
 
     private func notModified(
         _ arrived: ArrivedResponse, _ plan: NetworkPlan, _ stored: [StoredResponse]
@@ -246,7 +246,7 @@ extension CacheLookup {
         return fresh
     }
 
-    // MARK: Answers to other methods
+    // MARK: Other methods
 
     /// Computes the effect of an unsafe method: the response, then the invalidation (section 4.4).
     private func unsafe(_ arrived: ArrivedResponse) -> CacheOutcome {
@@ -288,7 +288,7 @@ extension CacheLookup {
         return outcome
     }
 
-    // MARK: Whole answers
+    // MARK: Complete responses
 
     private func full(_ arrived: ArrivedResponse, _ stored: [StoredResponse]) -> CacheOutcome {
         var outcome = CacheOutcome()

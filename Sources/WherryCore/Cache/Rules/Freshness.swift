@@ -80,7 +80,7 @@ package struct Freshness: Hashable, Sendable {
         return (min(part, heuristicLimit), .heuristic)
     }
 
-    // MARK: Later
+    // MARK: Current age
 
     /// Returns `current_age` of section 4.2.3; the initial age if the clock went back.
     package func age(at now: Int64) -> Int64 {

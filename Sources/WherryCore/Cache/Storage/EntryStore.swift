@@ -147,7 +147,7 @@ package final class EntryStore: Sendable {
         ".t" + (try SystemRandom.hex(byteCount: 8))
     }
 
-    // MARK: Places
+    // MARK: Directories
 
     /// Returns the directory for everything stored under a text.
     ///
@@ -217,7 +217,7 @@ package final class EntryStore: Sendable {
         return try Directory.open(folder.rest, following: false, in: shard)
     }
 
-    // MARK: Changing
+    // MARK: Writing
 
     /// Writes an entry, replacing the one with the same name.
     ///
@@ -330,7 +330,7 @@ package final class EntryStore: Sendable {
     /// Waits until the requested sweeps have ended.
     package func waitUntilSwept() { sweeper.wait() }
 
-    // MARK: All of it
+    // MARK: All entries
 
     /// Calls `body` with the header of each entry, without bodies, until it returns `false`.
     /// Entries that others write or remove in the meantime may be missing.

@@ -44,7 +44,7 @@ package final class TimedCacheStore: Sendable {
     package func setMemoryLimit(_ bytes: Int) { memory.setLimit(bytes) }
     package func setSecrets(_ secrets: Secrets) { secretNames.withLock { $0 = secrets } }
 
-    // MARK: Names
+    // MARK: Keys
 
     private func folder(_ prefix: String) -> EntryStore.Folder {
         entries.folder(of: "timed " + prefix)
@@ -180,7 +180,7 @@ package final class TimedCacheStore: Sendable {
         return entry
     }
 
-    // MARK: Changing
+    // MARK: Writing
 
     /// Stores a response; a duration of 0 or less stores nothing (K1). On return the entry is on
     /// disk, and visible to all processes.

@@ -85,7 +85,7 @@ package struct TimedEntry: Sendable, Equatable {
         return cacheVersion == self.cacheVersion ? nil : .cacheVersion
     }
 
-    // MARK: Coding
+    // MARK: Encoding
 
     func description() -> [UInt8] {
         var writer = BinaryWriter()
