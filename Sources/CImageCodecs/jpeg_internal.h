@@ -52,7 +52,7 @@ void cimage_jpeg_watch_init(cimage_jpeg_watch *watch, uint32_t max_scans, int64_
  * jpeg_start_compress. */
 void cimage_jpeg_configure(j_compress_ptr codec, const cimage_jpeg_options *options);
 void cimage_jpeg_write_segments(j_compress_ptr codec, const uint8_t *segments, size_t count);
-/* Transposes the codec's quantisation tables, for transposed blocks. */
+/* Transposes the codec's quantization tables, for transposed blocks. */
 void cimage_jpeg_transpose_tables(j_compress_ptr codec);
 void cimage_jpeg_sink_init(cimage_jpeg_sink *sink, cimage_buffer *output);
 

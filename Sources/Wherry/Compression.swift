@@ -128,8 +128,8 @@ public struct Compression: Sendable, Hashable {
         get { settings.deadline }
         set { settings.deadline = newValue }
     }
-    /// Whether to optimize Huffman tables: 5 to 8 % smaller, half again as slow. `nil`, the
-    /// default: only if the image is resized.
+    /// Whether to optimize Huffman tables: 5 to 8 % smaller, about 50 % slower. `nil`, the default:
+    /// only if the image is resized.
     public var optimizes: Bool? {
         get { settings.optimize }
         set { settings.optimize = newValue }

@@ -238,7 +238,7 @@ final class Decoder: RowSource {
     /// on whole blocks.
     func canTurn(_ orientation: Int) -> Bool { cimage_jpeg_can_turn(handle, Int32(orientation)) }
 
-    /// Makes `options` use the quantisation of this started JPEG. Valid as long as this decoder
+    /// Makes `options` use the quantization of this started JPEG. Valid as long as this decoder
     /// lives.
     func lendTables(to options: inout cimage_jpeg_options, transposed: Bool) {
         options.tables_from = handle

@@ -10,7 +10,7 @@ package struct Compression: Hashable, Sendable {
     package enum Metadata: UInt8, Hashable, Sendable {
         /// None, not even the color profile.
         case none = 1
-        /// The ICC colour profile.
+        /// The ICC color profile.
         case icc = 2
         /// Everything except locations: removes the GPS part of EXIF, and XMP that contains one.
         case noGPS = 3
@@ -68,7 +68,7 @@ package struct Compression: Hashable, Sendable {
     /// Sends the original, with metadata filtered, if the re-encoded image is larger. Default:
     /// true.
     package var neverLarger = true
-    /// Whether to optimize Huffman tables: 5 to 8 % smaller, half again as slow. Default (`nil`):
+    /// Whether to optimize Huffman tables: 5 to 8 % smaller, about 50 % slower. Default (`nil`):
     /// only if the image is resized.
     package var optimize: Bool?
     package var progressive = false

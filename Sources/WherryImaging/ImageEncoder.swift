@@ -176,7 +176,7 @@ struct EncodedJob {
             }
         }
         let staysYCbCr = target == .jpeg && decoder.header.is_ycbcr
-        // If the image cannot be turned without loss, keeping its quantisation loses little.
+        // If the image cannot be turned without loss, keeping its quantization loses little.
         if isTurnedOnly(pipeline), staysYCbCr, compression.maxBytes == nil {
             pipeline.tablesFrom = decoder
         }

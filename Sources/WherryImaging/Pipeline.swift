@@ -35,7 +35,7 @@ struct Pipeline {
     /// The profile and chunks for a PNG.
     var profile: [UInt8] = []
     var chunks: [UInt8] = []
-    /// The started decoder whose quantisation the new JPEG uses.
+    /// The started decoder whose quantization the new JPEG uses.
     var tablesFrom: Decoder?
     private var density: (unit: UInt8, x: UInt16, y: UInt16) = (0, 0, 0)
     private var sourceSampling: (h: Int32, v: Int32) = (1, 1)

@@ -121,7 +121,7 @@ typedef struct {
   int64_t deadline_ns;
   uint8_t density_unit;
   uint16_t density_x, density_y;
-  const cimage_decoder *tables_from; /* a started JPEG decoder whose quantisation to use; or NULL */
+  const cimage_decoder *tables_from; /* a started JPEG decoder whose quantization to use; or NULL */
   bool transpose_tables;             /* for an image turned by 90 degrees */
   const uint8_t *segments;           /* complete APPn and COM segments, written after JFIF */
   size_t segments_count;
@@ -170,7 +170,7 @@ cimage_status cimage_jpeg_turn(cimage_decoder *decoder, int orientation,
                                size_t *out_count, cimage_message message);
 /* Whether the image can be turned without loss: edges that move inside must end on whole blocks. */
 bool cimage_jpeg_can_turn(const cimage_decoder *decoder, int orientation);
-/* Rounds the coefficients to the quantisation of the options' quality. Faster than planes, but
+/* Rounds the coefficients to the quantization of the options' quality. Faster than planes, but
  * holds all coefficients in memory. */
 cimage_status cimage_jpeg_requantise(cimage_decoder *decoder, const cimage_jpeg_options *options,
                                      uint8_t **out_bytes, size_t *out_count,
