@@ -16,7 +16,7 @@ from ._errors import CancelledError, WherryError
 from ._exchange import VERSION_FLAGS, Exchange, settle, version
 from ._questions import answering
 from ._request import PLAIN, plain
-from ._response import Response
+from ._response import Response, received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Pump:
                     self._settle(future, records.at(index), url, now - started, draft)
                     continue
                 # What `settle` does with a plain success.
-                response = Response(code, bytes_at(head, length), bytes_at(body, size), url)
+                response = received(code, bytes_at(head, length), bytes_at(body, size), url)
                 response._seconds = now - started
                 if flags:
                     response._version = version(flags)
@@ -135,7 +135,7 @@ class Pump:
         seconds: float,
         draft: Optional[Draft],
     ) -> None:
-        response = Response(url=url) if draft is None else draft.answer()
+        response = received(url=url) if draft is None else draft.answer()
         response._seconds = seconds
         try:
             settle(response, record, draft)

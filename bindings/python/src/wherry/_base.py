@@ -15,10 +15,11 @@ from ._live_settings import LiveSettings
 from ._managed import Managed
 from ._numbers import named
 from ._observed import Observed
-from ._options import BODIES, Timeout, Unset, pairs, queried, word
+from ._options import Timeout, Unset, pairs, queried, word
 from ._questions import refreshing
 from ._request import Draft, path_text
 from ._route import apply_route
+from ._sending import Complete, sendable
 from ._sent import Asked
 from ._settings import FIXED, MAX_REDIRECTS
 from ._trust import apply
@@ -207,7 +208,12 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         if error.response is not None and error.request is not None:
             return
         if error.request is None:
-            error.request = self._asked(method, url, options).at(url)
+            asked = self._asked(method, url, options)
+            try:
+                asked.note_options(options)
+            except Exception:
+                pass  # The body is what the error is about.
+            error.request = asked.at(url)
         if method is None:
             method = error.request.method
         with_query = {name: options[name] for name in URL_OPTIONS if options.get(name) is not None}
@@ -294,11 +300,12 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         return self._request("OPTIONS", url, options)
 
     def send(self, request: SentRequest, **options: Unpack[RequestOptions]) -> Answer:
-        """Sends a request, such as `Response.next_request`; keywords go before what it has."""
-        given: Dict[str, Any] = {"headers": request.headers.multi_items(), "auth": None}
-        if request.content is not None and not any(name in options for name in BODIES):
-            given["content"] = request.content
-        return self._request(request.method, request.url, {**given, **options})
+        """Sends a request, such as `Response.next_request`, as it is; keywords go before what it has.
+
+        Credentials of the client are added unless the request has its own, was sent without any, or
+        follows a redirect to another origin. A body that was streamed is not kept: pass it again.
+        """
+        return self._request(request.method, request.url, sendable(self, request, options))
 
     def _seed_cookies(self, url: str, options: Mapping[str, Any]) -> None:
         """Puts the program's own cookies into the jar, for the hosts of a URL."""
@@ -316,6 +323,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
         self._live()
+        query = () if isinstance(options, Complete) else self._query
         if self._own_cookies is not None:
             self._seed_cookies(url, options)
         if self._defaults:
@@ -323,7 +331,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         if "refresh_token" in options and self in refreshing.get():
             # Its own function sends this: it would wait for itself.
             options = {**options, "refresh_token": None}
-        query = self._query
+        fields = options.get("headers")
+        if fields is not None and not isinstance(fields, list):
+            # It may be an iterator, and is needed twice.
+            options = {**options, "headers": pairs(fields, "headers")}
         own = options.get("params")
         if query and own is not None:
             own = queried(own)  # It may be an iterator, and is needed twice.
@@ -357,7 +368,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
     # Forks
 
     def _before_fork(self) -> Any:
-        return tuple(self.cookies)
+        return tuple(self.cookies._jar())  # `_state` has those that were set by their names alone.
 
     def _rebuild(self, noted: Any) -> None:
         bridge, log_file = self.__dict__.pop("_bridge", None), self._log_file

@@ -13,7 +13,7 @@ from ._errors import TimeoutError, WherryError
 from ._exchange import SLICE_MS, VERSION_FLAGS, Channel, Exchange, settle, version
 from ._managed import match
 from ._request import PLAIN, plain
-from ._response import Response
+from ._response import Response, received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -225,10 +225,10 @@ class Client(BaseClient["Response"]):
             elif status or flags & ~VERSION_FLAGS or self._url_depends or not (
                 url == self._clean_url or self._is_clean(url)
             ):
-                response = Response(url=url)
+                response = received(url=url)
                 settle(response, place.record.at(), None)
             else:  # What `settle` does with a plain success.
-                response = Response(code, bytes_at(head, length), bytes_at(body, size), url)
+                response = received(code, bytes_at(head, length), bytes_at(body, size), url)
                 if flags:
                     response._version = version(flags)
             response._seconds = perf_counter() - started

@@ -9,7 +9,7 @@ from time import perf_counter
 from . import _codes as codes
 from ._base import warn_unclosed
 from ._bridge import check, copy_text, lib, made, partial_rows, progress_of, text
-from ._errors import ArgumentError, WherryError
+from ._errors import ArgumentError, WherryError, brief
 from ._exchange import Channel, Exchange
 from ._options import refuse_pairs
 from ._progress import Partial, Progress
@@ -57,7 +57,7 @@ def prepare(
     whose = rest.pop("partial_of", "same_path")
     if whose not in codes.PARTIALS:
         raise ArgumentError(
-            f"partial_of= is one of {', '.join(codes.PARTIALS)}, not {whose!r}", "bad_value"
+            f"partial_of= is one of {', '.join(codes.PARTIALS)}, not {brief(whose)}", "bad_value"
         )
     mirrors = rest.pop("mirrors", None) or ()
     if isinstance(mirrors, (str, bytes)):
@@ -79,7 +79,7 @@ def prepare(
     if told is not None:
         if told not in codes.DIGESTS:
             raise ArgumentError(
-                f"digest= is one of {', '.join(codes.DIGESTS)}, not {told!r}", "bad_value"
+                f"digest= is one of {', '.join(codes.DIGESTS)}, not {brief(told)}", "bad_value"
             )
         said.append((codes.DIGESTS[told], None))
     if len(said) > 1:

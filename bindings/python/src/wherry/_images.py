@@ -44,6 +44,7 @@ def prepare(
         (codes.OPTION_UNREADABLE_IMAGES, choice(_UNREADABLE, "unreadable", rest.pop("unreadable", None))),
     ]
     draft = client._draft(rest.pop("method", "POST"), url, rest)
+    draft.note("", None)
     try:
         draft.separate(separate)
         for option, value in numbers:

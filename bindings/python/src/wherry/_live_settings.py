@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._attributes import refuse
+from ._attributes import SETTING, refuse, unknown
 from ._bridge import check, lib, text
 from ._headers import ClientHeaders
 from ._numbers import named
@@ -14,7 +14,7 @@ from ._options import (
 )  # fmt: skip
 from ._query import ClientParams
 from ._request import KEYWORDS, NONE_SAYS_SOMETHING, Draft
-from ._settings import DEFAULTS, NUMBERS, TEXTS
+from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ class LiveSettings:
             elif name in DEFAULTS:
                 self._set_default(name, value)
             else:
-                raise TypeError(f"a client has no setting {name!r}")
+                known = (*NUMBERS, *TEXTS, *FIXED, *DEFAULTS, "base_url", "timeout", "auth", "verify")
+                raise unknown("a client has no setting", name, SETTING, known)
             self._settings[name] = value
         self._plain_asked = {}
 
@@ -203,8 +204,10 @@ class LiveSettings:
 
     @property
     def bases(self) -> Mapping[str, str]:
-        """The base URLs that requests take by name."""
-        return dict(self._settings.get("bases") or {})
+        """The base URLs that requests take by name, to read; `configure` changes them."""
+        from types import MappingProxyType
+
+        return MappingProxyType(dict(self._settings.get("bases") or {}))
 
     def set_parameter(self, name: str, value: Any) -> None:
         """A parameter of every request, beneath the request's own; None removes it."""

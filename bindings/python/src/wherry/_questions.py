@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from . import _codes as codes
 from ._adapt import Request, adapted, redirected
 from ._bridge import check, error_at, last_error, lib, text
-from ._errors import shown
+from ._errors import brief, shown
 from ._options import Bearer, login
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ refreshing: ContextVar[Tuple[object, ...]] = ContextVar("wherry_refreshing", def
 class Question:
     """One question of a transfer. The event stays the caller's."""
 
-    __slots__ = ("_draft", "_kind", "_event", "_retries", "_request")
+    __slots__ = ("_draft", "_kind", "_event", "_retries", "_request", "_url")
 
     def __init__(self, draft: Draft, record: Record, retries: int) -> None:
         self._draft = draft
@@ -52,6 +52,8 @@ class Question:
         self._retries = retries
         #: The request that an `adapt=` or `on_redirect=` function is given.
         self._request: Optional[Request] = None
+        #: The URL of that request before its edits.
+        self._url = ""
 
     @property
     def keyword(self) -> str:
@@ -88,6 +90,7 @@ class Question:
             arguments = error, self._retries
         elif self._kind in (codes.DECISION_ADAPT, codes.DECISION_REDIRECT):
             self._request = Request._lent(lib.wherry_event_request(self._event), draft.context)
+            self._url = self._request.url
             follows = self._kind == codes.DECISION_REDIRECT
             arguments = (response, self._request) if follows else (self._request,)
         asks = (draft.client,) if self._kind == codes.DECISION_TOKEN else ()
@@ -107,6 +110,8 @@ class Question:
             raise TypeError(f"{self.keyword}= is a coroutine function: {url} needs an AsyncClient")
         if self._request is not None:
             decided = adapted if self._kind == codes.DECISION_ADAPT else redirected
+            if self._draft.asked is not None and answer is not False:
+                self._draft.asked.adapted(self._url, self._request)
             status = decided(self._event, answer, self._request)
             self._request._end()
         else:
@@ -233,7 +238,7 @@ def _retry(event: int, answer: Any) -> int:
             kind = type(answer).__name__
             raise TypeError(f"on_retry= answers None, True, False or seconds, not {kind}")
         if not 0 <= answer < 1e12:
-            raise ValueError(f"on_retry= answers seconds from 0 on, not {answer!r}")
+            raise ValueError(f"on_retry= answers seconds from 0 on, not {brief(answer)}")
         delay = round(answer * 1000)
     status: int = lib.wherry_event_answer_retry(event, answer is not False, delay)
     return status
@@ -266,7 +271,7 @@ def refuse_functions(options: Mapping[str, Any], what: str) -> None:
     """Raises where a keyword asks for an answer that nobody would wait for."""
     for name in KEYWORDS.values():
         if options.get(name) is not None:
-            raise TypeError(f"{what} asks nothing: it has no keyword {name!r}")
+            raise TypeError(f"{what} asks nothing: it has no keyword {brief(name)}")
 
 
 def set_function(draft: Draft, kind: int, function: Any) -> None:

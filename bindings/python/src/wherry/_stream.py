@@ -23,17 +23,25 @@ if TYPE_CHECKING:
     from ._request import Draft
 
 
+#: What a response has that its first line and fields do not say; some of it is known at the end only.
+LATE = (
+    "from_cache", "is_stale", "is_revalidated", "is_length_unverified", "unchanged", "informational",
+    "metrics", "saved_path", "_version", "_seconds", "_error",
+)  # fmt: skip
+
+
 class StreamedResponse(Response):
     """An answer whose body has not come yet: iterate once, or `read` it whole."""
 
     def __init__(self, exchange: Exchange) -> None:
         head = exchange.response
-        super().__init__(head.status_code, head._head, b"", head.url, head.tag)
-        self.informational = head.informational
+        self.status_code = head.status_code
+        self.url = head.url
+        self.tag = head.tag
+        self._body = b""
+        self._head = head._head
         self._hops = head._hops
         self._asked = head._asked
-        self._version = head._version
-        self.from_cache = head.from_cache
         self.context = head.context
         self._accepted = head._accepted
         self._accepted_range = head._accepted_range
@@ -42,6 +50,12 @@ class StreamedResponse(Response):
         self._is_taken = False
         #: Closes the exchange when nobody has either any more.
         self._opened: object = None
+        self._copy()
+
+    def _copy(self) -> None:
+        """Takes over what the head, or the end, of the response says."""
+        known = self._exchange.response.__dict__
+        self.__dict__.update({name: known[name] for name in LATE if name in known})
 
     @property
     def content(self) -> bytes:
@@ -57,9 +71,7 @@ class StreamedResponse(Response):
 
     def _end(self) -> None:
         """Raises what ended the stream early."""
-        self._seconds = self._exchange.response._seconds
-        self.metrics = self._exchange.response.metrics
-        self.saved_path = self._exchange.response.saved_path
+        self._copy()
         self._exchange.result()
 
 
