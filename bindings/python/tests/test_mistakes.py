@@ -77,7 +77,7 @@ def test_help_and_the_manual_tell_of_every_keyword(name: str) -> None:
 def test_every_keyword_of_a_request_has_a_type_and_the_other_way_round() -> None:
     typed = set(_keywords.RequestOptions.__annotations__)
 
-    assert typed - set(KEYWORDS) == {"follow_redirects"} and set(KEYWORDS) <= typed
+    assert typed - set(KEYWORDS) == {"follow_redirects", "hooks"} and set(KEYWORDS) <= typed
     assert "RequestOptions" in (wherry.get.__doc__ or "")
     assert wherry.Which is _keywords.Which
 

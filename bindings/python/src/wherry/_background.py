@@ -16,7 +16,8 @@ from ._managed import match
 from ._numbers import named
 from ._options import DigestAuth, Timeout, Unset, credentials, pairs
 from ._questions import refuse_functions
-from ._request import Draft, path_text
+from ._request import Draft
+from ._request_values import path_text
 from ._settings import NUMBERS, TEXTS
 
 TYPE_CHECKING = False

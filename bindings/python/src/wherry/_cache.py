@@ -10,7 +10,7 @@ from ._bridge import (
 )  # fmt: skip
 from ._errors import ArgumentError, brief, shown
 from ._exchange import copied
-from ._request import cut_milliseconds
+from ._request_values import cut_milliseconds
 from ._response import Response, received
 
 TYPE_CHECKING = False

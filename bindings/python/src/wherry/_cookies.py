@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ._bridge import check, lib, made, rows, text, text_at
 from ._errors import ArgumentError, brief
-from ._request import path_text
+from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -299,7 +299,7 @@ class Exchange:
             return
         if self._is_download:
             if record[5]:
-                self.error = failure(record, self.response, self._draft)
+                self.error = self._raised_by_transport(failure(record, self.response, self._draft))
                 return
             found = lib.wherry_event_text(record[1])
             self.path = None if found is None else os.fsdecode(found)
@@ -307,7 +307,15 @@ class Exchange:
         try:
             settle(self.response, record, self._draft)
         except Exception as error:
-            self.error = error
+            self.error = self._raised_by_transport(error)
+
+    def _raised_by_transport(self, error: Exception) -> BaseException:
+        """The error as the transport has raised it, where it is the same."""
+        raised = self._draft.failed
+        if not isinstance(raised, WherryError) or getattr(error, "reason", None) != raised.reason:
+            return error
+        raised.request = raised.request or getattr(error, "request", None)
+        return raised
 
     def result(self) -> Response:
         """The answer, once it is done."""

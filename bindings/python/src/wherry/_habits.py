@@ -102,6 +102,8 @@ class Habits:
     _version: int = 11
     _asked: Optional[Asked] = None
     _hops: Tuple[Response, ...] = ()
+    #: The responses of an auth flow before this one.
+    _before: Tuple[Response, ...] = ()
 
     if TYPE_CHECKING:
 
@@ -120,11 +122,13 @@ class Habits:
 
     @property
     def history(self) -> List[Response]:
-        """The redirects that led here, oldest first: responses with a head, but no body."""
+        """The redirects that led here, oldest first: responses with a head, but no body. Before them
+        the responses that an auth flow has seen."""
         for place, hop in enumerate(self._hops):
             if hop._asked is None:
                 hop._asked, hop._hops = self._asked, self._hops[:place]
-        return list(self._hops)
+                hop._before = self._before
+        return [*self._before, *self._hops]
 
     @history.setter
     def history(self, hops: Iterable[Response]) -> None:

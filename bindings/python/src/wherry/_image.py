@@ -11,8 +11,8 @@ from ._bridge import (
     IMAGE_INFO, Cell, bytes_at, check, file_name_text, filled, freed, lib, made, memory_at, text,
 )  # fmt: skip
 from ._errors import ArgumentError, brief
-from ._options import Compression
-from ._request import path_text
+from ._compression import Compression
+from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from . import _codes as codes
 from ._bridge import lib, text
 from ._errors import ArgumentError
 from ._image import NativeImage, is_path, native_compression
-from ._options import Compression, choice, pairs
+from ._compression import Compression
+from ._options import choice, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

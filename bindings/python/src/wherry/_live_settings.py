@@ -10,7 +10,7 @@ from ._bridge import check, lib, text
 from ._headers import ClientHeaders
 from ._numbers import named
 from ._options import (
-    Basic, Bearer, DigestAuth, Timeout, Unset, credentials, pairs, queried, word,
+    Basic, Bearer, DigestAuth, Timeout, Unset, credentials, is_flow, pairs, queried, word,
 )  # fmt: skip
 from ._query import ClientParams
 from ._request import KEYWORDS, NONE_SAYS_SOMETHING, Draft
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ._cookies import Cookies, OwnCookies
     from ._keywords import Changes, Pairs
+    from ._layers import Hooks
     from ._options import AuthLike, TimeoutLike
     from ._sent import Asked
 
@@ -40,6 +41,9 @@ class LiveSettings:
         _plain_asked: Dict[Optional[str], Asked]
         _url_depends: bool
         _is_loaded: bool
+        _hooks: Optional[Hooks]
+        _extras: bool
+        _is_async: bool
 
     def _live(self) -> int:
         raise NotImplementedError
@@ -79,8 +83,10 @@ class LiveSettings:
                 for option, number in limits.options():
                     check(lib.wherry_client_set_option(self._live(), option, number))
             elif name == "auth":
-                found = credentials(value)
-                before = credentials(self._settings.get("auth"))
+                known = self._settings.get("auth")
+                found = None if is_flow(value) else credentials(value)
+                before = None if is_flow(known) else credentials(known)
+                self._extras = self._extras or is_flow(value)
                 if isinstance(found, DigestAuth) or isinstance(before, DigestAuth):
                     self._set_digest(found if isinstance(found, DigestAuth) else None)
                 token = text(found.token, "bad_header") if isinstance(found, Bearer) else None
@@ -198,6 +204,43 @@ class LiveSettings:
     @params.setter
     def params(self, values: Union[Pairs, str, bytes, None]) -> None:
         self._set_query(queried(values) if isinstance(values, (str, bytes)) else pairs(values or {}, "params"))
+
+    @property
+    def event_hooks(self) -> Hooks:
+        """The functions that are called with each request and response, live: lists by "request" and
+        "response". Setting it replaces them."""
+        from ._layers import hooks_of
+
+        if self._hooks is None:
+            self._hooks = hooks_of(None)
+            self._extras = True
+        return self._hooks
+
+    @event_hooks.setter
+    def event_hooks(self, hooks: Optional[Mapping[str, Any]]) -> None:
+        from ._layers import hooks_of
+
+        self._hooks = hooks_of(hooks)
+        self._extras = True
+
+    @property
+    def hooks(self) -> Hooks:
+        """The same, as requests names it."""
+        return self.event_hooks
+
+    @hooks.setter
+    def hooks(self, hooks: Optional[Mapping[str, Any]]) -> None:
+        self.event_hooks = hooks
+
+    def _with_hooks(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The keywords with request hooks after the function of ``adapt=``."""
+        rest = {name: value for name, value in options.items() if name != "hooks"}
+        before = [] if self._hooks is None or options.get("hooks") is False else self._hooks["request"]
+        if before:
+            from ._layers import hooked
+
+            rest["adapt"] = hooked(before, rest.get("adapt"), self._is_async)
+        return rest
 
     def _set_query(self, values: List[Tuple[str, Any]]) -> None:
         self._query = values

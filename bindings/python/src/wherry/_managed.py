@@ -8,7 +8,7 @@ from . import _codes as codes
 from ._bridge import Cell, check, lib, made, progress_of, text, transfer_rows
 from ._errors import ArgumentError, brief, shown
 from ._progress import Progress, TransferInfo
-from ._request import path_text
+from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

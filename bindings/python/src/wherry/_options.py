@@ -9,12 +9,18 @@ from ._errors import ArgumentError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+    from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+
+    from ._flows import Auth
+    from ._sent import SentRequest
 
     Word = Union[str, bytes]
     Seconds = Union[float, None, "Unset"]
     TimeoutLike = Union[None, float, Tuple[Optional[float], Optional[float]], "Timeout"]
-    AuthLike = Union[None, Tuple[str, str], Tuple[bytes, bytes], "Basic", "Bearer", "DigestAuth"]
+    AuthLike = Union[
+        None, Tuple[str, str], Tuple[bytes, bytes], "Basic", "Bearer", "DigestAuth", "Auth",
+        Callable[["SentRequest"], Any],
+    ]  # fmt: skip
 
 
 class Unset:
@@ -200,6 +206,10 @@ class Basic(Fixed):
         return f"Basic({self.username!r}, ...)"
 
 
+#: The name that httpx has for it.
+BasicAuth = Basic
+
+
 class DigestAuth(Fixed):
     """A user name and password that answer a Digest challenge (RFC 7616): SHA-256 or MD5.
 
@@ -278,7 +288,9 @@ def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
     if isinstance(auth, tuple) and len(auth) == 2:
         return Basic(*auth)
     kind = type(auth).__name__
-    raise TypeError(f"auth= takes (user, password), Basic, Bearer or DigestAuth, not {kind}")
+    raise TypeError(
+        f"auth= takes (user, password), Basic, Bearer, DigestAuth, Auth, or a function, not {kind}"
+    )
 
 
 def login(auth: Any) -> Union[None, Basic, DigestAuth]:
@@ -287,72 +299,6 @@ def login(auth: Any) -> Union[None, Basic, DigestAuth]:
     if isinstance(found, Bearer):
         raise TypeError("on_credentials= answers (user, password) or None, not Bearer")
     return found
-
-
-_FORMATS = {"keep": 0, "jpeg": 1, "png": 2}
-_ANIMATED = {"refuse": 0, "first": 1}
-_METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
-
-
-class Compression(Fixed):
-    """How pictures are made smaller before they are sent.
-
-    ``quality`` is 0...1 for JPEG; 1 sends the original where it fits, and every number outside
-    means 1: 50 is no percentage. ``type`` is a word that old programs use: "png" or "PNG", and
-    anything else is JPEG; ``format`` is "keep", "jpeg" or "png", and refuses others. ``animated`` is
-    "refuse", the default, or "first", which decodes the default image of an animated PNG. None leaves
-    a setting at its default.
-    """
-
-    __slots__ = ("quality", "type", "options")
-    _way = "Make a new one, such as Compression(0.5, max_width=1600)"
-
-    quality: float
-    type: Optional[str]
-    options: Tuple[Tuple[int, int], ...]
-
-    def __init__(
-        self,
-        quality: float = 1.0,
-        *,
-        type: Optional[str] = None,
-        format: Optional[str] = None,
-        max_width: Optional[int] = None,
-        max_height: Optional[int] = None,
-        max_bytes: Optional[int] = None,
-        background: Optional[int] = None,
-        metadata: Optional[str] = None,
-        keep_orientation: Optional[bool] = None,
-        never_larger: Optional[bool] = None,
-        optimize: Optional[bool] = None,
-        progressive: Optional[bool] = None,
-        subsampling: Optional[int] = None,
-        best_filter: Optional[bool] = None,
-        animated: Optional[str] = None,
-        max_pixels: Optional[int] = None,
-        max_memory_bytes: Optional[int] = None,
-        deadline: Optional[float] = None,
-    ) -> None:
-        numbers = (
-            (codes.IMAGE_MAX_WIDTH, max_width),
-            (codes.IMAGE_MAX_HEIGHT, max_height),
-            (codes.IMAGE_MAX_BYTES, max_bytes),
-            (codes.IMAGE_FORMAT, choice(_FORMATS, "format", format)),
-            (codes.IMAGE_BACKGROUND_RGB, background),
-            (codes.IMAGE_METADATA, choice(_METADATA, "metadata", metadata)),
-            (codes.IMAGE_KEEP_ORIENTATION, keep_orientation),
-            (codes.IMAGE_NEVER_LARGER, never_larger),
-            (codes.IMAGE_OPTIMIZE, optimize),
-            (codes.IMAGE_PROGRESSIVE, progressive),
-            (codes.IMAGE_SUBSAMPLING, subsampling),
-            (codes.IMAGE_BEST_FILTER, best_filter),
-            (codes.IMAGE_ANIMATED, choice(_ANIMATED, "animated", animated)),
-            (codes.IMAGE_MAX_PIXELS, max_pixels),
-            (codes.IMAGE_MAX_MEMORY_BYTES, max_memory_bytes),
-            (codes.IMAGE_DEADLINE_MS, None if deadline is None else milliseconds(deadline)),
-        )
-        options = tuple((option, int(value)) for option, value in numbers if value is not None)
-        self._fix(quality=float(quality), type=type, options=options)
 
 
 def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional[int]:

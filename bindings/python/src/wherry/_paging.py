@@ -10,6 +10,7 @@ from typing import (
 
 from . import _codes as codes
 from ._bridge import check, lib, made, text
+from ._flows import refuse_flow
 from ._errors import BusyError, DecodeError, StateError, WherryError, brief
 from ._exchange import Exchange
 from ._mapping import Mapping, printed
@@ -134,6 +135,7 @@ class BasePages(Generic[Item]):
         rest = {name: value for name, value in options.items() if name not in Paging.NAMES}
         self._client = client
         self._paging = Paging(options)
+        refuse_flow(client, rest, "a list of pages")
         self._draft = client._draft(method, url, rest)
         #: The page on its way, until its end is read.
         self._way: Optional[Way] = None

@@ -14,16 +14,13 @@ if TYPE_CHECKING:
     from ._base import BaseClient
     from ._sent import SentRequest
 
-    Keywords = Dict[str, Any]
-else:
-    Keywords = dict
+#: Stands among the keywords of a request whose URL has all parameters, also those of the client.
+COMPLETE = "_complete"
 
 
-class Complete(Keywords):
-    """The keywords of a request whose URL has all parameters, also those of the client."""
-
-
-def sendable(client: BaseClient[Any], request: SentRequest, options: Mapping[str, Any]) -> Complete:
+def sendable(
+    client: BaseClient[Any], request: SentRequest, options: Mapping[str, Any]
+) -> Dict[str, Any]:
     """The keywords that send a request as it is; `options` go before."""
     fields: List[Tuple[str, Optional[str]]] = list(request.headers.multi_items())
     named = {name.lower() for name, _ in fields}
@@ -44,7 +41,7 @@ def sendable(client: BaseClient[Any], request: SentRequest, options: Mapping[str
             )  # fmt: skip
         if request.content is not None:
             given["content"] = request.content
-    return Complete({**given, **options})
+    return {COMPLETE: True, **given, **options}
 
 
-__all__ = ["Complete", "sendable"]
+__all__ = ["COMPLETE", "sendable"]

@@ -156,8 +156,30 @@ class Stream:
         self._exchange: Optional[Exchange] = None
 
     def __enter__(self) -> SyncStreamedResponse:
+        client, (method, url, options) = self._client, self._request
+        if not client._extras and "auth" not in options and "hooks" not in options:
+            return self._open(method, url, options)
+        from ._layers import layers
+
+        found = layers(client, options)
+        if found is None:
+            return self._open(method, url, options)
+        try:
+            return found.run(self._open, method, url, options, self._leave)  # type: ignore[return-value]
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _leave(self, response: Response) -> None:
+        """Ends a stream that is not the last one of an auth flow."""
+        response.read()
+        self.__exit__()
+
+    def _open(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> SyncStreamedResponse:
         client = self._client
-        draft = client._draft(*self._request)
+        draft = client._draft(method, url, options)
         try:
             self._exchange = exchange = streamed(draft)
             self._channel = channel = Channel()
@@ -178,7 +200,7 @@ class Stream:
         except BaseException as error:
             self.__exit__()
             if isinstance(error, WherryError):
-                client._blamed(error, *self._request)
+                client._blamed(error, method, url, options)
             raise
         finally:
             draft.free()
@@ -359,12 +381,36 @@ class AsyncStream:
         self._inbox: Optional[Inbox] = None
 
     async def __aenter__(self) -> AsyncStreamedResponse:
+        client, (method, url, options) = self._client, self._request
+        if not client._extras and "auth" not in options and "hooks" not in options:
+            return await self._open(method, url, options)
+        from ._layers import layers
+
+        found = layers(client, options)
+        if found is None:
+            return await self._open(method, url, options)
+        try:
+            return await found.arun(  # type: ignore[return-value]
+                self._open, method, url, options, self._leave
+            )
+        except BaseException:
+            await self.__aexit__()
+            raise
+
+    async def _leave(self, response: Response) -> None:
+        """Ends a stream that is not the last one of an auth flow."""
+        await response.aread()
+        await self.__aexit__()
+
+    async def _open(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> AsyncStreamedResponse:
         from asyncio import get_running_loop
 
         client = self._client
         loop = get_running_loop()
         pump = client._pump(loop)
-        draft = client._draft(*self._request)
+        draft = client._draft(method, url, options)
         try:
             exchange = streamed(draft)
             self._inbox = inbox = Inbox(loop, exchange)
@@ -376,7 +422,7 @@ class AsyncStream:
         except BaseException as error:
             inbox.close()
             if isinstance(error, WherryError):
-                client._blamed(error, *self._request)
+                client._blamed(error, method, url, options)
             raise
         response = AsyncStreamedResponse(exchange, inbox)
         response._opened = self
