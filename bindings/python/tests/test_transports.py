@@ -405,7 +405,8 @@ MATCHES = [
     ("all://*example.com", "https://notexample.com/", False), ("all://*", "http://h/", True),
     ("all://*.example.com", "http://evil.test/x.example.com/", False), ("http://h:80", "http://h/", True),
     ("http://H", "http://h/a", True), ("all://*:8080", "http://h:8080/", True), ("all://*:8080", "http://h/", False),
-    ("all://*:8080", "http://h/:8080/", False), ("http://[::1]:8080", "http://[::1]:8080/", True),
+    ("all://*:8080", "http://h/:8080/", False), ("all://bücher.test", "http://bücher.test/", True),
+    ("http://[::1]:8080", "http://[::1]:8080/", True),
 ]  # fmt: skip
 
 

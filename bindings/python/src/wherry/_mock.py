@@ -215,22 +215,24 @@ class _Rule:
 
         if self._left == 0 or self._method not in (None, request.method):
             return False
-        pattern = ".*".join(re.escape(piece) for piece in _folded(self._url).split("*"))
-        if re.fullmatch(pattern, _folded(request.url), re.DOTALL) is None:
-            return False
+        globs, parts = _parts(self._url), _parts(request.url)
+        if len(globs) != len(parts):
+            globs, parts = [self._url], ["".join(parts)]
+        for glob, part in zip(globs, parts):
+            pattern = ".*".join(re.escape(piece) for piece in glob.split("*"))
+            if re.fullmatch(pattern, part, re.DOTALL) is None:
+                return False
         self._left -= self._left > 0
         return True
 
 
-def _folded(url: str) -> str:
-    """A URL with its scheme and host in lower case, and a path."""
+def _parts(url: str) -> List[str]:
+    """Scheme, host, and the rest: "*" in one of them matches nothing of the next."""
     scheme, mark, rest = url.partition("://")
-    if not mark:
-        return url
     host, slash, path = rest.partition("/")
-    if not slash and "*" not in url:
-        slash = "/"
-    return f"{scheme.lower()}://{host.lower()}{slash}{path}"
+    if not mark or not slash and "*" in url:
+        return [url]
+    return [scheme.lower() + mark, host.lower(), "/" + path]
 
 
 def timed() -> ArgumentError:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from . import _codes as codes
 from ._bridge import Cell, bytes_at, check, lib, made, text, text_at
-from ._errors import ArgumentError, NetworkError, TimeoutError, TLSError, brief
+from ._errors import (
+    ArgumentError, InternalError, NetworkError, TimeoutError, TLSError, brief, shown,
+)  # fmt: skip
 from ._response import Response
 from ._sent import SentRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple, Union
+    from typing import Any, Iterator, List, Mapping, Optional, Tuple, Union
 
     from ._base import BaseClient
 
@@ -84,22 +86,14 @@ class Pattern:
             )  # fmt: skip
         self.scheme = "" if scheme.lower() == "all" else scheme.lower()
         self.host = "" if host == "*" else host.lower()
+        if not self.host.isascii():
+            self.host = self.host.encode("idna").decode()
         self.port = int(port) if port else None
 
     @property
     def rank(self) -> Tuple[int, int, int]:
         """Sorts the most specific pattern first: with a port, the longest host, a scheme."""
         return 0 if self.port is not None else 1, -len(self.host), -len(self.scheme)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether `globs` match nothing else."""
-        return "*" not in self.host and not self.is_port_alone
-
-    @property
-    def is_port_alone(self) -> bool:
-        """Whether any host is meant, but one port."""
-        return not self.host and self.port is not None
 
     def matches(self, url: str) -> bool:
         """Whether a request to an absolute URL is meant."""
@@ -109,7 +103,7 @@ class Pattern:
         host, scheme = (parts.hostname or "").lower(), parts.scheme.lower()
         if self.scheme and self.scheme != scheme:
             return False
-        usual = {"http": 80, "https": 443}.get(scheme)
+        usual = {"http": 80, "https": 443}.get(scheme) if self.host else None
         if self.port is not None and self.port != (parts.port or usual):
             return False
         if self.host.startswith("*."):
@@ -119,23 +113,18 @@ class Pattern:
         return not self.host or host == self.host.strip("[]")
 
     def globs(self) -> Iterator[str]:
-        """URLs as rules of the library have them: "*" is any text."""
+        """The same as rules of the library: "*" is any text of the host, or of what follows."""
+        hosts = [self.host or "*"]
+        if self.host.startswith("*") and not self.host.startswith("*."):
+            hosts = [self.host[1:], "*." + self.host[1:]]
         for scheme in (self.scheme,) if self.scheme else ("http", "https"):
-            if not self.host:
-                yield f"{scheme}://*:{self.port}/*" if self.port is not None else f"{scheme}://*"
-                if self.port == {"http": 80, "https": 443}[scheme]:
-                    yield f"{scheme}://*"
-                continue
-            hosts = [self.host]
-            if self.host.startswith("*") and not self.host.startswith("*."):
-                hosts = [self.host[1:], "*." + self.host[1:]]
             for host in hosts:
-                if self.port is None:
-                    yield f"{scheme}://{host}:*"
-                if self.port in (None, {"http": 80, "https": 443}[scheme]):
-                    yield f"{scheme}://{host}/*"
                 if self.port is not None:
                     yield f"{scheme}://{host}:{self.port}/*"
+                elif self.host:
+                    yield f"{scheme}://{host}:*/*"
+                if self.port is None or self.host and self.port == {"http": 80, "https": 443}[scheme]:
+                    yield f"{scheme}://{host}/*"
 
 
 class Router:
@@ -148,9 +137,6 @@ class Router:
         self._mounts = sorted(found, key=lambda pair: pair[0].rank)
         for each in self.transports():
             refuse_transport(each, is_async)
-        #: The client that sends what a rule of the library could not tell from a mounted URL.
-        self._network: Any = None
-        self.network: Callable[[], Any] = lambda: None
 
     def transports(self) -> List[Transport]:
         """All of them, each once."""
@@ -164,15 +150,8 @@ class Router:
         """Has the library ask for the responses to the URLs of transports."""
         stub = made(lib.wherry_stub_new)
         try:
-            for number, (pattern, transport) in enumerate(self._mounts):
-                below = self._mounts[number + 1 :]
-                mixed = self._default is not None or any(other is not None for _, other in below)
-                asks = transport is not None or mixed and pattern.is_port_alone
-                if not asks and mixed and not pattern.is_exact:
-                    # A URL whose path looks like a host: `respond` looks more closely.
-                    for glob in pattern.globs():
-                        check(lib.wherry_stub_add_decision(stub, None, text(_ambiguous(glob)), -1))
-                add = lib.wherry_stub_add_decision if asks else lib.wherry_stub_add_network
+            for pattern, transport in self._mounts:
+                add = lib.wherry_stub_add_network if transport is None else lib.wherry_stub_add_decision
                 for glob in pattern.globs():
                     check(add(stub, None, text(glob), -1))
             add = lib.wherry_stub_add_network if self._default is None else lib.wherry_stub_add_decision
@@ -188,30 +167,15 @@ class Router:
             if pattern.matches(request.url):
                 transport = mounted
                 break
-        if transport is None:
-            return self._sent(request)
+        if transport is None:  # The library and `Pattern` read the URL in different ways.
+            raise InternalError(f"No transport is mounted for {shown(request.url)}", "internal")
         return responded(transport, request, self._is_async)
-
-    def _sent(self, request: SentRequest) -> Any:
-        """The response of the network to a URL that only looks like a mounted one."""
-        if self._network is None:
-            self._network = self.network()
-        fields = [
-            (name, value) for name, value in request.headers.multi_items()
-            if name.lower() not in ("host", "content-length", "connection", "transfer-encoding")
-        ]  # fmt: skip
-        found = self._network.request(
-            request.method, request.url, headers=fields, content=request.content, auth=None
-        )
-        return _decoded_later(found) if self._is_async else _decoded(found)
 
     def close(self) -> None:
         """Closes the transports of a blocking client."""
         for each in self.transports():
             if hasattr(each, "close") and not _is_mock(each):
                 each.close()
-        if self._network is not None:
-            self._network.close()
 
     async def aclose(self) -> None:
         """Closes the transports of an `AsyncClient`."""
@@ -222,8 +186,6 @@ class Router:
                 await each.aclose()
             elif hasattr(each, "close"):
                 each.close()
-        if self._network is not None:
-            await self._network.aclose()
 
 
 class MockRouter:
@@ -253,25 +215,8 @@ def attached(client: BaseClient[Any], config: int) -> Union[Router, MockRouter, 
         check(lib.wherry_config_set_stub(config, transport._handle))
         return None if transport._handler is None else MockRouter(transport, client._is_async)
     router = Router(transport, client._mounts, client._is_async)
-    router.network = lambda: _network(client)
     router.attach(config)
     return router
-
-
-def _network(client: BaseClient[Any]) -> Any:
-    """A client with the connections of another one, that sends requests as they are."""
-    from ._settings import DEFAULTS
-
-    dropped = {*DEFAULTS, "base_url", "bases", "headers", "params", "parameters", "auth", "event_hooks", "config"}
-    state = {name: value for name, value in client._state().items() if name not in dropped}
-    state.update(cookies=False, cache=False, max_redirects=0, max_retries=0)
-    if client._is_async:
-        from ._async import AsyncClient
-
-        return AsyncClient(**state)
-    from ._client import Client
-
-    return Client(**state)
 
 
 def _is_mock(transport: Transport) -> bool:
@@ -279,22 +224,6 @@ def _is_mock(transport: Transport) -> bool:
     from ._mock import MockTransport
 
     return isinstance(transport, MockTransport)
-
-
-def _decoded(response: Response) -> Response:
-    """A response whose body has no content coding any more."""
-    fields = [field for field in response.headers.multi_items() if field[0].lower() != "content-encoding"]
-    return Response(response.status_code, headers=fields, content=response.content)
-
-
-async def _decoded_later(waits: Any) -> Response:
-    return _decoded(await waits)
-
-
-def _ambiguous(glob: str) -> str:
-    """The URLs that a rule takes although their host is another one."""
-    scheme, _, rest = glob.partition("://")
-    return f"{scheme}://*/{rest.rstrip('/*:')}*"
 
 
 def refuse_transport(transport: Transport, is_async: bool) -> None:
