@@ -137,7 +137,7 @@ def test_R14_an_answer_has_all_its_parts(server: Server, client: wherry.Client) 
     assert answer.headers["content-type"] == "text/plain; charset=latin-1"
     assert answer.headers["x-a"] == "1"
     assert answer.elapsed.total_seconds() > 0
-    assert not answer.from_cache and answer.history == ()
+    assert not answer.from_cache and answer.history == []
     assert repr(answer) == "<Response [200]>"
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import hashlib
 import io
 import os
 import pathlib
 import tempfile
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import pytest
-from conftest import Server, body
+from conftest import Server, body, field
 
 import wherry
 
@@ -72,7 +73,6 @@ def compressed(path: pathlib.Path) -> Any:
 OPENED: Dict[str, Any] = {
     "gzip": (compressed, PLAIN),
     "encrypting": (lambda path: Wrapper(open(path, "rb"), bytes.swapcase), PLAIN.swapcase()),
-    "longer": (lambda path: Wrapper(open(path, "rb"), longer), PLAIN + b"."),
     "subclass": (lambda path: Mirrored(str(path)), PLAIN.swapcase()),
     "buffered": (lambda path: io.BufferedReader(RawMirror(path)), PLAIN.swapcase()),
     "unbuffered": (lambda path: open(path, "rb", buffering=0), PLAIN),
@@ -101,6 +101,17 @@ def test_a_file_object_is_sent_as_it_reads(
 async def posted(server: Server, file: Any) -> wherry.Response:
     async with wherry.AsyncClient() as client:
         return await client.post(server.url("/echo"), content=file)
+
+def test_a_wrapper_that_changes_the_size_is_an_error_with_both_counts(
+    server: Server, client: wherry.Client, tmp_path: pathlib.Path
+) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(PLAIN)
+    with open(path, "rb") as file, pytest.raises(wherry.ArgumentError, match="but it has at least"):
+        client.post(server.url("/echo"), data=Wrapper(file, longer))
+    with open(path, "rb") as file:
+        pieces = iter(lambda: Wrapper(file, longer).read(1000), b"")
+        assert len(body(client.post(server.url("/echo"), data=pieces).json())) > len(PLAIN)
 
 def test_a_wrapper_sees_every_byte_that_is_sent(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
@@ -167,3 +178,64 @@ def test_a_temporary_file_is_sent_with_its_size(server: Server, client: wherry.C
         answer = client.post(server.url("/echo"), data=file).json()
 
     assert body(answer) == PLAIN[100:] and answer["chunked"] is False
+
+class Announced:
+    """Hands everything on but `read`, as `tqdm.wrapattr` does, and counts what is read."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.sizes: List[int] = []
+
+    def read(self, size: int = -1) -> Any:
+        data = self._file.read(size)
+        self.sizes.append(len(data))
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+def test_a_wrapper_that_counts_is_sent_with_its_size(
+    server: Server, client: wherry.Client, tmp_path: pathlib.Path
+) -> None:
+    # The size was looked for on the class of the wrapper, and the body was sent in chunks.
+    path = tmp_path / "file.bin"
+    path.write_bytes(PLAIN)
+    with open(path, "rb") as file:
+        answer = client.post(server.url("/echo"), data=Announced(file)).json()
+    assert answer["chunked"] is False and field(answer, "Content-Length") == [str(len(PLAIN))]
+    assert body(answer) == PLAIN
+
+def test_tqdm_shows_what_is_sent_and_the_size_is_announced(
+    server: Server, client: wherry.Client, tmp_path: pathlib.Path
+) -> None:
+    tqdm = pytest.importorskip("tqdm").tqdm
+    path = tmp_path / "file.bin"
+    path.write_bytes(PLAIN)
+    for options in ("data", "content"):
+        shown = io.StringIO()
+        with open(path, "rb") as file, tqdm.wrapattr(
+            file, "read", total=len(PLAIN), file=shown, mininterval=0
+        ) as wrapped:
+            answer = client.post(server.url("/echo"), **{options: wrapped}).json()
+        assert field(answer, "Content-Length") == [str(len(PLAIN))] and body(answer) == PLAIN
+        assert "100%" in shown.getvalue()
+
+def test_a_large_reader_of_a_form_is_streamed(
+    server: Server, client: wherry.Client, tmp_path: pathlib.Path
+) -> None:
+    # Readers in files= were read whole before the request began.
+    path = tmp_path / "file.bin"
+    path.write_bytes(PLAIN * 20)
+    with open(path, "rb") as file:
+        reader = Announced(file)
+        (part,) = client.post(server.url("/echo"), files={"f": reader}).json()["parts"]
+    assert part["size"] == len(PLAIN) * 20 and part["sha256"] == hashlib.sha256(PLAIN * 20).hexdigest()
+    assert max(reader.sizes) <= 256 * 1024
+    with open(path, "rb") as file:
+        file.seek(10)
+        (part,) = asyncio.run(form(server, Announced(file))).json()["parts"]
+    assert part["size"] == len(PLAIN) * 20 - 10
+
+async def form(server: Server, file: Any) -> wherry.Response:
+    async with wherry.AsyncClient() as client:
+        return await client.post(server.url("/echo"), files={"f": file})

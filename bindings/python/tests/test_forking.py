@@ -346,3 +346,23 @@ def ask():
         cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE)  # fmt: skip
 
     assert asked.stdout == str([(200, 200)] * 4) + "\n", asked.stderr
+
+
+def test_M12_a_child_has_the_cookies_that_were_set_by_their_names(server: Server) -> None:
+    # They have no domain, and restoring them in the child failed: the client could not be used.
+    forked(f"""
+import wherry
+client = wherry.Client(cookies={{"a": "1"}})
+used = wherry.Client(cookies={{"b": "2"}})
+used.get({server.url("/echo")!r})
+used.cookies.set("jar", "3", {server.base!r})
+def child():
+    assert client.get({server.url("/echo")!r}).request is not None
+    assert client.cookies.get_dict() == {{"a": "1"}}
+    assert used.get({server.url("/echo")!r}).ok
+    assert used.cookies.get_dict() == {{"b": "2", "jar": "3"}}
+fork(child)
+client.close()
+used.close()
+""")
+    assert [field(told, "Cookie") for told in server.log()] == [["b=2"], ["a=1"], ["b=2; jar=3"]]

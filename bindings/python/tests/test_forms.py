@@ -113,3 +113,17 @@ def test_R13_a_compound_tries_its_ways_in_order(server: Server, client: wherry.C
         answer_of(server, client, "text/plain", b"nothing").first_of(json, pixels, markup)
     with pytest.raises(wherry.DecodeError):
         answer_of(server, client, "text/plain", b"nothing").first_of(wherry.Response.json)
+
+
+def test_bytes_of_a_form_or_query_are_sent_as_they_are(server: Server, client: wherry.Client) -> None:
+    # They were decoded, and bytes that are not UTF-8 were a UnicodeDecodeError.
+    odd: Any = {"k": b"\xff\x00 &", "t": "a b", b"n\xfe": b"ok"}
+    answer = client.post(server.url("/echo"), data=odd)
+    assert base64.b64decode(answer.json()["body"]) == b"k=%FF%00%20%26&t=a%20b&n%FE=ok"
+    assert answer.request.content == base64.b64decode(answer.json()["body"])
+    assert answer.json()["form"][1] == ["t", "a b"]
+    del odd[b"n\xfe"]
+    multipart = client.post(server.url("/echo"), data=odd, files={"f": b"x"}).json()
+    assert [(part["name"], part["size"]) for part in multipart["parts"]] == [("k", 4), ("t", 3), ("f", 1)]
+    query = client.get(server.url("/echo"), params={"k": b"\xff", "t": b"a b", "u": ["\xe4"]}).json()
+    assert query["target"].endswith("k=%FF&t=a%20b&u=%C3%A4")

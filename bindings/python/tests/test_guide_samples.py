@@ -100,3 +100,11 @@ def test_R1_R4_the_guide_from_requests(server: Server, tmp_path: Any) -> None:
     assert field(log[4], "Content-Type") == ["application/json"]
     assert field(log[5], "Content-Type") == ["application/x-www-form-urlencoded"]
     assert field(log[7], "Content-Type")[0].startswith("multipart/form-data")
+
+
+def test_the_guide_from_httpx() -> None:
+    done = run("from_httpx.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        """{'path': 'https://api.test/v1/notes', 'body': '{"text":"hello"}'}""", "[401, 200] new", "/hello",
+    ]  # fmt: skip

@@ -48,7 +48,7 @@ def test_history_is_of_responses_with_their_heads_and_requests(server: Server) -
         assert first.status_code == 302 and first.is_redirect and first.headers["Location"]
         assert (first.request.method, first.request.content) == ("POST", b"a=b")
         assert (second.request.method, second.request.content) == ("GET", None)
-        assert second.history == (first,) and first.history == ()
+        assert second.history == [first] and first.history == []
         assert answer.request.method == "GET" and "content-type" not in answer.request.headers
         assert not answer.is_redirect and answer.next_request is None
     for answer in both(server, "POST", "/redirect/1?status=308", data={"a": "b"}):
@@ -229,6 +229,55 @@ def test_the_module_has_names_of_requests(server: Server) -> None:
         wherry.codes.nothing
     with pytest.raises(KeyError):
         wherry.codes["nothing"]
+
+
+#: What requests 2.32 and httpx 0.28 name beside the names of `http.HTTPStatus`.
+NAMES = {
+    "checkpoint": 103, "okay": 200, "\\o/": 200, "✓": 200, "non_authoritative_info": 203, "reset": 205,
+    "partial": 206, "multi_stati": 207, "multiple_stati": 207, "multiple_status": 207, "\\o-": 301,
+    "switch_proxy": 306, "temporary": 307, "temporary_moved": 307, "resume": 308, "resume_incomplete": 308,
+    "-o-": 404, "proxy_auth": 407, "proxy_authentication": 407, "request_uri_too_large": 414, "uri_too_long": 414,
+    "media_type": 415, "unsupported_media": 415, "range_not_satisfiable": 416, "requested_range": 416,
+    "i_am_a_teapot": 418, "dependency": 424, "unordered_collection": 425, "upgrade": 426, "precondition": 428,
+    "fields_too_large": 431, "header_fields_too_large": 431, "no_response": 444, "none": 444, "retry": 449,
+    "retry_with": 449, "blocked_by_windows_parental_controls": 450, "parental_controls": 450,
+    "legal_reasons": 451, "client_closed_request": 499, "/o\\": 500, "✗": 500, "http_version": 505,
+    "bandwidth": 509, "bandwidth_limit_exceeded": 509, "network_auth": 511, "network_authentication": 511,
+}  # fmt: skip
+
+
+def test_codes_has_the_names_of_requests_and_httpx() -> None:
+    found = {name: wherry.codes.get(name) for name in NAMES}
+    assert found == NAMES
+    assert all(wherry.codes[name.upper()] == number for name, number in NAMES.items())
+    assert wherry.codes.get("nothing") is None and wherry.codes.get("nothing", 7) == 7
+    assert wherry.codes.get_reason_phrase(404) == "Not Found" and wherry.codes.get_reason_phrase(599) == ""
+    names = ("informational", "success", "redirect", "client_error", "server_error")
+    for hundreds, name in enumerate(names, 1):
+        for other in names:
+            assert getattr(wherry.codes, f"is_{other}")(hundreds * 100 + 1) is (other == name)
+    assert wherry.codes.is_error(400) and wherry.codes.is_error(599) and not wherry.codes.is_error(399)
+    assert "get" in dir(wherry.codes) and "partial" in dir(wherry.codes)
+    with pytest.raises(ValueError):
+        wherry.codes(799)
+
+
+def test_a_response_judges_its_status_as_httpx_does() -> None:
+    for status in (102, 204, 301, 404, 500, 799):
+        made = wherry.Response(status, headers={"Location": "/"})
+        told = (made.is_informational, made.is_success, made.is_client_error, made.is_server_error)
+        assert told == tuple(status // 100 == hundreds for hundreds in (1, 2, 4, 5))
+        assert made.is_error == (status in (404, 500))
+        assert made.has_redirect_location == made.is_permanent_redirect == (status == 301)
+    assert wherry.Response(799).reason_phrase == "" == wherry.Response(799).reason
+    assert not wherry.Response(301).is_redirect
+
+
+def test_history_and_cookies_have_the_types_of_requests(server: Server, client: wherry.Client) -> None:
+    answer = client.get(server.url("/cookies/set?a=1"))
+    assert answer.history == [] and isinstance(answer.history, list)
+    assert answer.cookies.get_dict() == {"a": "1"} and list(answer.cookies.items()) == [("a", "1")]
+    assert answer.cookies.get("a") == "1" and answer.cookies.get("b") is None
 
 
 def test_a_response_survives_a_pickle(server: Server, client: wherry.Client) -> None:

@@ -76,6 +76,14 @@ def test_C19_over_tls_a_download_speaks_1_1_and_2_where_that_is_asked_for(
     assert (tmp_path / "configured").read_text() == "HTTP/2.0"
 
 
+def test_HTTP2_is_the_version_of_every_kind_of_response(secure: str, trusting: wherry.Client) -> None:
+    url = secure + "/protocol"
+    told = [trusting.get(url), trusting.get(url, tag="a"), trusting.get(url, progress=lambda _: None)]
+    with trusting.stream("GET", url) as stream:
+        told.append(stream)
+        assert [answer.http_version for answer in told] == ["HTTP/2"] * 4
+
+
 def test_HTTP2_carries_many_requests_at_a_time_each_with_its_own_answer(
     nginx: Dict[str, Any], secure: str, server: Server
 ) -> None:

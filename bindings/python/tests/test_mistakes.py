@@ -77,7 +77,7 @@ def test_help_and_the_manual_tell_of_every_keyword(name: str) -> None:
 def test_every_keyword_of_a_request_has_a_type_and_the_other_way_round() -> None:
     typed = set(_keywords.RequestOptions.__annotations__)
 
-    assert typed - set(KEYWORDS) == {"follow_redirects"} and set(KEYWORDS) <= typed
+    assert typed - set(KEYWORDS) == {"follow_redirects", "hooks"} and set(KEYWORDS) <= typed
     assert "RequestOptions" in (wherry.get.__doc__ or "")
     assert wherry.Which is _keywords.Which
 
@@ -139,3 +139,97 @@ def test_quality_and_compression_exclude_each_other(mock: wherry.MockTransport) 
         with pytest.raises(wherry.ArgumentError, match="compression=") as caught:
             client.upload(URL, [b"x"], quality=0.5, compression=wherry.Compression(0.5))
         assert caught.value.reason == "bad_argument" and not mock.requests
+
+
+LONG = "x" * 5_000_000
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: wherry.Client(verify={LONG: 1}),  # type: ignore[arg-type]
+        lambda client: wherry.Client(verify=Broken()),  # type: ignore[arg-type]
+        lambda client: wherry.Client(pins={LONG: []}),
+        lambda client: wherry.Client(pin_mode=LONG),
+        lambda client: wherry.Client(deny_addresses=[LONG]),
+        lambda client: wherry.Client(max_retries=LONG),  # type: ignore[arg-type]
+        lambda client: wherry.Client(**{LONG: 1}),  # type: ignore[arg-type]
+        lambda client: wherry.Timeout(idle=10**6000).options().__next__(),
+        lambda client: wherry.Sized([], LONG),  # type: ignore[arg-type]
+        lambda client: wherry.Compression(format=LONG),
+        lambda client: wherry.codes.__getattr__(LONG),
+        lambda client: client.get(URL, **{LONG: 1}),
+        lambda client: client.get(URL, cache_policy=LONG),
+        lambda client: client.get(URL, http_version=LONG),
+        lambda client: client.get(URL, json_shape={"a": Broken()}),
+        lambda client: client.get(URL, json_shape=bytearray(5_000_000)),
+        lambda client: client.get(URL, accept_status_range=LONG),
+        lambda client: client.get(URL, headers={"A": [LONG]}),
+        lambda client: client.get(URL, headers={LONG: 1}),
+        lambda client: client.post(URL, files={LONG: (1,)}),
+        lambda client: client.cancel(**{LONG: "a"}),
+        lambda client: client.cookies.update({LONG: 1}),
+        lambda client: client.download(URL, "/tmp/x", partial_of=LONG),
+        lambda client: client.download(URL, "/tmp/x", digest=LONG),
+        lambda client: client.download(URL, "/tmp/x\0" + LONG),
+    ],
+)  # fmt: skip
+def test_a_message_shows_the_first_200_characters_of_a_value(call: Callable[[Any], object]) -> None:
+    # TypeErrors, and errors with a list in them, repeated the whole value.
+    with wherry.Client() as client, pytest.raises((TypeError, ValueError, AttributeError)) as caught:
+        call(client)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "way"),
+    [
+        ("allow_redirects", False, "follow_redirects="), ("verify", False, "give verify= to a new client"),
+        ("cert", "a.pem", "give cert= to a new client"), ("proxies", {}, "give proxy= to a new client"),
+        ("stream", True, "client.stream(method, url)"), ("http2", True, 'http_version="2"'),
+        ("http1", False, 'http_version="2"'), ("limits", None, "max_connections= and max_per_host="),
+        ("transport", None, "give transport= to a new client"), ("mounts", {}, "give mounts= to a new client"),
+        ("default_encoding", "utf-8", "response.encoding"), ("app", None, "WSGITransport(app)"),
+        ("trust_env", True, "give trust_env= to a new client"), ("extensions", {}, "timeout="),
+        ("event_hooks", {}, "give event_hooks= to a new client"), ("raise_for_status", True, "response.raise_for_status()"),
+        ("paramz", {}, "did you mean params=?"),
+    ],
+)  # fmt: skip
+def test_a_keyword_with_another_name_here_is_an_error_that_names_ours(
+    mock: wherry.MockTransport, name: str, value: Any, way: str
+) -> None:
+    options: Any = {name: value}
+    with wherry.Client(transport=mock) as client:
+        with pytest.raises(TypeError) as caught:
+            client.get(URL, **options)
+        assert f"{name!r}" in str(caught.value) and way in str(caught.value)
+        with pytest.raises(TypeError), client.stream("GET", URL, **options):
+            pass
+    assert not mock.requests
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "way"),
+    [
+        ("allow_redirects", False, "follow_redirects="), ("http2", True, 'http_version="2"'),
+        ("limits", None, "max_connections= and max_per_host="), ("proxies", {}, "give proxy= to a new client"),
+        ("app", None, "WSGITransport(app)"), ("default_encoding", "utf-8", "response.encoding"),
+        ("retries", 3, "max_retries="), ("stream", True, "client.stream(method, url)"),
+        ("max_retrys", 3, "did you mean max_retries=?"),
+    ],
+)  # fmt: skip
+def test_a_setting_with_another_name_here_is_an_error_that_names_ours(
+    name: str, value: Any, way: str
+) -> None:
+    options: Any = {name: value}
+    with pytest.raises(TypeError) as caught:
+        wherry.Client(**options)
+    assert f"{name!r}" in str(caught.value) and way in str(caught.value)
+    with wherry.Client() as client, pytest.raises(TypeError) as caught:
+        client.configure(**options)
+    assert way in str(caught.value)

@@ -148,9 +148,9 @@ def test_a_charset_python_does_not_know_counts_as_none(kind: str, expected: str)
 
 def test_R12_an_empty_body_or_one_space_is_none() -> None:
     assert Response(204).json() is None
-    assert Response(200, body=b" ").json() is None
-    assert Response(200, body=b'{"a":null}').json() == {"a": None}
-    page = Response(200, body=b"<html>")
+    assert Response(200, content=b" ").json() is None
+    assert Response(200, content=b'{"a":null}').json() == {"a": None}
+    page = Response(200, content=b"<html>")
     with pytest.raises(wherry.DecodeError) as caught:
         page.json()
     assert caught.value.reason == "bad_json_body"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._api import (
         client, delete, download, get, head, options, patch, post, put, request, stream, upload,
     )  # fmt: skip
+    from ._asgi import ASGITransport
     from ._async import AsyncClient
     from ._async_pages import AsyncPages
     from ._background import AsyncBackgroundSession, BackgroundSession
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         TimeoutError, TLSError, WherryError,
     )  # fmt: skip
     from ._events import ServerEvent
+    from ._flows import Auth
     from ._groups import AsyncGroup, Group
     from ._headers import Headers
     from ._image import Image, ImageInfo
@@ -47,7 +49,8 @@ if TYPE_CHECKING:
     from ._mapping import BaseItem, Mapping, Problem, at
     from ._metrics import Metrics
     from ._mock import MockRequest, MockTransport
-    from ._options import Basic, Bearer, Compression, DigestAuth, Timeout
+    from ._compression import Compression
+    from ._options import Basic, BasicAuth, Bearer, DigestAuth, Timeout
     from ._pages import Pages
     from ._progress import Partial, Progress, TransferInfo
     from ._reachability import (
@@ -58,11 +61,14 @@ if TYPE_CHECKING:
     from ._sections import ListChange, Section, SectionedList
     from ._sent import SentRequest
     from ._statuses import codes
+    from ._transports import AsyncBaseTransport, BaseTransport
+    from ._wsgi import WSGITransport
 
 _HOMES = {
     "_activity": "ActivityReader",
     "_adapt": "Request",
     "_api": "client delete download get head options patch post put request stream upload",
+    "_asgi": "ASGITransport",
     "_async": "AsyncClient",
     "_async_pages": "AsyncPages",
     "_background": "AsyncBackgroundSession BackgroundSession",
@@ -71,6 +77,7 @@ _HOMES = {
     "_cache": "AsyncCache Cache CacheEntry CacheUsage",
     "_chains": "AsyncChain Chain",
     "_client": "Client Session",
+    "_compression": "Compression",
     "_cookies": "Cookie Cookies",
     "_download": "AsyncDownload Download discard_partial partial_ratio partials",
     "_endpoint": "AsyncEndpoint AsyncModel Endpoint Model Timing",
@@ -78,6 +85,7 @@ _HOMES = {
     " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError StateError"
     " TimeoutError TLSError WherryError",
     "_events": "ServerEvent",
+    "_flows": "Auth",
     "_groups": "AsyncGroup Group",
     "_headers": "Headers",
     "_image": "Image ImageInfo",
@@ -87,7 +95,7 @@ _HOMES = {
     "_mapping": "BaseItem Mapping Problem at",
     "_metrics": "Metrics",
     "_mock": "MockRequest MockTransport",
-    "_options": "Basic Bearer Compression DigestAuth Timeout",
+    "_options": "Basic BasicAuth Bearer DigestAuth Timeout",
     "_pages": "Pages",
     "_progress": "Partial Progress TransferInfo",
     "_reachability": "NOT_REACHABLE REACHABLE_VIA_WIFI REACHABLE_VIA_WWAN UNKNOWN Reachability"
@@ -96,25 +104,29 @@ _HOMES = {
     "_sections": "ListChange Section SectionedList",
     "_sent": "SentRequest",
     "_statuses": "codes",
+    "_transports": "AsyncBaseTransport BaseTransport",
+    "_wsgi": "WSGITransport",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "ActivityReader", "ArgumentError", "AsyncBackgroundSession", "AsyncCache", "AsyncChain", "AsyncClient",
-    "AsyncDownload", "AsyncEndpoint", "AsyncGroup", "AsyncModel", "AsyncPages", "BackgroundSession",
-    "BaseItem", "Basic", "Bearer", "BusyError", "Cache", "CacheEntry", "CacheMissError",
-    "CacheUsage", "CancelledError", "Chain", "Client", "Compression", "Cookie", "Cookies",
-    "Counters", "DecodeError", "DigestAuth", "Download", "DownloadOptions", "Endpoint", "FileError",
-    "ForkedError", "Group", "HTTPStatusError", "Headers", "Image", "ImageError", "ImageInfo",
-    "ImageResult", "InternalError", "Job", "LimitError", "ListChange", "LogBridge", "LogReader",
-    "LogRecord", "Mapping", "Metrics", "MockRequest", "MockTransport", "Model", "NOT_REACHABLE",
-    "NetworkError", "PageOptions", "Pages", "Partial", "Problem", "Progress", "REACHABLE_VIA_WIFI",
-    "REACHABLE_VIA_WWAN", "Reachability", "ReachabilityChange", "ReachabilityObserver",
-    "Request", "RequestOptions", "Response", "Section", "SectionedList", "SentRequest", "ServerEvent", "Session", "Settings", "Sized",
-    "StateError", "StreamOptions", "TLSError", "Timeout", "TimeoutError", "Timing", "TransferInfo",
-    "UNKNOWN", "UploadOptions", "WherryError", "Which", "at", "client", "codes", "delete", "discard_partial",
-    "download", "get", "head", "options", "partial_ratio", "partials", "patch", "post", "put", "reach_text",
-    "request", "restart", "set_interface", "set_reach_text", "stream", "upload",
+    "ASGITransport", "ActivityReader", "ArgumentError", "AsyncBackgroundSession",
+    "AsyncBaseTransport", "AsyncCache", "AsyncChain", "AsyncClient", "AsyncDownload",
+    "AsyncEndpoint", "AsyncGroup", "AsyncModel", "AsyncPages", "Auth", "BackgroundSession",
+    "BaseItem", "BaseTransport", "Basic", "BasicAuth", "Bearer", "BusyError", "Cache", "CacheEntry",
+    "CacheMissError", "CacheUsage", "CancelledError", "Chain", "Client", "Compression", "Cookie",
+    "Cookies", "Counters", "DecodeError", "DigestAuth", "Download", "DownloadOptions", "Endpoint",
+    "FileError", "ForkedError", "Group", "HTTPStatusError", "Headers", "Image", "ImageError",
+    "ImageInfo", "ImageResult", "InternalError", "Job", "LimitError", "ListChange", "LogBridge",
+    "LogReader", "LogRecord", "Mapping", "Metrics", "MockRequest", "MockTransport", "Model",
+    "NOT_REACHABLE", "NetworkError", "PageOptions", "Pages", "Partial", "Problem", "Progress",
+    "REACHABLE_VIA_WIFI", "REACHABLE_VIA_WWAN", "Reachability", "ReachabilityChange",
+    "ReachabilityObserver", "Request", "RequestOptions", "Response", "Section", "SectionedList",
+    "SentRequest", "ServerEvent", "Session", "Settings", "Sized", "StateError", "StreamOptions",
+    "TLSError", "Timeout", "TimeoutError", "Timing", "TransferInfo", "UNKNOWN", "UploadOptions",
+    "WSGITransport", "WherryError", "Which", "at", "client", "codes", "delete", "discard_partial",
+    "download", "get", "head", "options", "partial_ratio", "partials", "patch", "post", "put",
+    "reach_text", "request", "restart", "set_interface", "set_reach_text", "stream", "upload",
 ]  # fmt: skip
 
 

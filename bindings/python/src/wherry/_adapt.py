@@ -148,6 +148,10 @@ class Request:
         """What the keyword ``context=`` has given."""
         return self._context
 
+    def _all_fields(self) -> List[Tuple[str, Optional[str]]]:
+        """Its own fields; None for those of the client that it leaves out."""
+        return _pairs(lib.wherry_request_header_at, self._live())
+
     def _set_header(self, name: str, value: Optional[str]) -> None:
         sent = None if value is None else text(value, "bad_header")
         check(lib.wherry_request_set_header(self._live(), text(name, "bad_header"), sent))

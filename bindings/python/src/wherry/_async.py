@@ -16,7 +16,7 @@ from ._errors import CancelledError, WherryError
 from ._exchange import VERSION_FLAGS, Exchange, settle, version
 from ._questions import answering
 from ._request import PLAIN, plain
-from ._response import Response
+from ._response import Response, received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._download import AsyncDownload
     from ._chains import AsyncChain
     from ._groups import AsyncGroup
+    from ._layers import AsyncSend
     from ._keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
     from ._async_pages import AsyncPages
     from ._progress import Progress
@@ -107,7 +108,7 @@ class Pump:
                     self._settle(future, records.at(index), url, now - started, draft)
                     continue
                 # What `settle` does with a plain success.
-                response = Response(code, bytes_at(head, length), bytes_at(body, size), url)
+                response = received(code, bytes_at(head, length), bytes_at(body, size), url)
                 response._seconds = now - started
                 if flags:
                     response._version = version(flags)
@@ -135,7 +136,7 @@ class Pump:
         seconds: float,
         draft: Optional[Draft],
     ) -> None:
-        response = Response(url=url) if draft is None else draft.answer()
+        response = received(url=url) if draft is None else draft.answer()
         response._seconds = seconds
         try:
             settle(response, record, draft)
@@ -160,7 +161,7 @@ class Pump:
         transfer = client._begin(
             lib.wherry_client_download, draft.handle, target, self.queue, key
         )
-        self.sinks[key] = sink, exchange
+        self.sinks[key] = self.reading(exchange, draft, sink), exchange
         return transfer
 
     def reading(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
@@ -259,6 +260,7 @@ class AsyncClient(BaseClient["Answer"]):
     transfer. A client may be used in several event loops, one after the other.
     """
 
+    _is_async = True
     _last: Tuple[Any, Any] = (None, None)
     #: What pumps know it by: its id might be another client's tomorrow.
     _mark: Optional[object] = None
@@ -310,9 +312,15 @@ class AsyncClient(BaseClient["Answer"]):
         self, url: str, pictures: Any, **options: Unpack[UploadOptions]
     ) -> Response:
         """As `Client.upload`; ``progress`` runs in the event loop."""
-        from ._images import prepare
+        from ._images import prepare, several
 
-        return await self._request(None, url, {}, prepare(self, url, pictures, options))
+        pictures = several(pictures)
+
+        async def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
+            draft = prepare(self, url, pictures, {**options, "method": method})
+            return await self._request(None, url, {}, draft)
+
+        return await self._layered(send, options.get("method", "POST"), url, options)
 
     def start_download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
@@ -350,6 +358,8 @@ class AsyncClient(BaseClient["Answer"]):
             freeing.add_done_callback(lambda _: pump.leave(self._mark))
         freeing.add_done_callback(lambda _: self._end_readers())
         await asyncio.shield(freeing)
+        if self._router is not None:
+            await self._router.aclose()
 
     async def __aenter__(self: Self) -> Self:
         self._live()
@@ -383,7 +393,11 @@ class AsyncClient(BaseClient["Answer"]):
     ) -> Response:
         request = PLAIN.get(method) or plain(method)
         try:
-            if draft is None and (options or self._query or self._defaults or not request):
+            if draft is None and (
+                options or self._query or self._defaults or self._extras or not request
+            ):
+                if self._extras or "auth" in options or "hooks" in options:
+                    return await self._layered(self._drafted, method, url, options)
                 draft = self._draft(method, url, options)
             if draft is None:
                 address: Optional[bytes] = text(url, "bad_url")
@@ -427,6 +441,22 @@ class AsyncClient(BaseClient["Answer"]):
         if draft is None:
             response._asked = self._plain_asked.get(method) or self._plain(method, url)
         return response
+
+    async def _layered(
+        self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
+        """The response after the auth flow and the hooks, if there are some."""
+        from ._layers import layers
+
+        found = layers(self, options)
+        if found is None:
+            return await send(method, url, options)
+        return await found.arun(send, method, url, options)
+
+    async def _drafted(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
+        return await self._request(method, url, options, self._draft(method, url, options))
 
     async def _converse(self, draft: Draft) -> Response:
         """A request somebody has to talk to while it runs."""

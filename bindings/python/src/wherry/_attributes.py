@@ -1,32 +1,67 @@
-# Wherry: attributes that a client does not have
+# Wherry: names of requests, httpx, and aiohttp that are others here
 # SPDX-License-Identifier: Apache-2.0
-"""Setting an attribute that means nothing is refused with the name of the right way."""
+"""An attribute or keyword that means nothing is refused, and the error names the right one."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
-#: What users of requests and httpx set, and what they set here.
+#: What to write instead: for an attribute of a client, a keyword of a new client, and a keyword of a
+#: request. One text stands for all three; "" means that the name is one of ours there.
+_NEW = "give {}= to a new client"
 ELSEWHERE = {
-    "verify": "give verify= to a new client",
-    "cert": "give cert= to a new client",
-    "pins": "give pins= to a new client",
-    "trust_env": "give trust_env= to a new client",
-    "proxies": "give proxy= to a new client",
-    "proxy": "give proxy= to a new client",
-    "transport": "give transport= to a new client",
+    "adapters": _NEW.format("transport") + ", or mounts=",
+    "allow_redirects": ("use client.configure(follow_redirects=...)", "use follow_redirects=", "use follow_redirects="),
+    "app": "use transport=WSGITransport(app), or ASGITransport(app), of a new client",
+    "base": ("use client.base_url", "use base_url=", ""),
+    "cert": (_NEW.format("cert"), "", _NEW.format("cert")),
+    "connector": "use max_connections= and max_per_host= of a client",
+    "default_encoding": "set response.encoding before response.text",
+    "event_hooks": ("", "", _NEW.format("event_hooks") + ", or use hooks="),
+    "extensions": "use the keywords of a request, such as timeout= or priority=",
+    "follow_redirects": ("use client.configure(follow_redirects=...)", "", ""),
+    "http1": 'use http_version="2"',
+    "http2": ('use client.configure(http_version="2")', 'use http_version="2"', 'use http_version="2"'),
+    "limits": (
+        "use client.configure(max_connections=..., max_per_host=...)",
+        "use max_connections= and max_per_host=", "use max_connections= and max_per_host= of a client",
+    ),
+    "max_redirects": ("use client.configure(max_redirects=...)", "", ""),
+    "mounts": (_NEW.format("mounts"), "", _NEW.format("mounts")),
+    "pins": (_NEW.format("pins"), "", _NEW.format("pins")),
+    "prefetch": "use client.stream(method, url)",
+    "proxies": "give proxy= to a new client; mounts= chooses by URL",
+    "proxy": (_NEW.format("proxy"), "", _NEW.format("proxy")),
+    "raise_for_status": "use response.raise_for_status()",
+    "retries": ("use client.configure(max_retries=...)", "use max_retries=", "use max_retries="),
+    "ssl": "give verify= to a new client",
     "stream": "use client.stream(method, url)",
-    "hooks": "use on_head=, on_redirect=, or adapt=",
-    "adapters": "give transport= to a new client",
-    "max_redirects": "use client.configure(max_redirects=...)",
-    "follow_redirects": "use client.configure(follow_redirects=...)",
-    "allow_redirects": "use client.configure(follow_redirects=...)",
-    "limits": "use client.configure(max_connections=..., max_per_host=...)",
-    "http2": 'use client.configure(http_version="2")',
-    "retries": "use client.configure(max_retries=...)",
-}
+    "transport": (_NEW.format("transport"), "", _NEW.format("transport")),
+    "trust_env": (_NEW.format("trust_env"), "", _NEW.format("trust_env")),
+    "verify": (_NEW.format("verify"), "", _NEW.format("verify")),
+}  # fmt: skip
+ATTRIBUTE, SETTING, KEYWORD = range(3)
+
+
+def elsewhere(name: str, place: int) -> Optional[str]:
+    """What to write instead of a name; None if it is not one of the table."""
+    way = ELSEWHERE.get(name)
+    return (way if isinstance(way, str) or way is None else way[place]) or None
+
+
+def unknown(what: str, name: Any, place: int, known: Any) -> TypeError:
+    """The error for a keyword that nobody knows."""
+    from ._errors import brief
+
+    way = elsewhere(name, place) if isinstance(name, str) else None
+    if way is None and isinstance(name, str):
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, list(known), 1)
+        way = f"did you mean {near[0]}=?" if near else None
+    return TypeError(f"{what} {brief(name)}" + (f": {way}" if way else ""))
 
 
 def refuse(owner: Any, name: str) -> None:
@@ -39,7 +74,7 @@ def refuse(owner: Any, name: str) -> None:
         return
     from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
 
-    way = ELSEWHERE.get(name)
+    way = elsewhere(name, ATTRIBUTE)
     if way is None and (name in NUMBERS or name in TEXTS or name in DEFAULTS):
         way = f"use client.configure({name}=...)"
     elif way is None and name in FIXED:
@@ -55,4 +90,4 @@ def refuse(owner: Any, name: str) -> None:
     raise AttributeError(f"Could not set client.{name}: a client has no such attribute; {way}")
 
 
-__all__ = ["refuse"]
+__all__ = ["ATTRIBUTE", "KEYWORD", "SETTING", "elsewhere", "refuse", "unknown"]

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._bridge import JOB_ROW, Cell, Records, check, freed, lib, made, rows, text, text_at
-from ._errors import StateError, TimeoutError, WherryError
+from ._errors import StateError, TimeoutError, WherryError, brief
 from ._exchange import SLICE_MS
 from ._forking import Forkable
 from ._jobs import Job, News, gone, job_id
@@ -16,7 +16,8 @@ from ._managed import match
 from ._numbers import named
 from ._options import DigestAuth, Timeout, Unset, credentials, pairs
 from ._questions import refuse_functions
-from ._request import Draft, path_text
+from ._request import Draft
+from ._request_values import path_text
 from ._settings import NUMBERS, TEXTS
 
 TYPE_CHECKING = False
@@ -112,7 +113,7 @@ class BaseSession(Forkable):
                     said = None if value is None else text(str(value))
                     check(lib.wherry_config_set_text(config, TEXTS[name_], said))
                 else:
-                    raise TypeError(f"a background session has no setting {name_!r}")
+                    raise TypeError(f"a background session has no setting {brief(name_)}")
             fields = list(pairs(headers or {}, "headers"))
             found = credentials(auth)
             if isinstance(found, DigestAuth):

@@ -15,10 +15,12 @@ from ._live_settings import LiveSettings
 from ._managed import Managed
 from ._numbers import named
 from ._observed import Observed
-from ._options import BODIES, Timeout, Unset, pairs, queried, word
+from ._options import Timeout, Unset, is_flow, pairs, queried, word
 from ._questions import refreshing
-from ._request import Draft, path_text
+from ._request import Draft
+from ._request_values import path_text
 from ._route import apply_route
+from ._sending import COMPLETE, sendable
 from ._sent import Asked
 from ._settings import FIXED, MAX_REDIRECTS
 from ._trust import apply
@@ -33,7 +35,7 @@ CLEAN = re.compile(
 #: Keywords of a request that its URL is made of.
 URL_OPTIONS = (
     "params", "parameters", "base", "ignore_base", "array_style", "member_style", "bool_style",
-    "default_parameters",
+    "default_parameters", COMPLETE,
 )  # fmt: skip
 
 #: The limits of a client that is given none.
@@ -47,7 +49,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._mock import MockTransport
+    from ._layers import Hooks
+    from ._transports import MockRouter, Router
     from ._cookies import Cookies, OwnCookies
     from ._options import AuthLike, TimeoutLike
     from ._keywords import (
@@ -73,6 +76,7 @@ else:
 class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
     """Connections, settings and running transfers; see `Client` and `AsyncClient`."""
 
+    _is_async = False
     #: Whether an unclosed client is told of.
     _warns = True
     #: The last URL that `_is_clean` found clean.
@@ -92,7 +96,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         cert: Cert = None,
         pins: Optional[Pins] = None,
         follow_redirects: bool = True,
-        transport: Optional[MockTransport] = None,
+        transport: Any = None,
+        mounts: Optional[Mapping[str, Any]] = None,
+        event_hooks: Optional[Mapping[str, Any]] = None,
+        hooks: Optional[Mapping[str, Any]] = None,
         trust_env: bool = True,
         config: Union[str, os.PathLike[str], bool, None] = None,
         **settings: Unpack[Settings],
@@ -106,7 +113,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         path of a file (PEM or PKCS #12), (certificate, key) or (certificate, key, password).
         ``pins`` has by host ("example.org", "*.example.org", "*") what the server's key must be one
         of: "sha256/...", paths of certificates or folders, bytes. ``trust_env=False`` leaves the
-        proxies of the environment alone. ``config`` is the path of a file of settings (see
+        proxies of the environment alone. ``transport`` answers requests in place of the network, as a
+        `MockTransport`, a `WSGITransport`, or another `BaseTransport` does; ``mounts`` has transports by
+        URL pattern, None for the network. ``event_hooks`` has functions by "request" and "response";
+        ``hooks`` is the same as requests names it. ``config`` is the path of a file of settings (see
         docs/configuration.md), or True for the one that $WHERRY_CONFIG names; keywords go before it.
         The others stand in `Settings`, named as the options of
         wherry.h: see help(wherry.Settings).
@@ -119,6 +129,13 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         #: Keywords that each request has unless it says otherwise.
         self._defaults: Dict[str, Any] = {}
         self._transport = transport
+        self._mounts = dict(mounts or {})
+        #: Answers requests in place of the network.
+        self._router: Union[Router, MockRouter, None] = None
+        #: The event hooks; None until there are some.
+        self._hooks: Optional[Hooks] = None
+        #: Whether something is around each request: hooks, a transport, or an auth flow.
+        self._extras = False
         self._fields: Dict[str, Tuple[str, List[str]]] = {}
         #: Cookies for every host; None until there is one.
         self._own_cookies: Optional[OwnCookies] = None
@@ -143,8 +160,11 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
             if not trust_env:
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT
                 check(lib.wherry_config_set_option(handle, option, 1))
-            if transport is not None:
-                check(lib.wherry_config_set_stub(handle, transport._handle))
+            if transport is not None or mounts:
+                from ._transports import attached
+
+                self._router = attached(self, handle)
+                self._extras = self._router is not None
             self._handle = made(lib.wherry_client_new, handle)
             self._survive_forks()
         finally:
@@ -170,6 +190,11 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
             self.params = params or {}
             if cookies is not None:
                 self.cookies.update(cookies)
+            if event_hooks is not None or hooks is not None:
+                from ._layers import hooks_of
+
+                own, named = hooks_of(hooks), hooks_of(event_hooks)
+                self.event_hooks = {name: [*named[name], *own[name]] for name in named}
             self._settings["parameters"] = {}
             for name, value in pairs(parameters or {}, "parameters"):
                 self.set_parameter(name, value)
@@ -207,7 +232,12 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         if error.response is not None and error.request is not None:
             return
         if error.request is None:
-            error.request = self._asked(method, url, options).at(url)
+            asked = self._asked(method, url, options)
+            try:
+                asked.note_options(options)
+            except Exception:
+                pass  # The body is what the error is about.
+            error.request = asked.at(url)
         if method is None:
             method = error.request.method
         with_query = {name: options[name] for name in URL_OPTIONS if options.get(name) is not None}
@@ -294,11 +324,12 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         return self._request("OPTIONS", url, options)
 
     def send(self, request: SentRequest, **options: Unpack[RequestOptions]) -> Answer:
-        """Sends a request, such as `Response.next_request`; keywords go before what it has."""
-        given: Dict[str, Any] = {"headers": request.headers.multi_items(), "auth": None}
-        if request.content is not None and not any(name in options for name in BODIES):
-            given["content"] = request.content
-        return self._request(request.method, request.url, {**given, **options})
+        """Sends a request, such as `Response.next_request`, as it is; keywords go before what it has.
+
+        Credentials of the client are added unless the request has its own, was sent without any, or
+        follows a redirect to another origin. A body that was streamed is not kept: pass it again.
+        """
+        return self._request(request.method, request.url, sendable(self, request, options))
 
     def _seed_cookies(self, url: str, options: Mapping[str, Any]) -> None:
         """Puts the program's own cookies into the jar, for the hosts of a URL."""
@@ -316,6 +347,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
         self._live()
+        query = self._query
+        if COMPLETE in options:
+            query = []
+            options = {name: value for name, value in options.items() if name != COMPLETE}
         if self._own_cookies is not None:
             self._seed_cookies(url, options)
         if self._defaults:
@@ -323,7 +358,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         if "refresh_token" in options and self in refreshing.get():
             # Its own function sends this: it would wait for itself.
             options = {**options, "refresh_token": None}
-        query = self._query
+        fields = options.get("headers")
+        if fields is not None and not isinstance(fields, list):
+            # It may be an iterator, and is needed twice.
+            options = {**options, "headers": pairs(fields, "headers")}
         own = options.get("params")
         if query and own is not None:
             own = queried(own)  # It may be an iterator, and is needed twice.
@@ -332,6 +370,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
             query = [(name, value) for name, value in query if word(name) not in named]
         if "follow_redirects" in options:
             options = self._redirects(options)
+        if self._hooks is not None or "hooks" in options:
+            options = self._with_hooks(options)
+        if "auth" in options and is_flow(options["auth"]):
+            options = {**options, "auth": None}  # `Layers` has seen to it.
         draft = Draft(method, url)
         draft.asked = self._asked(method, url, options)
         if query:
@@ -340,6 +382,8 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
             draft.apply(options)
             if codes.DECISION_TOKEN in draft.functions:
                 draft.client = self
+        if self._router is not None:
+            draft.functions[codes.DECISION_RESPOND] = self._router.respond
         return draft
 
     def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
@@ -357,11 +401,12 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
     # Forks
 
     def _before_fork(self) -> Any:
-        return tuple(self.cookies)
+        return tuple(self.cookies._jar())  # `_state` has those that were set by their names alone.
 
     def _rebuild(self, noted: Any) -> None:
         bridge, log_file = self.__dict__.pop("_bridge", None), self._log_file
-        BaseClient.__init__(self, transport=self._transport, **self._state())
+        state = self._state()
+        BaseClient.__init__(self, transport=self._transport, mounts=self._mounts, **state)
         for cookie in noted:
             self.cookies._restore(cookie)
         if log_file is not None:
@@ -404,8 +449,8 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         return f"<{type(self).__name__} {shown(self.base_url) or '(no base)'} {state}>"
 
     def __getstate__(self) -> Dict[str, Any]:
-        if self._transport is not None:
-            raise TypeError("a client with a MockTransport cannot be pickled")
+        if self._transport is not None or self._mounts:
+            raise TypeError("a client with transport= or mounts= cannot be pickled")
         return self._state()
 
     def _state(self) -> Dict[str, Any]:
@@ -415,6 +460,8 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         if self._own_cookies is not None and self._own_cookies.values:
             state["cookies"] = dict(self._own_cookies.values)
         state["params"] = list(self._query)
+        if self._hooks is not None:
+            state["event_hooks"] = self._hooks
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:

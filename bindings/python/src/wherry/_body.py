@@ -11,7 +11,7 @@ import sys
 
 from . import _codes as codes
 from ._bridge import Cell, address, check, last_error, lib
-from ._errors import ArgumentError
+from ._errors import ArgumentError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Piece = Union[bytes, bytearray, memoryview, str]
 
 CHUNK = 256 * 1024
+#: Readers in ``files=`` of up to so many bytes are read before they are sent, and can be sent again.
+SMALL = 1 << 20
+#: What `seek` and `tell` raise on files that cannot do it.
+UNMEASURED = (OSError, AttributeError, ValueError, TypeError, EOFError, NotImplementedError)
 #: States in which a transfer takes no more bytes.
 ENDED = frozenset(("done", "failed", "cancelled"))
 
@@ -223,22 +227,33 @@ def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
 
 
 def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
-    """The position and the size of a file object whose class has `seek` and `tell`.
+    """The position and the size of a file object that has `seek` and `tell`.
 
-    Attributes that a wrapper hands on from another object say nothing about what it reads.
+    A wrapper may hand them on from the file that it reads, as `tqdm.wrapattr` does. If it reads
+    more or fewer bytes than that file has, sending the body is an error that names both counts.
     """
-    kind = type(file)
-    if hasattr(file, "encoding") or not (hasattr(kind, "seek") and hasattr(kind, "tell")):
+    if hasattr(file, "encoding") or not (hasattr(file, "seek") and hasattr(file, "tell")):
         return None, None  # Positions in a text file do not count bytes.
     try:
         start = int(file.tell())
-        try:
-            file.seek(0, os.SEEK_END)  # Some return None.
-            size = int(file.tell())
-        finally:
-            file.seek(start)
-    except (OSError, AttributeError, ValueError, TypeError, EOFError):
+    except UNMEASURED:
         return None, None
+    size: Optional[int] = None
+    try:
+        file.seek(0, os.SEEK_END)  # Some return None.
+        size = int(file.tell())
+    except UNMEASURED:
+        pass
+    try:
+        file.seek(start)
+    except UNMEASURED as error:
+        if size is None:
+            return None, None  # It cannot seek, and has not moved.
+        # The file is at its end now: reading on would send an empty body.
+        raise ArgumentError(
+            f"Could not read the file of the body: seek({start}) failed after its size was read: {error}. "
+            "Pass an iterator of its bytes instead", "bad_argument",
+        ) from error  # fmt: skip
     return start, size
 
 
@@ -255,7 +270,7 @@ class Sized:
 
     def __init__(self, pieces: Any, size: int) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            raise ArgumentError(f"a size is a number of bytes, not {size!r}", "bad_value")
+            raise ArgumentError(f"a size is a number of bytes, not {brief(size)}", "bad_value")
         #: An iterable, an asynchronous one, or a file.
         self.pieces = pieces
         #: How many bytes they have.
@@ -356,7 +371,7 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
         if isinstance(item, tuple):
             if not 2 <= len(item) <= 4:
                 raise ArgumentError(
-                    f"files= wants (name, content[, type[, headers]]) for {field!r}",
+                    f"files= wants (name, content[, type[, headers]]) for {brief(field)}",
                     "bad_argument",
                 )
             name, content = item[:2]
@@ -380,7 +395,10 @@ class Path(str):
 
 
 def part_content(content: Any) -> Union[bytes, Path, Source]:
-    """The content of one part: bytes, the path of a plain file at its start, or a source."""
+    """The content of one part: bytes, the path of a plain file at its start, or a source.
+
+    A part needs its size before it is sent, so a reader that cannot be measured is read whole.
+    """
     if isinstance(content, bytes):
         return content
     if isinstance(content, Sized):
@@ -390,9 +408,11 @@ def part_content(content: Any) -> Union[bytes, Path, Source]:
     if isinstance(content, os.PathLike):
         return Path(os.path.abspath(os.fsdecode(content)))
     if hasattr(content, "read"):
-        path, start, _ = plain(content)
+        path, start, size = plain(content)
         if path is not None and start == 0:
             return Path(path)
+        if start is not None and size is not None and size - start > SMALL:
+            return Source(iter(lambda: content.read(CHUNK) or None, None), size - start)
         data = content.read()
         return data.encode() if isinstance(data, str) else bytes(data)
     return bytes(memoryview(content))

@@ -8,10 +8,10 @@ from . import _codes as codes
 from ._bridge import (
     CACHE_USAGE, Cell, check, copy_text, entry_rows, filled, lib, made, text,
 )  # fmt: skip
-from ._errors import ArgumentError, shown
+from ._errors import ArgumentError, brief, shown
 from ._exchange import copied
-from ._request import cut_milliseconds
-from ._response import Response
+from ._request_values import cut_milliseconds
+from ._response import Response, received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class _Shelf:
     def _open(self, entry: CacheEntry) -> Response:
         live = self._client._live()
         handle = made(lib.wherry_client_read_cache_entry, live, text(entry.id))
-        return _response(handle, Response(url=entry.url))
+        return _response(handle, received(url=entry.url))
 
     def _delete(self, entry: CacheEntry) -> bool:
         count = Cell()
@@ -325,7 +325,7 @@ def _stores(names: Stores) -> int:
     for name in (names,) if isinstance(names, str) else names:
         if name not in codes.STORES:
             known = ", ".join(codes.STORES)
-            raise ArgumentError(f"stores= are of {known}, not {name!r}", "bad_value")
+            raise ArgumentError(f"stores= are of {known}, not {brief(name)}", "bad_value")
         bits |= codes.STORES[name]
     return bits
 

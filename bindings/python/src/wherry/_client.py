@@ -13,7 +13,7 @@ from ._errors import TimeoutError, WherryError
 from ._exchange import SLICE_MS, VERSION_FLAGS, Channel, Exchange, settle, version
 from ._managed import match
 from ._request import PLAIN, plain
-from ._response import Response
+from ._response import Response, received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._download import Download
     from ._chains import Chain
     from ._groups import Group
+    from ._layers import Send
     from ._keywords import (
         DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions, Which,
     )  # fmt: skip
@@ -47,7 +48,7 @@ class Client(BaseClient["Response"]):
         self, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
         try:
-            if not options and not self._query and not self._defaults:
+            if not options and not self._query and not self._defaults and not self._extras:
                 request = PLAIN.get(method) or plain(method)
                 if request:
                     if self._own_cookies is not None:
@@ -55,10 +56,24 @@ class Client(BaseClient["Response"]):
                     response = self._perform(request, text(url, "bad_url"), url)
                     response._asked = self._plain_asked.get(method) or self._plain(method, url)
                     return response
+            if self._extras or "auth" in options or "hooks" in options:
+                return self._layered(self._drafted, method, url, options)
             return self._sent(self._draft(method, url, options))
         except WherryError as error:
             self._blamed(error, method, url, options)
             raise
+
+    def _layered(
+        self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
+        """The response after the auth flow and the hooks, if there are some."""
+        from ._layers import layers
+
+        found = layers(self, options)
+        return send(method, url, options) if found is None else found.run(send, method, url, options)
+
+    def _drafted(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
+        return self._sent(self._draft(method, url, options))
 
     def _sent(self, draft: Draft) -> Response:
         """The answer to a request, which is freed."""
@@ -126,9 +141,14 @@ class Client(BaseClient["Response"]):
         keywords are those of `UploadOptions`: ``name``, ``quality``, ``compression``, ``fields``,
         ``progress``, ``method``, and those of every request.
         """
-        from ._images import prepare
+        from ._images import prepare, several
 
-        return self._sent(prepare(self, url, pictures, options))
+        pictures = several(pictures)
+
+        def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
+            return self._sent(prepare(self, url, pictures, {**options, "method": method}))
+
+        return self._layered(send, options.get("method", "POST"), url, options)
 
     def start_download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
@@ -166,7 +186,10 @@ class Client(BaseClient["Response"]):
 
     def close(self) -> None:
         """Cancels what is in flight and frees the connections. Twice is fine."""
+        router = self._router if self._has_handle else None
         self._free()
+        if router is not None:
+            router.close()
 
     def __enter__(self: Self) -> Self:
         self._live()
@@ -225,10 +248,10 @@ class Client(BaseClient["Response"]):
             elif status or flags & ~VERSION_FLAGS or self._url_depends or not (
                 url == self._clean_url or self._is_clean(url)
             ):
-                response = Response(url=url)
+                response = received(url=url)
                 settle(response, place.record.at(), None)
             else:  # What `settle` does with a plain success.
-                response = Response(code, bytes_at(head, length), bytes_at(body, size), url)
+                response = received(code, bytes_at(head, length), bytes_at(body, size), url)
                 if flags:
                     response._version = version(flags)
             response._seconds = perf_counter() - started

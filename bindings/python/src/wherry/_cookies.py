@@ -8,8 +8,8 @@ import struct
 from collections.abc import Iterator
 
 from ._bridge import check, lib, made, rows, text, text_at
-from ._errors import ArgumentError
-from ._request import path_text
+from ._errors import ArgumentError, brief
+from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ class OwnCookies:
 def refuse(name: Any, value: Any) -> None:
     """An error for what no cookie can be."""
     if not isinstance(name, str) or not isinstance(value, str):
-        raise TypeError(f"a cookie has a name and a value of str, not {name!r} and {type(value).__name__}")
+        raise TypeError(f"a cookie has a name and a value of str, not {brief(name)} and {type(value).__name__}")
     if not name or any(c in name + value for c in ";\r\n\0") or "=" in name:
         raise ArgumentError(
             "a cookie has no ; and no line in it, and no = in its name, which is not empty", "bad_value"

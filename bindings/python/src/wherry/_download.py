@@ -9,12 +9,12 @@ from time import perf_counter
 from . import _codes as codes
 from ._base import warn_unclosed
 from ._bridge import check, copy_text, lib, made, partial_rows, progress_of, text
-from ._errors import ArgumentError, WherryError
+from ._errors import ArgumentError, WherryError, brief
 from ._exchange import Channel, Exchange
 from ._options import refuse_pairs
 from ._progress import Partial, Progress
 from ._questions import refuse_functions
-from ._request import milliseconds, path_text, segments
+from ._request_values import milliseconds, path_text, segments
 from ._settings import DEFAULTS
 
 #: How long the end of a cancelled download is waited for; the disk may be slow.
@@ -22,7 +22,7 @@ END_SECONDS = 10
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Generator, List, Mapping, Optional, Tuple, TypeVar, Union
+    from typing import Any, Dict, Generator, List, Mapping, Optional, Tuple, TypeVar, Union
 
     from ._async import AsyncClient
     from ._background import BaseSession
@@ -57,7 +57,7 @@ def prepare(
     whose = rest.pop("partial_of", "same_path")
     if whose not in codes.PARTIALS:
         raise ArgumentError(
-            f"partial_of= is one of {', '.join(codes.PARTIALS)}, not {whose!r}", "bad_value"
+            f"partial_of= is one of {', '.join(codes.PARTIALS)}, not {brief(whose)}", "bad_value"
         )
     mirrors = rest.pop("mirrors", None) or ()
     if isinstance(mirrors, (str, bytes)):
@@ -79,13 +79,17 @@ def prepare(
     if told is not None:
         if told not in codes.DIGESTS:
             raise ArgumentError(
-                f"digest= is one of {', '.join(codes.DIGESTS)}, not {told!r}", "bad_value"
+                f"digest= is one of {', '.join(codes.DIGESTS)}, not {brief(told)}", "bad_value"
             )
         said.append((codes.DIGESTS[told], None))
     if len(said) > 1:
         raise ArgumentError("only one digest at a time", "bad_argument")
     # What the client's requests ask, and accept, is not for downloads.
-    draft = client._draft("GET", url, {**dict.fromkeys(DEFAULTS), **rest})
+    rest = {**dict.fromkeys(DEFAULTS), **rest}
+    method: Optional[str] = "GET"
+    if hasattr(client, "_hooks"):  # No background session, which is another process.
+        method, url, rest = _authenticated(client, url, {**rest, "hooks": False})
+    draft = client._draft(method, url, rest)
     try:
         for option, flag in flags:
             if flag is not None:
@@ -99,6 +103,16 @@ def prepare(
     except BaseException:
         draft.free()
         raise
+
+
+def _authenticated(client: Any, url: str, options: Dict[str, Any]) -> Tuple[Any, str, Dict[str, Any]]:
+    """The request with what the first step of its auth flow has edited."""
+    if not client._extras and "auth" not in options:
+        return "GET", url, options
+    from ._flows import first_step
+
+    method, place, known = first_step(client, "GET", url, options)
+    return method, place, {**known, "hooks": False}
 
 
 class BaseDownload:

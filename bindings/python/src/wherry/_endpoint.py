@@ -13,6 +13,7 @@ from typing import (
 
 from . import _codes as codes
 from ._bridge import Records, check, filled, last_error, lib, made, text
+from ._flows import refuse_flow
 from ._errors import CancelledError, StateError, WherryError
 from ._exchange import SLICE_MS, Exchange
 from ._mapping import Mapping, printed
@@ -63,6 +64,7 @@ class BaseEndpoint:
         """An interface at a path of a server: "example.org", "https://example.org/" and so on,
         without a scheme http. The other keywords are those of every request, files= too."""
         self._client = client
+        refuse_flow(client, options, "an endpoint")
         self._draft = client._draft(method, "", options)
         try:
             check(

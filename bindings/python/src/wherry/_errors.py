@@ -40,6 +40,15 @@ def shown(url: str) -> str:
     return head + "?..." if mark else url
 
 
+def brief(value: object) -> str:
+    """A value as messages show it: its repr, at most 200 characters of it."""
+    try:
+        text = repr(value)
+    except Exception:  # Of an int with too many digits, or of a class with a broken __repr__.
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
 def shortened(message: str) -> str:
     """A message whose values, such as a URL of many megabytes, are cut to 200 characters."""
     words = (word if len(word) <= 200 else word[:200] + "..." for word in message.split(" "))

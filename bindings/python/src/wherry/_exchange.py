@@ -17,7 +17,7 @@ from ._errors import TimeoutError, WherryError
 from ._metrics import Metrics
 from ._progress import Progress
 from ._questions import Question, decide
-from ._response import Response
+from ._response import Response, received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def informational(lent: int) -> Tuple[Response, ...]:
     read = lib.wherry_response_informational_at
     while read(lent, len(found), code.address, fields.address):
         head = text_at(fields.take()) or ""
-        found.append(Response(code.take() & 0xFFFFFFFF, head.encode()))
+        found.append(received(code.take() & 0xFFFFFFFF, head.encode()))
     return tuple(found)
 
 
@@ -115,7 +115,7 @@ def redirects(lent: int) -> Any:
         ):
             fields.append(b"%s: %s\n" % (raw_text_at(name.take()), raw_text_at(value.take())))
         status, place = code.take() & 0xFFFFFFFF, text_at(url.take()) or ""
-        found.append(Response(status, b"".join(fields), url=place))
+        found.append(received(status, b"".join(fields), url=place))
     return tuple(found)
 
 
@@ -194,7 +194,7 @@ def lent_answer(lent: int) -> Response:
     while lib.wherry_response_header_at(lent, len(head), name.address, value.address):
         head.append(f"{text_at(name.take())}: {text_at(value.take())}\n")
     found = lib.wherry_response_url(lent) or b""
-    return Response(
+    return received(
         lib.wherry_response_http_code(lent), "".join(head).encode(),
         bytes_at(body, count.take()) if body else b"", found.decode("utf-8", "replace"),
     )  # fmt: skip
@@ -299,7 +299,7 @@ class Exchange:
             return
         if self._is_download:
             if record[5]:
-                self.error = failure(record, self.response, self._draft)
+                self.error = self._raised_by_transport(failure(record, self.response, self._draft))
                 return
             found = lib.wherry_event_text(record[1])
             self.path = None if found is None else os.fsdecode(found)
@@ -307,7 +307,15 @@ class Exchange:
         try:
             settle(self.response, record, self._draft)
         except Exception as error:
-            self.error = error
+            self.error = self._raised_by_transport(error)
+
+    def _raised_by_transport(self, error: Exception) -> BaseException:
+        """The error as the transport has raised it, where it is the same."""
+        raised = self._draft.failed
+        if not isinstance(raised, WherryError) or getattr(error, "reason", None) != raised.reason:
+            return error
+        raised.request = raised.request or getattr(error, "request", None)
+        return raised
 
     def result(self) -> Response:
         """The answer, once it is done."""

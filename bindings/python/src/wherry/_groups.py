@@ -56,7 +56,10 @@ class BaseGroup:
         StateError `already_started` once the group has run.
         """
         self._check()
-        draft = self._client._draft(method, url, options)
+        from ._flows import first_step, refuse_hooks
+
+        refuse_hooks(options, "a member of a group")
+        draft = self._client._draft(*first_step(self._client, method, url, options))
         self._drafts.append(draft)
         return self._joined(draft)
 

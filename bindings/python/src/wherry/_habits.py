@@ -11,7 +11,7 @@ from ._sent import REDIRECTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional, Tuple, TypeVar, Union
+    from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar, Union
 
     from ._headers import Headers
     from ._response import Response
@@ -49,6 +49,10 @@ class ResponseCookies(Mapping):  # type: ignore[type-arg]
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def get_dict(self) -> Dict[str, str]:
+        """The cookies as a dictionary, as requests names it."""
+        return dict(self._values)
 
     def __repr__(self) -> str:
         return f"ResponseCookies({sorted(self._values)!r})"
@@ -98,6 +102,8 @@ class Habits:
     _version: int = 11
     _asked: Optional[Asked] = None
     _hops: Tuple[Response, ...] = ()
+    #: The responses of an auth flow before this one.
+    _before: Tuple[Response, ...] = ()
 
     if TYPE_CHECKING:
 
@@ -115,15 +121,17 @@ class Habits:
             """See `Response.iter_bytes`."""
 
     @property
-    def history(self) -> Tuple[Response, ...]:
-        """The redirects that led here, oldest first: responses with a head, but no body."""
+    def history(self) -> List[Response]:
+        """The redirects that led here, oldest first: responses with a head, but no body. Before them
+        the responses that an auth flow has seen."""
         for place, hop in enumerate(self._hops):
             if hop._asked is None:
                 hop._asked, hop._hops = self._asked, self._hops[:place]
-        return self._hops
+                hop._before = self._before
+        return [*self._before, *self._hops]
 
     @history.setter
-    def history(self, hops: Tuple[Response, ...]) -> None:
+    def history(self, hops: Iterable[Response]) -> None:
         self._hops = tuple(hops)
 
     @property
@@ -139,13 +147,43 @@ class Habits:
         urls = [hop.url for hop in hops] + [self.url]
         request = asked.at(urls[0])
         for hop, url in zip(hops, urls[1:]):
-            request = request.redirected(hop.status_code, url)
+            request = asked.follows(url) or request.redirected(hop.status_code, url)
         return request
 
     @property
     def is_redirect(self) -> bool:
         """Whether this is a redirect that was not followed."""
         return self.status_code in REDIRECTS and "location" in self.headers
+
+    @property
+    def has_redirect_location(self) -> bool:
+        """The same as `is_redirect`, as httpx calls it."""
+        return self.is_redirect
+
+    @property
+    def is_permanent_redirect(self) -> bool:
+        """Whether this is a redirect with status 301 or 308."""
+        return self.is_redirect and self.status_code in (301, 308)
+
+    @property
+    def is_informational(self) -> bool:
+        """Whether the status is 100 to 199."""
+        return 100 <= self.status_code <= 199
+
+    @property
+    def is_client_error(self) -> bool:
+        """Whether the status is 400 to 499."""
+        return 400 <= self.status_code <= 499
+
+    @property
+    def is_server_error(self) -> bool:
+        """Whether the status is 500 to 599."""
+        return 500 <= self.status_code <= 599
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the status is 400 to 599."""
+        return 400 <= self.status_code <= 599
 
     @property
     def next_request(self) -> Optional[SentRequest]:
@@ -179,13 +217,10 @@ class Habits:
 
     @property
     def reason_phrase(self) -> str:
-        """The usual words for the status, or nothing."""
-        from http import HTTPStatus
+        """The usual words for the status, "" for an unknown one."""
+        from ._statuses import codes
 
-        try:
-            return HTTPStatus(self.status_code).phrase
-        except ValueError:
-            return ""
+        return codes.get_reason_phrase(self.status_code)
 
     @property
     def reason(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, MutableMapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, Iterator, List, Optional, Tuple, Union
+    from typing import Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 
 def _line(line: bytes) -> str:
@@ -77,10 +77,61 @@ class Headers(Mapping):  # type: ignore[type-arg]
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Headers({self._items!r})"
+        return f"{type(self).__name__}({self._items!r})"
 
     def __reduce__(self) -> Tuple[type, Tuple[List[Tuple[str, str]]]]:
         return Headers, (self._items,)
+
+
+class EditableHeaders(Headers):
+    """The fields of a request that a program edits before it is sent, without regard to case.
+
+    Setting a name leaves one field of it, and None removes all of them.
+    """
+
+    __slots__ = ()
+
+    def __setitem__(self, name: str, value: Optional[str]) -> None:
+        key, items = _key(name), []
+        for field in self._items:
+            if field[0].lower() != key:
+                items.append(field)
+            elif value is not None:
+                items.append((field[0], value))
+                value = None
+        if value is not None:
+            items.append((name, value))
+        Headers.__init__(self, items)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(name)
+        self[name] = None
+
+    def add(self, name: str, value: str) -> None:
+        """Adds a field beside those of the same name: all of them are sent."""
+        Headers.__init__(self, [*self._items, (name, value)])
+
+    def setdefault(self, name: str, value: str) -> str:
+        """The value of a field, which is added if there is none."""
+        if name not in self:
+            self[name] = value
+        return self[name]
+
+    def pop(self, name: str, default: Optional[str] = None) -> Optional[str]:
+        """Removes a field, and returns its value or the default."""
+        value: Optional[str] = self[name] if name in self else default
+        self[name] = None
+        return value
+
+    def update(self, fields: Union[Mapping[str, str], Iterable[Tuple[str, str]]]) -> None:
+        """Sets the fields of a mapping or of pairs."""
+        items = fields.items() if isinstance(fields, Mapping) else fields
+        for name, value in items:
+            self[name] = value
+
+    def __reduce__(self) -> Tuple[type, Tuple[List[Tuple[str, str]]]]:
+        return EditableHeaders, (self._items,)
 
 
 class ClientHeaders(MutableMapping):  # type: ignore[type-arg]

@@ -10,9 +10,9 @@ from . import _codes as codes
 from ._bridge import (
     IMAGE_INFO, Cell, bytes_at, check, file_name_text, filled, freed, lib, made, memory_at, text,
 )  # fmt: skip
-from ._errors import ArgumentError
-from ._options import Compression
-from ._request import path_text
+from ._errors import ArgumentError, brief
+from ._compression import Compression
+from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Image:
         """
         if order is not None and order not in _ORDERS:
             raise ArgumentError(
-                f"the order of pixels is one of {', '.join(_ORDERS)}, not {order!r}", "bad_value"
+                f"the order of pixels is one of {', '.join(_ORDERS)}, not {brief(order)}", "bad_value"
             )
         settings = native_compression(Compression(**options))
         try:
@@ -229,7 +229,7 @@ class NativeImage:
         is_byte = view.format in ("B", "<B", "@B")
         if not is_byte or len(shape) not in (2, 3) or channels not in _CHANNELS:
             raise ArgumentError(
-                f"an array of shape {shape} and format {view.format!r} is not a picture: "
+                f"an array of shape {shape} and format {brief(view.format)} is not a picture: "
                 "uint8 of shape (h, w), (h, w, 3) or (h, w, 4) is",
                 "bad_argument",
             )

@@ -8,7 +8,8 @@ from . import _codes as codes
 from ._bridge import lib, text
 from ._errors import ArgumentError
 from ._image import NativeImage, is_path, native_compression
-from ._options import Compression, choice, pairs
+from ._compression import Compression
+from ._options import choice, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def prepare(
         (codes.OPTION_UNREADABLE_IMAGES, choice(_UNREADABLE, "unreadable", rest.pop("unreadable", None))),
     ]
     draft = client._draft(rest.pop("method", "POST"), url, rest)
+    draft.note("", None)
     try:
         draft.separate(separate)
         for option, value in numbers:

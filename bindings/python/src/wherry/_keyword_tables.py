@@ -11,7 +11,7 @@ from typing import Any
 COMMON = """\
 params | none | pairs, or a text that is sent as written, for the query; a list repeats its name, None is empty
 headers | the client's | fields; None as a value leaves the client's field out
-auth | the client's | (user, password), Basic, Bearer or DigestAuth; None: no credentials of the client
+auth | the client's | (user, password), Basic, Bearer, DigestAuth, an Auth, or a function; None: no credentials of the client
 cookies | the client's | a mapping of names to values in place of the client's; False: none are sent and kept
 timeout | the client's | seconds for each wait, (connect, idle), a Timeout, or None: no limit
 follow_redirects | True | False: a redirect is the answer
@@ -51,6 +51,7 @@ on_head | none | called when the head of the answer has come: None goes on, Fals
 on_redirect | none | called with a redirect and the Request that would follow it, to edit: None sends it, False makes the redirect the answer
 decision_timeout | 30 | seconds that such functions have to answer; then it goes on as if there were none
 accept_status_range | below 400 | (least, greatest) or a range: the statuses that `raise_for_status` lets pass
+hooks | the client's | functions by "response": called with the response, in place of the client's; False: none at all
 overwrite | False | True replaces the file that `on_head` names, where it exists
 rename | False | True takes a name with a number where it exists
 make_directories | False | True makes the folders of that file
@@ -212,7 +213,7 @@ CHANGES = """\
 base_url | none | what relative URLs are joined to
 bases | none | further base URLs by name; None as a value removes one
 timeout | 20, 10, 30 s | the limits of every request; see Timeout
-auth | none | (user, password), Basic, Bearer or DigestAuth for every request
+auth | none | (user, password), Basic, Bearer, DigestAuth, an Auth, or a function for every request
 follow_redirects | True | False: a redirect is the answer
 """
 

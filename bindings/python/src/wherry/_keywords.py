@@ -15,7 +15,8 @@ from . import _keyword_tables as tables
 if TYPE_CHECKING:
     from ._adapt import Request
     from ._errors import WherryError
-    from ._options import AuthLike, Compression, TimeoutLike, Unset
+    from ._compression import Compression
+    from ._options import AuthLike, TimeoutLike, Unset
     from ._progress import Progress
     from ._response import Response
 
@@ -149,6 +150,9 @@ class QuestionOptions(CommonOptions, total=False):
     #: answer. It is held to the rules of every redirect: it counts, credentials stay with their origin,
     #: and none leads from https to http. What is set here is sent to this target, wherever it is.
     on_redirect: Optional[Callable[[Response, Request], Any]]
+    #: Functions by "response", as in requests: each is called with the response, may raise, and may
+    #: return another response. They replace those of the client. False calls no hook at all.
+    hooks: Union[Mapping[str, Any], bool, None]
     #: Of the file that ``on_head=`` names: replaces what has the name, takes a name with a number, makes
     #: its folders. False by default; of the first two only one can be True.
     overwrite: bool

@@ -5,16 +5,16 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._attributes import refuse
+from ._attributes import SETTING, refuse, unknown
 from ._bridge import check, lib, text
 from ._headers import ClientHeaders
 from ._numbers import named
 from ._options import (
-    Basic, Bearer, DigestAuth, Timeout, Unset, credentials, pairs, queried, word,
+    Basic, Bearer, DigestAuth, Timeout, Unset, credentials, is_flow, pairs, queried, word,
 )  # fmt: skip
 from ._query import ClientParams
 from ._request import KEYWORDS, NONE_SAYS_SOMETHING, Draft
-from ._settings import DEFAULTS, NUMBERS, TEXTS
+from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ._cookies import Cookies, OwnCookies
     from ._keywords import Changes, Pairs
+    from ._layers import Hooks
     from ._options import AuthLike, TimeoutLike
     from ._sent import Asked
 
@@ -40,6 +41,9 @@ class LiveSettings:
         _plain_asked: Dict[Optional[str], Asked]
         _url_depends: bool
         _is_loaded: bool
+        _hooks: Optional[Hooks]
+        _extras: bool
+        _is_async: bool
 
     def _live(self) -> int:
         raise NotImplementedError
@@ -79,8 +83,10 @@ class LiveSettings:
                 for option, number in limits.options():
                     check(lib.wherry_client_set_option(self._live(), option, number))
             elif name == "auth":
-                found = credentials(value)
-                before = credentials(self._settings.get("auth"))
+                known = self._settings.get("auth")
+                found = None if is_flow(value) else credentials(value)
+                before = None if is_flow(known) else credentials(known)
+                self._extras = self._extras or is_flow(value)
                 if isinstance(found, DigestAuth) or isinstance(before, DigestAuth):
                     self._set_digest(found if isinstance(found, DigestAuth) else None)
                 token = text(found.token, "bad_header") if isinstance(found, Bearer) else None
@@ -93,7 +99,8 @@ class LiveSettings:
             elif name in DEFAULTS:
                 self._set_default(name, value)
             else:
-                raise TypeError(f"a client has no setting {name!r}")
+                known = (*NUMBERS, *TEXTS, *FIXED, *DEFAULTS, "base_url", "timeout", "auth", "verify")
+                raise unknown("a client has no setting", name, SETTING, known)
             self._settings[name] = value
         self._plain_asked = {}
 
@@ -198,13 +205,52 @@ class LiveSettings:
     def params(self, values: Union[Pairs, str, bytes, None]) -> None:
         self._set_query(queried(values) if isinstance(values, (str, bytes)) else pairs(values or {}, "params"))
 
+    @property
+    def event_hooks(self) -> Hooks:
+        """The functions that are called with each request and response, live: lists by "request" and
+        "response". Setting it replaces them."""
+        from ._layers import hooks_of
+
+        if self._hooks is None:
+            self._hooks = hooks_of(None)
+            self._extras = True
+        return self._hooks
+
+    @event_hooks.setter
+    def event_hooks(self, hooks: Optional[Mapping[str, Any]]) -> None:
+        from ._layers import hooks_of
+
+        self._hooks = hooks_of(hooks)
+        self._extras = True
+
+    @property
+    def hooks(self) -> Hooks:
+        """The same, as requests names it."""
+        return self.event_hooks
+
+    @hooks.setter
+    def hooks(self, hooks: Optional[Mapping[str, Any]]) -> None:
+        self.event_hooks = hooks
+
+    def _with_hooks(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The keywords with request hooks after the function of ``adapt=``."""
+        rest = {name: value for name, value in options.items() if name != "hooks"}
+        before = [] if self._hooks is None or options.get("hooks") is False else self._hooks["request"]
+        if before:
+            from ._layers import hooked
+
+            rest["adapt"] = hooked(before, rest.get("adapt"), self._is_async)
+        return rest
+
     def _set_query(self, values: List[Tuple[str, Any]]) -> None:
         self._query = values
 
     @property
     def bases(self) -> Mapping[str, str]:
-        """The base URLs that requests take by name."""
-        return dict(self._settings.get("bases") or {})
+        """The base URLs that requests take by name, to read; `configure` changes them."""
+        from types import MappingProxyType
+
+        return MappingProxyType(dict(self._settings.get("bases") or {}))
 
     def set_parameter(self, name: str, value: Any) -> None:
         """A parameter of every request, beneath the request's own; None removes it."""

@@ -10,7 +10,7 @@ import weakref
 
 from . import _codes as codes
 from ._bridge import LOG_RECORD, check, filled, lib, path_at, text_at
-from ._errors import ArgumentError
+from ._errors import ArgumentError, brief
 from ._reader import ClientReader
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def level_of(name: str) -> int:
     found = codes.LOG_LEVELS.get(name)
     if found is None:
         words = ", ".join(codes.LOG_LEVELS)
-        raise ArgumentError(f"level= is one of {words}, not {name!r}", "bad_value")
+        raise ArgumentError(f"level= is one of {words}, not {brief(name)}", "bad_value")
     return found
 
 

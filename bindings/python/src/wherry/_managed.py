@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from . import _codes as codes
 from ._bridge import Cell, check, lib, made, progress_of, text, transfer_rows
-from ._errors import ArgumentError, shown
+from ._errors import ArgumentError, brief, shown
 from ._progress import Progress, TransferInfo
-from ._request import path_text
+from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Managed:
         try:
             name = lib.wherry_request_identifier(draft.handle, self._live())
             if name is None:
-                raise ArgumentError(f"{shown(url)!r} has no identifier", "bad_url")
+                raise ArgumentError(f"{brief(shown(url))} has no identifier", "bad_url")
             return str(name.decode())
         finally:
             draft.free()
@@ -85,7 +85,7 @@ def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
     }
     for name in which:
         if name not in matches:
-            raise TypeError(f"transfers are found by {', '.join(matches)}, not by {name!r}")
+            raise TypeError(f"transfers are found by {', '.join(matches)}, not by {brief(name)}")
     if not which:
         return codes.MATCH_ALL, None
     if len(which) > 1:

@@ -12,7 +12,7 @@ from typing import (
 
 from . import _codes as codes
 from ._bridge import check, lib, made, text
-from ._errors import DecodeError
+from ._errors import DecodeError, brief
 from ._options import json_bytes
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Kind:
         elif hint in PLAIN:
             self.code = PLAIN[hint]
         else:
-            raise TypeError(f"{where} is {hint!r}; str, int, float, bool, Any, a dataclass or a list of them is read")
+            raise TypeError(f"{where} is {brief(hint)}; str, int, float, bool, Any, a dataclass or a list of them is read")
 
     def value(self, found: Any, depth: int) -> Any:
         """A value of the record as the type wants it."""
@@ -110,7 +110,7 @@ class Mapping(Generic[Item]):
                 f"{kind.__name__} holds itself, which no mapping can: give that field the type Any"
             )
         if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
-            raise TypeError(f"a mapping reads a dataclass, not {kind!r}")
+            raise TypeError(f"a mapping reads a dataclass, not {brief(kind)}")
         self._type: Any = kind
         self._handle = made(lib.wherry_mapping_new)
         self._fields: Dict[str, Kind] = {}

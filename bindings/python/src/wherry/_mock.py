@@ -1,61 +1,71 @@
 # Wherry: a client without a network, for tests
 # SPDX-License-Identifier: Apache-2.0
-"""`MockTransport` answers by rules and remembers what was asked."""
+"""`MockTransport` answers by rules or by a function, and remembers the requests."""
 
 from __future__ import annotations
 
-from ._bridge import Cell, bytes_at, check, lib, made, text, text_at
-from ._errors import shown
+from ._bridge import check, lib, made, text
+from ._errors import ArgumentError, NetworkError, shown
 from ._forking import Forkable
-from ._headers import Headers
-from ._options import json_bytes, pairs
+from ._options import pairs
+from ._response import Response
+from ._sent import SentRequest
+from ._transports import parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List, Mapping, Optional, Tuple
+    from typing import Any, Callable, Iterable, List, Mapping, Optional, Tuple, Union
 
 
-class MockRequest:
+class MockRequest(SentRequest):
     """A request as it would have been sent."""
 
-    __slots__ = ("method", "url", "headers", "content")
+    __slots__ = ()
 
-    def __init__(self, method: str, url: str, headers: Headers, content: bytes) -> None:
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.content = content
-
-    def json(self) -> Any:
-        """The body as JSON."""
-        import json
-
-        return json.loads(self.content)
-
-    def __repr__(self) -> str:
-        return f"<MockRequest {self.method} {shown(self.url)}>"
+    if TYPE_CHECKING:
+        content: bytes
 
 
 class MockTransport(Forkable):
-    """Give it to a client as ``transport=``; no rule for a request is a NetworkError.
+    """Give it to a client as ``transport=``, or in ``mounts=``.
 
-    The oldest rule that fits answers first, each as often as its ``times`` says (-1: always).
+    ::
+
+        def handle(request):
+            return wherry.Response(200, json={"path": request.url})
+
+        client = wherry.Client(transport=wherry.MockTransport(handle))
+
+    The rules of `add` and `fail` go first. The oldest rule that matches answers, as often as its
+    ``times`` says (-1: always). A request that no rule matches is given to the function, as a
+    `SentRequest` with its final URL, headers, and body; without a function it is a NetworkError. With
+    an `AsyncClient` it may be a coroutine function. It runs on the thread, or in the event loop, that
+    waits for the response, and what it raises reaches the caller of the request.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, handler: Optional[Callable[[SentRequest], Any]] = None) -> None:
+        if handler is not None and not callable(handler):
+            raise TypeError(f"MockTransport takes a function, not {type(handler).__name__}")
+        self._handler = handler
         self._handle = made(lib.wherry_stub_new)
         #: The rules, for a forked child.
-        self._rules: List[Tuple[Any, Tuple[Any, ...]]] = []
+        self._native_rules: List[Tuple[Any, Tuple[Any, ...]]] = []
+        #: The rules as Python matches them, with a handler or in ``mounts=``.
+        self._rules: List[_Rule] = []
+        #: The requests that Python has matched: the library notes the others.
+        self._seen: List[MockRequest] = []
+        if handler is not None:
+            self._rule(lib.wherry_stub_add_decision, None, b"*", -1)
         self._survive_forks()
 
     def _rebuild(self, noted: Any) -> None:
         self._handle = made(lib.wherry_stub_new)
-        for function, arguments in self._rules:
+        for function, arguments in self._native_rules:
             check(function(self._handle, *arguments))
 
     def _rule(self, function: Any, *arguments: Any) -> None:
         check(function(self._handle, *arguments))
-        self._rules.append((function, arguments))
+        self._native_rules.append((function, arguments))
 
     def add(
         self,
@@ -63,27 +73,31 @@ class MockTransport(Forkable):
         url: str,
         status: int = 200,
         *,
-        headers: Optional[Mapping[str, str]] = None,
+        headers: Union[Mapping[str, str], Iterable[Tuple[str, str]], None] = None,
         content: bytes = b"",
         text: Optional[str] = None,
+        html: Optional[str] = None,
         json: Any = None,
         times: int = -1,
         delay: Optional[float] = None,
     ) -> None:
-        """Answers requests of that method (None: any) and URL ("*" at its end: any rest)."""
-        fields = [(name, str(value)) for name, value in pairs(headers or {})]
-        named = {name.lower() for name, _ in fields}
-        kind = None
-        if json is not None:
-            content, kind = json_bytes(json), "application/json"
-        elif text is not None:
-            content, kind = text.encode(), "text/plain; charset=utf-8"
-        if kind is not None and "content-type" not in named:
-            fields.append(("Content-Type", kind))
+        """Answers requests of that method (None: any) and URL ("*" is any text in it).
+
+        ``delay`` in seconds, which `advance` counts, needs a MockTransport without a function.
+        """
+        given = [(name, str(value)) for name, value in pairs(headers or {}, "headers")]
+        response = Response(
+            status, headers=given, content=content or None, text=text, html=html, json=json
+        )
+        rule = _Rule(method, url, times, response, "", delay is not None)
+        fields = [
+            field for field in response.headers.multi_items()
+            if field[0] != "Content-Length" or field in given
+        ]  # fmt: skip
         head = "".join(f"{name}: {value}\n" for name, value in fields)
-        self._rule(
-            lib.wherry_stub_add_answer, _word(method), _word(url), times, status,
-            _word(head) if head else None, content, len(content),
+        self._add(
+            rule, lib.wherry_stub_add_answer, _word(method), _word(url), times, status,
+            _word(head) if head else None, response.content, len(response.content),
         )  # fmt: skip
         self._delay(delay)
 
@@ -97,9 +111,13 @@ class MockTransport(Forkable):
         after_bytes: int = 0,
         delay: Optional[float] = None,
     ) -> None:
-        """Fails such requests with a reason of docs/errors.md, after so many bytes."""
-        self._rule(
-            lib.wherry_stub_add_failure, _word(method), _word(url), times, _word(reason), after_bytes
+        """Fails such requests with a reason of docs/errors.md, after so many bytes.
+
+        ``after_bytes`` and ``delay`` need a MockTransport without a function.
+        """
+        rule = _Rule(method, url, times, None, reason, delay is not None or after_bytes > 0)
+        self._add(
+            rule, lib.wherry_stub_add_failure, _word(method), _word(url), times, _word(reason), after_bytes
         )
         self._delay(delay)
 
@@ -109,9 +127,28 @@ class MockTransport(Forkable):
 
     @property
     def requests(self) -> List[MockRequest]:
-        """What was asked, in order."""
+        """The requests, in order."""
         count = lib.wherry_stub_request_count(self._handle)
-        return [self._request(index) for index in range(count)]
+        return [*(self._request(index) for index in range(count)), *self._seen]
+
+    def handle_request(self, request: SentRequest) -> Any:
+        """Answers a request by the rules and the function."""
+        self._seen.append(
+            MockRequest(request.method, request.url, request.headers.multi_items(), request.content)
+        )
+        for rule in self._rules:
+            if rule.takes(request):
+                if rule.is_timed:
+                    raise timed()
+                if rule.response is None:
+                    message = f"The MockTransport fails {request.method} {shown(request.url)}"
+                    raise Failure(message, rule.reason)
+                return rule.response
+        if self._handler is None:
+            raise NetworkError(
+                f"No rule of the MockTransport matches {request.method} {shown(request.url)}", "connect"
+            )
+        return self._handler(request)
 
     def close(self) -> None:
         """Frees it; clients that have it keep it alive."""
@@ -132,6 +169,13 @@ class MockTransport(Forkable):
             except (TypeError, AttributeError):
                 pass  # At the interpreter's end the library may be half gone.
 
+    def _add(self, rule: _Rule, function: Any, *arguments: Any) -> None:
+        if self._handler is None:
+            self._rule(function, *arguments)
+        elif rule.is_timed:
+            raise timed()
+        self._rules.append(rule)
+
     def _delay(self, seconds: Optional[float]) -> None:
         if seconds is not None:
             self._rule(lib.wherry_stub_set_delay_ms, round(seconds * 1000))
@@ -139,19 +183,64 @@ class MockTransport(Forkable):
     def _request(self, index: int) -> MockRequest:
         echo = made(lib.wherry_stub_copy_request, self._handle, index)
         try:
-            fields: List[Tuple[str, str]] = []
-            name, value = Cell(), Cell()
-            while lib.wherry_response_header_at(echo, len(fields), name.address, value.address):
-                fields.append((text_at(name.take()) or "", text_at(value.take()) or ""))
-            count = Cell()
-            body = lib.wherry_response_body(echo, count.address)
-            content = bytes_at(body, count.take()) if body else b""
-            url = (lib.wherry_response_url(echo) or b"").decode("utf-8", "replace")
-            method = [v for n, v in fields if n == ":method"]
-            headers = Headers([(n, v) for n, v in fields if not n.startswith(":")])
-            return MockRequest(method[0] if method else "", url, headers, content)
+            return MockRequest(*parts_of(echo))
         finally:
             lib.wherry_response_free(echo)
+
+
+class Failure(NetworkError):
+    """What a rule of `MockTransport.fail` raises: the library makes the error of it."""
+
+
+class _Rule:
+    """One rule as Python matches it."""
+
+    __slots__ = ("_method", "_url", "_left", "response", "reason", "is_timed")
+
+    def __init__(
+        self, method: Optional[str], url: str, times: int, response: Optional[Response], reason: str,
+        is_timed: bool,
+    ) -> None:  # fmt: skip
+        self._method = method
+        self._url = url
+        self._left = times
+        self.response = response
+        self.reason = reason
+        #: Whether it needs the clock, or the bytes, of the library.
+        self.is_timed = is_timed
+
+    def takes(self, request: SentRequest) -> bool:
+        """Whether it answers this request, which counts."""
+        import re
+
+        if self._left == 0 or self._method not in (None, request.method):
+            return False
+        globs, parts = _parts(self._url), _parts(request.url)
+        if len(globs) != len(parts):
+            globs, parts = [self._url], ["".join(parts)]
+        for glob, part in zip(globs, parts):
+            pattern = ".*".join(re.escape(piece) for piece in glob.split("*"))
+            if re.fullmatch(pattern, part, re.DOTALL) is None:
+                return False
+        self._left -= self._left > 0
+        return True
+
+
+def _parts(url: str) -> List[str]:
+    """Scheme, host, and the rest: "*" in one of them matches nothing of the next."""
+    scheme, mark, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    if not mark or not slash and "*" in url:
+        return [url]
+    return [scheme.lower() + mark, host.lower(), "/" + path]
+
+
+def timed() -> ArgumentError:
+    """The error for a rule that Python cannot carry out."""
+    return ArgumentError(
+        "delay= and after_bytes= need a MockTransport without a function, as transport= of a client. "
+        "Wait in the function instead", "bad_argument",
+    )  # fmt: skip
 
 
 def _word(value: Optional[str]) -> Optional[bytes]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,4 +31,4 @@ def named(name: str, function: Callable[[Any], int], value: Any) -> int:
     try:
         return function(value)
     except NotWhole:
-        raise ArgumentError(f"{name}= is a whole number, not {value!r}", "bad_value") from None
+        raise ArgumentError(f"{name}= is a whole number, not {brief(value)}", "bad_value") from None

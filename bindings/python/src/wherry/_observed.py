@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 from ._bridge import COUNTERS, check, copy_text, filled, lib, text
-from ._request import path_text
+from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._keywords import RequestOptions
     from ._logging import Counters, LogBridge, LogReader
     from ._request import Draft
+    from ._sent import SentRequest
 
 
 class Observed:
@@ -112,6 +113,17 @@ class Observed:
 
         named = None if host is None else text(host)
         return Counters(filled(COUNTERS, lib.wherry_client_counters, self._live(), named))
+
+    def build_request(
+        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
+    ) -> SentRequest:
+        """The request that these arguments mean, to be edited, and sent by `send`.
+
+        It has the final URL, the headers of the client, and the body, unless that is streamed.
+        """
+        from ._flows import Built
+
+        return Built(self, method, url, options).request  # type: ignore[arg-type]
 
     def curl_command(
         self,

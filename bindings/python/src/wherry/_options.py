@@ -5,15 +5,22 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._errors import ArgumentError
+from ._errors import ArgumentError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+    from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
+    from ._flows import Auth
+    from ._sent import SentRequest
+
+    Word = Union[str, bytes]
     Seconds = Union[float, None, "Unset"]
     TimeoutLike = Union[None, float, Tuple[Optional[float], Optional[float]], "Timeout"]
-    AuthLike = Union[None, Tuple[str, str], Tuple[bytes, bytes], "Basic", "Bearer", "DigestAuth"]
+    AuthLike = Union[
+        None, Tuple[str, str], Tuple[bytes, bytes], "Basic", "Bearer", "DigestAuth", "Auth",
+        Callable[["SentRequest"], Any],
+    ]  # fmt: skip
 
 
 class Unset:
@@ -57,7 +64,40 @@ def is_form(data: Any) -> bool:
     )
 
 
-class Timeout:
+class Fixed:
+    """A value that cannot be changed: clients and requests have already read it."""
+
+    __slots__ = ()
+    #: How to use another one.
+    _way = "Make a new one"
+
+    def _fix(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    if not TYPE_CHECKING:  # Type checkers would let any name pass.
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            kind = type(self).__name__
+            raise AttributeError(f"Could not set {name}: a {kind} cannot be changed. {self._way}")
+
+        def __delattr__(self, name: str) -> None:
+            self.__setattr__(name, None)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
+        values = {name: getattr(self, name) for name in names}
+        return _fixed, (type(self), {**values, **getattr(self, "__dict__", {})})
+
+
+def _fixed(kind: Any, values: Dict[str, Any]) -> Any:
+    """A value like a pickled one."""
+    made = kind.__new__(kind)
+    Fixed._fix(made, **values)
+    return made
+
+
+class Timeout(Fixed):
     """Time limits in seconds; None is no limit, what is left out keeps its setting.
 
     ``idle`` (20) restarts with every byte in either direction, ``connect`` (10) covers name lookup,
@@ -67,6 +107,12 @@ class Timeout:
     """
 
     __slots__ = ("idle", "connect", "first_byte", "total")
+    _way = "Make a new one, such as client.timeout = Timeout(idle=5)"
+
+    idle: Seconds
+    connect: Seconds
+    first_byte: Seconds
+    total: Seconds
 
     def __init__(
         self,
@@ -75,10 +121,7 @@ class Timeout:
         first_byte: Seconds = UNSET,
         total: Seconds = UNSET,
     ) -> None:
-        self.idle = idle
-        self.connect = connect
-        self.first_byte = first_byte
-        self.total = total
+        self._fix(idle=idle, connect=connect, first_byte=first_byte, total=total)
 
     @classmethod
     def of(cls, value: TimeoutLike) -> Timeout:
@@ -126,21 +169,24 @@ def milliseconds(seconds: float) -> int:
             f"a time limit (timeout=) is a number of seconds or None, not {kind}"
         ) from None
     if not is_possible:
-        raise ArgumentError(f"a time limit of {seconds} s is not possible: more than 0, at most 9e12", "bad_value")
+        raise ArgumentError(f"a time limit of {brief(seconds)} s is not possible: more than 0, at most 9e12", "bad_value")
     return max(1, round(seconds * 1000))
 
 
-class Basic:
+class Basic(Fixed):
     """A user name and password as RFC 7617 sends them, in UTF-8; a plain tuple does the same.
 
     A user name has no colon, and neither has control characters: that is an ArgumentError.
     """
 
     __slots__ = ("username", "password")
+    _way = "Make a new one, such as client.auth = Basic(user, password)"
+
+    username: Union[str, bytes]
+    password: Union[str, bytes]
 
     def __init__(self, username: Union[str, bytes], password: Union[str, bytes]) -> None:
-        self.username = username
-        self.password = password
+        self._fix(username=username, password=password)
         self.field()  # Refuses what cannot be sent.
 
     def field(self) -> str:
@@ -160,7 +206,11 @@ class Basic:
         return f"Basic({self.username!r}, ...)"
 
 
-class DigestAuth:
+#: The name that httpx has for it.
+BasicAuth = Basic
+
+
+class DigestAuth(Fixed):
     """A user name and password that answer a Digest challenge (RFC 7616): SHA-256 or MD5.
 
     The password never leaves the program. The first request is refused and sent again with all of
@@ -169,23 +219,29 @@ class DigestAuth:
     """
 
     __slots__ = ("username", "password", "basic")
+    _way = "Make a new one, such as client.auth = DigestAuth(user, password)"
+
+    username: str
+    password: str
+    basic: bool
 
     def __init__(self, username: str, password: str, *, basic: bool = False) -> None:
-        self.username = username
-        self.password = password
-        self.basic = basic
+        self._fix(username=username, password=password, basic=basic)
 
     def __repr__(self) -> str:
         return f"DigestAuth({self.username!r}, ...)"
 
 
-class Bearer:
+class Bearer(Fixed):
     """A token for ``Authorization: Bearer``."""
 
     __slots__ = ("token",)
+    _way = "Make a new one, such as client.auth = Bearer(token)"
+
+    token: str
 
     def __init__(self, token: str) -> None:
-        self.token = token
+        self._fix(token=token)
         self.field()  # Refuses what cannot be sent.
 
     def field(self) -> str:
@@ -217,6 +273,14 @@ def _secret(value: Any, what: str) -> bytes:
     return raw
 
 
+def is_flow(auth: Any) -> bool:
+    """Whether ``auth=`` is an auth flow: an `Auth`, or a function that edits the request."""
+    return (
+        hasattr(auth, "auth_flow") or hasattr(auth, "sync_auth_flow")
+        or hasattr(auth, "async_auth_flow") or callable(auth)
+    )  # fmt: skip
+
+
 def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
     """What ``auth=`` means."""
     if auth is None or isinstance(auth, (Basic, Bearer, DigestAuth)):
@@ -224,7 +288,9 @@ def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
     if isinstance(auth, tuple) and len(auth) == 2:
         return Basic(*auth)
     kind = type(auth).__name__
-    raise TypeError(f"auth= takes (user, password), Basic, Bearer or DigestAuth, not {kind}")
+    raise TypeError(
+        f"auth= takes (user, password), Basic, Bearer, DigestAuth, Auth, or a function, not {kind}"
+    )
 
 
 def login(auth: Any) -> Union[None, Basic, DigestAuth]:
@@ -235,72 +301,12 @@ def login(auth: Any) -> Union[None, Basic, DigestAuth]:
     return found
 
 
-_FORMATS = {"keep": 0, "jpeg": 1, "png": 2}
-_ANIMATED = {"refuse": 0, "first": 1}
-_METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
-
-
-class Compression:
-    """How pictures are made smaller before they are sent.
-
-    ``quality`` is 0...1 for JPEG; 1 sends the original where it fits, and every number outside
-    means 1: 50 is no percentage. ``type`` is a word that old programs use: "png" or "PNG", and
-    anything else is JPEG; ``format`` is "keep", "jpeg" or "png", and refuses others. ``animated`` is
-    "refuse", the default, or "first", which decodes the default image of an animated PNG. None leaves
-    a setting at its default.
-    """
-
-    def __init__(
-        self,
-        quality: float = 1.0,
-        *,
-        type: Optional[str] = None,
-        format: Optional[str] = None,
-        max_width: Optional[int] = None,
-        max_height: Optional[int] = None,
-        max_bytes: Optional[int] = None,
-        background: Optional[int] = None,
-        metadata: Optional[str] = None,
-        keep_orientation: Optional[bool] = None,
-        never_larger: Optional[bool] = None,
-        optimize: Optional[bool] = None,
-        progressive: Optional[bool] = None,
-        subsampling: Optional[int] = None,
-        best_filter: Optional[bool] = None,
-        animated: Optional[str] = None,
-        max_pixels: Optional[int] = None,
-        max_memory_bytes: Optional[int] = None,
-        deadline: Optional[float] = None,
-    ) -> None:
-        self.quality = float(quality)
-        self.type = type
-        numbers = (
-            (codes.IMAGE_MAX_WIDTH, max_width),
-            (codes.IMAGE_MAX_HEIGHT, max_height),
-            (codes.IMAGE_MAX_BYTES, max_bytes),
-            (codes.IMAGE_FORMAT, choice(_FORMATS, "format", format)),
-            (codes.IMAGE_BACKGROUND_RGB, background),
-            (codes.IMAGE_METADATA, choice(_METADATA, "metadata", metadata)),
-            (codes.IMAGE_KEEP_ORIENTATION, keep_orientation),
-            (codes.IMAGE_NEVER_LARGER, never_larger),
-            (codes.IMAGE_OPTIMIZE, optimize),
-            (codes.IMAGE_PROGRESSIVE, progressive),
-            (codes.IMAGE_SUBSAMPLING, subsampling),
-            (codes.IMAGE_BEST_FILTER, best_filter),
-            (codes.IMAGE_ANIMATED, choice(_ANIMATED, "animated", animated)),
-            (codes.IMAGE_MAX_PIXELS, max_pixels),
-            (codes.IMAGE_MAX_MEMORY_BYTES, max_memory_bytes),
-            (codes.IMAGE_DEADLINE_MS, None if deadline is None else milliseconds(deadline)),
-        )
-        self.options: List[Tuple[int, int]] = [(o, int(v)) for o, v in numbers if v is not None]
-
-
 def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional[int]:
     """The number of a word; None for None."""
     if value is None:
         return None
     if value not in words:
-        raise ArgumentError(f"{name}= is one of {', '.join(words)}, not {value!r}", "bad_value")
+        raise ArgumentError(f"{name}= is one of {', '.join(words)}, not {brief(value)}", "bad_value")
     return words[value]
 
 
@@ -313,13 +319,21 @@ def pairs(values: Any, argument: str = "") -> List[Tuple[Any, Any]]:
     return [(name, value) for name, value in values]
 
 
-def flat(values: Any, argument: str = "") -> Iterator[Tuple[str, str]]:
+def flat(values: Any, argument: str = "") -> Iterator[Tuple[Word, Word]]:
     """Names and values of a query or form as httpx reads them: lists repeat the name, None is an
-    empty value, True and False are the words true and false."""
+    empty value, True and False are the words true and false. Bytes that are not UTF-8 stay bytes."""
     for name, value in pairs(values, argument):
         several = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
         for one in several:
-            yield word(name), one if isinstance(one, Written) else word(one)
+            yield raw_word(name), one if isinstance(one, Written) else raw_word(one)
+
+
+def form_bytes(fields: Iterable[Tuple[Word, Word]]) -> bytes:
+    """The fields of a form, encoded as ``application/x-www-form-urlencoded``."""
+    from urllib.parse import quote
+
+    encoded = ((quote(name, safe=""), quote(value, safe="")) for name, value in fields)
+    return "&".join(f"{name}={value}" for name, value in encoded).encode()
 
 
 class Written(str):
@@ -331,7 +345,7 @@ class Written(str):
 def queried(values: Any) -> List[Tuple[str, str]]:
     """The same of ``params=``, which may be the text of a query: each of its values is `Written`."""
     if not isinstance(values, (str, bytes)):
-        return list(flat(values, "params"))
+        return [_quoted(name, value) for name, value in flat(values, "params")]
     from urllib.parse import quote_from_bytes, unquote_plus
 
     if isinstance(values, bytes):
@@ -343,14 +357,32 @@ def queried(values: Any) -> List[Tuple[str, str]]:
     return [(unquote_plus(piece.partition("=")[0]), Written(piece)) for piece in pieces]
 
 
+def _quoted(name: Word, value: Word) -> Tuple[str, str]:
+    """A pair of a query; with bytes that are not UTF-8 it is `Written`."""
+    if isinstance(name, str) and isinstance(value, str):
+        return name, value
+    return word(name), Written(form_bytes([(name, value)]).decode())
+
+
+def raw_word(value: Any) -> Word:
+    """The same as `word`, but bytes that are not UTF-8, or hold a NUL, stay bytes."""
+    if isinstance(value, (bytes, bytearray)):
+        raw = bytes(value)
+        try:
+            return raw if b"\0" in raw else raw.decode()
+        except UnicodeDecodeError:
+            return raw
+    return word(value)
+
+
 def word(value: Any) -> str:
     """A value as it stands in a query or form."""
     if isinstance(value, str):
         return value
     if value is None:
         return ""
-    if isinstance(value, bytes):
-        return value.decode()
+    if isinstance(value, (bytes, bytearray)):
+        return value.decode("utf-8", "surrogateescape")
     if value is True:
         return "true"
     if value is False:
@@ -386,7 +418,7 @@ def json_shape(value: Any) -> Optional[bytes]:
             return value
         raise TypeError(
             f"json_shape= is made of types ({', '.join(sorted(kind.__name__ for kind in words))}),"
-            f" lists of one shape and dictionaries, not {value!r}"
+            f" lists of one shape and dictionaries, not {brief(value)}"
         )
 
     return None if value is None else json_bytes(told(value))

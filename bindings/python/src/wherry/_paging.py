@@ -10,7 +10,8 @@ from typing import (
 
 from . import _codes as codes
 from ._bridge import check, lib, made, text
-from ._errors import BusyError, DecodeError, StateError, WherryError
+from ._flows import refuse_flow
+from ._errors import BusyError, DecodeError, StateError, WherryError, brief
 from ._exchange import Exchange
 from ._mapping import Mapping, printed
 
@@ -53,7 +54,7 @@ class Paging:
         kind = options.get("type")
         self.mapping: Optional[Mapping[Any]] = None if kind is None else Mapping.of(kind)
         if self.end not in ENDS:
-            raise ValueError(f"end= takes one of {', '.join(ENDS)}, not {self.end!r}")
+            raise ValueError(f"end= takes one of {', '.join(ENDS)}, not {brief(self.end)}")
 
     def pager(self, client: BaseClient[Any], request: int, queue: int, key: int) -> int:
         """A native list."""
@@ -134,6 +135,7 @@ class BasePages(Generic[Item]):
         rest = {name: value for name, value in options.items() if name not in Paging.NAMES}
         self._client = client
         self._paging = Paging(options)
+        refuse_flow(client, rest, "a list of pages")
         self._draft = client._draft(method, url, rest)
         #: The page on its way, until its end is read.
         self._way: Optional[Way] = None

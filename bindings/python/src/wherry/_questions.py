@@ -5,12 +5,12 @@ functions. An AsyncClient also takes coroutine functions, and goes on with other
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 
 from . import _codes as codes
 from ._adapt import Request, adapted, redirected
 from ._bridge import check, error_at, last_error, lib, text
-from ._errors import shown
+from ._errors import brief, shown
 from ._options import Bearer, login
 
 TYPE_CHECKING = False
@@ -32,6 +32,7 @@ KEYWORDS: Dict[int, str] = {
     codes.DECISION_HEAD: "on_head",
     codes.DECISION_STORE: "store",
     codes.DECISION_TOKEN: "refresh_token",
+    codes.DECISION_RESPOND: "transport",
 }
 
 #: The clients that are getting a new token in this thread or task: what they send meanwhile must
@@ -42,7 +43,7 @@ refreshing: ContextVar[Tuple[object, ...]] = ContextVar("wherry_refreshing", def
 class Question:
     """One question of a transfer. The event stays the caller's."""
 
-    __slots__ = ("_draft", "_kind", "_event", "_retries", "_request")
+    __slots__ = ("_draft", "_kind", "_event", "_retries", "_request", "_url")
 
     def __init__(self, draft: Draft, record: Record, retries: int) -> None:
         self._draft = draft
@@ -52,6 +53,8 @@ class Question:
         self._retries = retries
         #: The request that an `adapt=` or `on_redirect=` function is given.
         self._request: Optional[Request] = None
+        #: The URL of that request before its edits.
+        self._url = ""
 
     @property
     def keyword(self) -> str:
@@ -74,6 +77,11 @@ class Question:
 
         draft, function = self._draft, self._draft.functions[self._kind]
         lent = lib.wherry_event_response(self._event)
+        if self._kind == codes.DECISION_RESPOND:
+            from ._transports import request_of
+
+            found = function(request_of(lent))
+            return start(found) if start is not None and hasattr(found, "__await__") else found
         response = copied(draft.answer(), lent) if lent else None
         arguments: Tuple[Any, ...] = (response,)
         if self._kind == codes.DECISION_CREDENTIALS:
@@ -88,6 +96,7 @@ class Question:
             arguments = error, self._retries
         elif self._kind in (codes.DECISION_ADAPT, codes.DECISION_REDIRECT):
             self._request = Request._lent(lib.wherry_event_request(self._event), draft.context)
+            self._url = self._request.url
             follows = self._kind == codes.DECISION_REDIRECT
             arguments = (response, self._request) if follows else (self._request,)
         asks = (draft.client,) if self._kind == codes.DECISION_TOKEN else ()
@@ -107,6 +116,8 @@ class Question:
             raise TypeError(f"{self.keyword}= is a coroutine function: {url} needs an AsyncClient")
         if self._request is not None:
             decided = adapted if self._kind == codes.DECISION_ADAPT else redirected
+            if self._draft.asked is not None and answer is not False:
+                self._draft.asked.adapted(self._url, self._request)
             status = decided(self._event, answer, self._request)
             self._request._end()
         else:
@@ -117,6 +128,18 @@ class Question:
                 raise error
         elif self._kind == codes.DECISION_TOKEN and answer is not None:
             self._draft.client._has_token(_token(answer))
+
+    def failed(self, error: BaseException) -> bool:
+        """Answers that the attempt has failed, where a transport says so; it may be retried."""
+        if self._kind != codes.DECISION_RESPOND:
+            return False
+        from ._mock import Failure
+        from ._transports import give_failure
+
+        if not give_failure(self._event, error):
+            return False
+        self._draft.failed = None if isinstance(error, Failure) else error
+        return True
 
     def refuse(self) -> None:
         """Ends the transfer: the function raised, or answered nonsense."""
@@ -132,9 +155,10 @@ def decide(exchange: Exchange, record: Record) -> None:
         return
     try:
         question.give(question.ask())
-    except BaseException:
-        question.refuse()
-        raise
+    except BaseException as error:
+        if not question.failed(error):
+            question.refuse()
+            raise
 
 
 def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
@@ -142,6 +166,8 @@ def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
     import asyncio
 
     running: Set[asyncio.Future[Any]] = set()
+    # The loop calls readers in a context of their own: functions see that of the request.
+    context = copy_context()
 
     def answered(task: asyncio.Future[Any], question: Question, event: int) -> None:
         running.discard(task)
@@ -151,8 +177,9 @@ def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
         except asyncio.CancelledError:
             question.refuse()  # Without effect on what has ended, which is why it was cancelled.
         except BaseException as error:
-            question.refuse()
-            exchange.fail(error)
+            if not question.failed(error):
+                question.refuse()
+                exchange.fail(error)
         finally:
             lib.wherry_event_free(event)
 
@@ -164,13 +191,14 @@ def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
         if question is None:
             return sink(record)
         try:
-            answer = question.ask(asyncio.ensure_future)
+            answer = context.run(question.ask, asyncio.ensure_future)
             if not isinstance(answer, asyncio.Future):
                 question.give(answer)
                 return False
         except Exception as error:
-            question.refuse()
-            exchange.fail(error)
+            if not question.failed(error):
+                question.refuse()
+                exchange.fail(error)
             return False
         asked, event = question, record[1]
         running.add(answer)
@@ -183,7 +211,7 @@ def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
 
 def _head(event: int, answer: Any) -> int:
     """None and True go on, False ends the request, a path has the body saved there."""
-    from ._request import path_text  # It imports this module.
+    from ._request_values import path_text  # It imports this module.
 
     status: int
     if answer is None or isinstance(answer, bool):
@@ -233,7 +261,7 @@ def _retry(event: int, answer: Any) -> int:
             kind = type(answer).__name__
             raise TypeError(f"on_retry= answers None, True, False or seconds, not {kind}")
         if not 0 <= answer < 1e12:
-            raise ValueError(f"on_retry= answers seconds from 0 on, not {answer!r}")
+            raise ValueError(f"on_retry= answers seconds from 0 on, not {brief(answer)}")
         delay = round(answer * 1000)
     status: int = lib.wherry_event_answer_retry(event, answer is not False, delay)
     return status
@@ -243,6 +271,12 @@ def _refresh(event: int, answer: Any) -> int:
     token = None if answer is None else text(_token(answer), "bad_header")
     status: int = lib.wherry_event_answer_token(event, token)
     return status
+
+
+def _respond(event: int, answer: Any) -> int:
+    from ._transports import give_response
+
+    return give_response(event, answer)
 
 
 def _token(answer: Any) -> str:
@@ -259,14 +293,15 @@ ANSWERS: Dict[int, Callable[[int, Any], int]] = {
     codes.DECISION_HEAD: _head,
     codes.DECISION_STORE: _storing,
     codes.DECISION_TOKEN: _refresh,
+    codes.DECISION_RESPOND: _respond,
 }
 
 
 def refuse_functions(options: Mapping[str, Any], what: str) -> None:
     """Raises where a keyword asks for an answer that nobody would wait for."""
-    for name in KEYWORDS.values():
+    for name in (*KEYWORDS.values(), "hooks"):
         if options.get(name) is not None:
-            raise TypeError(f"{what} asks nothing: it has no keyword {name!r}")
+            raise TypeError(f"{what} asks nothing: it has no keyword {brief(name)}")
 
 
 def set_function(draft: Draft, kind: int, function: Any) -> None:
@@ -275,7 +310,8 @@ def set_function(draft: Draft, kind: int, function: Any) -> None:
         found = type(function).__name__
         raise TypeError(f"{KEYWORDS[kind]}= takes a function, not {found}")
     draft.functions[kind] = function
-    check(lib.wherry_request_set_decisions(draft.handle, sum(draft.functions)))
+    asked = sum(each for each in draft.functions if each != codes.DECISION_RESPOND)
+    check(lib.wherry_request_set_decisions(draft.handle, asked))
 
 
 __all__ = ["Question", "answering", "decide", "refreshing", "refuse_functions", "set_function"]

@@ -8,7 +8,7 @@ from . import _codes as codes
 from ._bridge import Records, check, copy_text, freed, last_error, lib, made, text, text_at
 from ._errors import ArgumentError, StateError
 from ._queue import Queue
-from ._request import milliseconds
+from ._request_values import milliseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

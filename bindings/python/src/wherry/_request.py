@@ -7,15 +7,18 @@ from __future__ import annotations
 from . import _codes as codes
 from ._body import Path, Source, joined, of_object, parts
 from ._bridge import Cell, check, file_name_text, lib, made, raw_text_at, text
-from ._errors import ArgumentError
+from ._errors import ArgumentError, brief
 from ._numbers import NotWhole, whole
 from ._options import (
-    DigestAuth, Timeout, array_style, body_coding, bool_style, coded_body, credentials, flat, is_form,
+    DigestAuth, Timeout, array_style, body_coding, bool_style, coded_body, credentials, flat, form_bytes, is_form,
     json_bytes, json_shape, member_style, pairs, refuse_pairs, word,
 )  # fmt: skip
 from ._query import add_query
 from ._questions import set_function
-from ._response import Response
+from ._request_values import (
+    CACHE_POLICIES, content_digest, cut_milliseconds, http_version, milliseconds, path_text, status_range,
+)  # fmt: skip
+from ._response import Response, received
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ class Draft:
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
         "is_separate", "wants_metrics", "on_cached", "functions", "client", "accepted_range",
-        "_cache_seconds", "_cache_policy", "asked",
+        "_cache_seconds", "_cache_policy", "asked", "has_files", "failed",
     )  # fmt: skip
 
     def __init__(self, method: Optional[str], url: str) -> None:
@@ -53,12 +56,16 @@ class Draft:
         #: The pictures of an upload.
         self.pictures: List[NativeImage] = []
         self.is_separate = False
+        #: Whether the fields of ``data=`` are those of a multipart form.
+        self.has_files = False
         self.wants_metrics = False
         self.on_cached: Optional[Callable[[Response], object]] = None
         #: The functions that answer questions, by wherry_decision.
         self.functions: Dict[int, Callable[..., Any]] = {}
         #: The client whose token such a function gets.
         self.client: Any = None
+        #: The error of the last attempt, where a transport has raised it.
+        self.failed: Optional[BaseException] = None
         self._cache_seconds: float = 0
         self._cache_policy: Optional[int] = None
         self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
@@ -70,12 +77,15 @@ class Draft:
             if "files" in options and "data" in options:
                 # Fields are sent before files, whichever keyword comes first.
                 files = options["files"]
+                self.has_files = bool(files)
                 options = {name: value for name, value in options.items() if name != "files"}
                 options["files"] = files
             for name, value in options.items():
                 function = KEYWORDS.get(name)
                 if function is None:
-                    raise TypeError(f"a request has no keyword {name!r}")
+                    from ._attributes import KEYWORD, unknown
+
+                    raise unknown("a request has no keyword", name, KEYWORD, KEYWORDS)
                 if value is not None or name in NONE_SAYS_SOMETHING:
                     try:
                         function(self, value)
@@ -85,7 +95,7 @@ class Draft:
                         raise TypeError(f"{name}=: {error}") from error
                     except NotWhole:
                         raise ArgumentError(
-                            f"{name}= is a whole number, not {value!r}", "bad_value") from None
+                            f"{name}= is a whole number, not {brief(value)}", "bad_value") from None
         except BaseException:
             self.free()
             raise
@@ -107,7 +117,7 @@ class Draft:
 
     def answer(self) -> Response:
         """The answer to it, still empty but for what the caller gave."""
-        response = Response(url=self.url, tag=self.tag)
+        response = received(url=self.url, tag=self.tag)
         response._asked = self.asked
         if self.context is not None:
             response.context = self.context
@@ -122,8 +132,16 @@ class Draft:
     def params(self, values: Any) -> None:
         add_query(self.handle, values)
 
+    def note(self, kind: str, content: Any) -> None:
+        """Notes the body for `Response.request`."""
+        if self.asked is not None:
+            self.asked.note(kind, content)
+
     def parameters(self, values: Any) -> None:
-        body = json_bytes(dict(pairs(values, "parameters")))
+        known = dict(pairs(values, "parameters"))
+        body = json_bytes(known)
+        if self.asked is not None:
+            self.asked.note_parameters(known)
         check(lib.wherry_request_set_parameters_json(self.handle, body, len(body)))
 
     def headers(self, values: Any) -> None:
@@ -133,7 +151,7 @@ class Draft:
                 raise TypeError(f"headers= has names of str, not {type(name).__name__}")
             if value is not None and not isinstance(value, (str, bytes)):
                 kind = type(value).__name__
-                raise TypeError(f"headers= takes str for {name!r}, not {kind}: str() makes one")
+                raise TypeError(f"headers= takes str for {brief(name)}, not {kind}: str() makes one")
             key = text(name, "bad_header").lower()
             if value is not None and key in known:
                 field = text(value, "bad_header")
@@ -182,6 +200,7 @@ class Draft:
     def json(self, value: Any) -> None:
         body = json_bytes(value)
         check(lib.wherry_request_set_json(self.handle, body, len(body)))
+        self.note("application/json", body)
 
     def data(self, value: Any) -> None:
         if is_form(value):
@@ -190,7 +209,19 @@ class Draft:
             self.content(value)
 
     def fields(self, values: Any) -> None:
-        for name, value in flat(values):
+        fields = list(flat(values))
+        self.note("application/x-www-form-urlencoded", fields)
+        has_bytes = any(isinstance(each, bytes) for pair in fields for each in pair)
+        if has_bytes and not self.has_files:
+            # The library takes text. Other bytes are encoded here.
+            body = form_bytes(fields)
+            kind = b"application/x-www-form-urlencoded"
+            check(lib.wherry_request_set_body(self.handle, body, len(body), kind))
+            return
+        for name, value in fields:
+            if has_bytes:  # All as parts, which keep their order.
+                self.part(name, None, value if isinstance(value, bytes) else value.encode(), None)
+                continue
             check(
                 lib.wherry_request_add_field(
                     self.handle, text(name, "bad_parameters"), text(value, "bad_parameters")
@@ -199,6 +230,7 @@ class Draft:
 
     def content(self, value: Any) -> None:
         body = of_object(value)
+        self.note("", body if isinstance(body, bytes) else None)
         if isinstance(body, Source):
             self.source = body
             check(lib.wherry_request_set_body_stream(self.handle, body.count, None))
@@ -210,6 +242,7 @@ class Draft:
             check(lib.wherry_request_set_body_file(self.handle, path_text(body), None))
 
     def files(self, values: Any) -> None:
+        self.note("", None)
         self.set_progress(self.progress)  # Parts would tell of it unasked.
         sources: List[Source] = []
         for field, name, content, kind, headers in parts(values):
@@ -228,7 +261,7 @@ class Draft:
                 lib.wherry_request_set_part_header(self.handle, text(name, "bad_header"), field)
             )
 
-    def part(self, field: str, name: Optional[str], content: Any, kind: Optional[str]) -> None:
+    def part(self, field: Union[str, bytes], name: Optional[str], content: Any, kind: Optional[str]) -> None:
         about = (
             None if name is None else file_name_text(name),
             None if kind is None else text(kind, "bad_header"),
@@ -299,7 +332,7 @@ class Draft:
     def cache_policy(self, name: str) -> None:
         if name not in CACHE_POLICIES:
             known = ", ".join(CACHE_POLICIES)
-            raise ArgumentError(f"cache_policy= is one of {known}, not {name!r}", "bad_value")
+            raise ArgumentError(f"cache_policy= is one of {known}, not {brief(name)}", "bad_value")
         self._set_policy(CACHE_POLICIES[name])
 
     def set_on_cached(self, function: Callable[[Response], object]) -> None:
@@ -343,83 +376,6 @@ class Draft:
 
     def set_metrics(self, value: bool) -> None:
         self.wants_metrics = bool(value)
-
-
-def path_text(path: Union[str, bytes]) -> bytes:
-    """A path as the library takes it: its bytes."""
-    import os
-
-    raw = os.fsencode(path)
-    if b"\0" in raw:
-        raise ArgumentError(f"{path!r} holds a NUL", "bad_argument")
-    return raw
-
-
-#: The names of the ways to use the caches: the timed one, and from "protocol" the HTTP cache.
-CACHE_POLICIES: Dict[str, int] = {
-    "off": codes.CACHE_OFF,
-    "use": codes.CACHE_USE,
-    "only": codes.CACHE_ONLY,
-    "refresh": codes.CACHE_REFRESH,
-    "then_network": codes.CACHE_THEN_NETWORK,
-    "protocol": codes.CACHE_PROTOCOL,
-    "reload": codes.CACHE_RELOAD,
-    "any_age": codes.CACHE_ANY_AGE,
-    "any_age_only": codes.CACHE_ANY_AGE_ONLY,
-}
-
-
-def cut_milliseconds(seconds: float) -> int:
-    """Whole milliseconds; what is more than can be counted is the most that can be."""
-    if seconds != seconds:
-        raise ArgumentError("a time that is no number", "bad_value")
-    return int(max(-9e15, min(9e15, seconds)) * 1000)
-
-
-def content_digest(value: str) -> int:
-    """The number behind the name of a digest that is sent along."""
-    kinds = {"none": 0, "md5": codes.DIGEST_MD5, "sha256": codes.DIGEST_SHA256,
-             "sha512": codes.DIGEST_SHA512}  # fmt: skip
-    if value not in kinds:
-        raise ArgumentError(f"a digest of a body is one of {', '.join(kinds)}", "bad_value")
-    return kinds[value]
-
-
-def http_version(value: Any) -> int:
-    """The number behind the name of an HTTP version."""
-    versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}
-    if value not in versions:
-        raise ArgumentError(f"http_version= is '1.1' or '2', not {value!r}", "bad_value")
-    return versions[value]
-
-
-def milliseconds(seconds: Any) -> int:
-    """Seconds as the library counts them: so many that 0 is none at all."""
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise ArgumentError(f"seconds are a number, not {seconds!r}", "bad_value")
-    if not 0 <= seconds < 1e15:
-        raise ArgumentError(f"seconds cannot be {seconds!r}", "bad_value")
-    return max(1, round(seconds * 1000)) if seconds else 0
-
-
-def segments(count: Any) -> int:
-    """1 to 16, or "auto"."""
-    if count == "auto":
-        return 0
-    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= 16:
-        return count
-    raise ArgumentError(f'segments= is "auto" or 1 to 16, not {count!r}', "bad_value")
-
-
-def status_range(value: Union[range, Tuple[int, int]]) -> range:
-    """The least and the greatest status, or a `range`, as a range."""
-    if isinstance(value, (tuple, list)) and len(value) == 2:
-        value = range(value[0], value[1] + 1)
-    if not isinstance(value, range) or value.step != 1:
-        raise TypeError(f"accept_status_range= takes (least, greatest) or a range, not {value!r}")
-    if not value:
-        raise ArgumentError(f"accept_status_range= accepts no status: {value!r}", "bad_value")
-    return value
 
 
 def _asks(kind: int) -> Callable[[Draft, Any], None]:

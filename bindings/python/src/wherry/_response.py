@@ -4,20 +4,24 @@
 
 from __future__ import annotations
 
-from ._errors import DecodeError, HTTPStatusError, shown
+from ._errors import ArgumentError, DecodeError, HTTPStatusError, StateError, brief, shown
 from ._habits import Habits
 from ._headers import Headers
+from ._options import json_bytes, pairs
+from ._sent import Asked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import timedelta
     from typing import (
-        Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple, TypeVar,
+        Any, Callable, Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Tuple, TypeVar,
+        Union,
     )  # fmt: skip
 
     from ._errors import ImageResult, WherryError
     from ._image import Image
     from ._metrics import Metrics
+    from ._sent import SentRequest
 
     Value = TypeVar("Value")
 
@@ -79,22 +83,48 @@ class Response(Habits):
     _encoding: Optional[str] = None
     _seconds: float = 0.0
 
+    #: The pieces of a body that were given to the constructor and not read yet.
+    _pieces: Any = None
+
     def __init__(
         self,
-        status_code: int = 0,
-        head: bytes = b"",
-        body: bytes = b"",
+        status_code: int = 200,
+        *,
+        headers: Union[Mapping[str, str], Iterable[Tuple[str, str]], None] = None,
+        content: Any = None,
+        text: Optional[str] = None,
+        html: Optional[str] = None,
+        json: Any = None,
+        stream: Any = None,
+        request: Optional[SentRequest] = None,
         url: str = "",
         tag: Optional[str] = None,
     ) -> None:
+        """Makes a response for a `MockTransport`, a transport, or a test, as in httpx.
+
+        The body is one of ``content`` (bytes, str, or pieces of them), ``text``, ``html``, ``json``, or
+        ``stream`` (pieces). Pieces are an iterable, for `AsyncClient` also an asynchronous one.
+        Content-Type and Content-Length follow from the body unless ``headers`` has them.
+        """
+        fields = _fields(headers)
+        body, kind, pieces = made_body(content, text, html, json, stream)
+        named = {name.lower() for name, _ in fields}
+        if kind and "content-type" not in named:
+            fields.append(("Content-Type", kind))
+        if body is not None and not named & {"content-length", "transfer-encoding"}:
+            fields.append(("Content-Length", str(len(body))))
         #: The HTTP status.
-        self.status_code = status_code
-        #: Where the answer came from, after redirects.
-        self.url = url
+        self.status_code = int(status_code)
+        self.url = url if url or request is None else request.url
         #: The name of the request's group, as given.
         self.tag = tag
-        self._body = body
-        self._head = head
+        self._body = body or b""
+        self._head = b""
+        self._headers = Headers(fields)
+        if pieces is not None:
+            self._pieces = pieces
+        if request is not None:
+            self._asked = Asked.of(request)
 
     @property
     def headers(self) -> Headers:
@@ -106,7 +136,28 @@ class Response(Habits):
     @property
     def content(self) -> bytes:
         """The body."""
+        if self._pieces is not None:
+            from ._body import as_bytes
+
+            if not hasattr(self._pieces, "__iter__"):
+                raise StateError("Could not read the body: its pieces are asynchronous. Call aread()", "wrong_state")
+            pieces, self._pieces = self._pieces, ()
+            self._body = b"".join(as_bytes(piece) for piece in pieces)
+            self._pieces = None
         return self._body
+
+    def read(self) -> bytes:
+        """The body, as httpx calls it."""
+        return self.content
+
+    async def aread(self) -> bytes:
+        """The same for asynchronous pieces."""
+        if self._pieces is not None and hasattr(self._pieces, "__aiter__"):
+            from ._body import as_bytes
+
+            self._body = b"".join([as_bytes(piece) async for piece in self._pieces])
+            self._pieces = None
+        return self.content
 
     @property
     def encoding(self) -> str:
@@ -228,6 +279,81 @@ class Response(Habits):
 
     def __repr__(self) -> str:
         return f"<Response [{self.status_code}]>"
+
+
+def received(
+    status_code: int = 0, head: bytes = b"", body: bytes = b"", url: str = "",
+    tag: Optional[str] = None,
+) -> Response:  # fmt: skip
+    """A response that the library has received; ``head`` is its "name: value\\n" lines."""
+    response = _new(Response)
+    response.status_code = status_code
+    response.url = url
+    response.tag = tag
+    response._body = body
+    response._head = head
+    return response
+
+
+_new = Response.__new__
+
+
+def _fields(headers: Any) -> List[Tuple[str, str]]:
+    """The fields of a response that a program makes."""
+    items = headers.multi_items() if hasattr(headers, "multi_items") else pairs(headers or {}, "headers")
+    fields = [(raw_field(name), raw_field(value)) for name, value in items]
+    for name, value in fields:
+        if not name or any(c in name + value for c in "\r\n\0") or ":" in name:
+            raise ArgumentError(
+                f"Could not make the response: {brief(name)} is not a valid header, or its value has a line break. "
+                "Correct headers=", "bad_header",
+            )  # fmt: skip
+    return fields
+
+
+def raw_field(value: Any) -> str:
+    """A name or value of a header as text."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value.decode("latin-1")
+    if not isinstance(value, str):
+        raise TypeError(f"headers= takes str, not {type(value).__name__}: str() makes one")
+    return value
+
+
+def made_body(
+    content: Any, text: Optional[str], html: Optional[str], json: Any, stream: Any
+) -> Tuple[Optional[bytes], str, Any]:
+    """The body of a response that a program makes: its bytes, its type, or its pieces."""
+    given = {"content": content, "text": text, "html": html, "json": json, "stream": stream}
+    said = [name for name, value in given.items() if value is not None]
+    if len(said) > 1:
+        words = " and ".join(f"{name}=" for name in said)
+        raise ArgumentError(f"{words} exclude each other", "bad_argument")
+    if text is not None:
+        return text.encode(), "text/plain; charset=utf-8", None
+    if html is not None:
+        return html.encode(), "text/html; charset=utf-8", None
+    if json is not None:
+        return json_bytes(json), "application/json", None
+    if content is None:
+        content = stream
+    if content is None:
+        return None, "", None
+    if isinstance(content, str):
+        return content.encode(), "", None
+    try:
+        return bytes(memoryview(content)), "", None
+    except TypeError:
+        pass
+    if hasattr(content, "read"):
+        reader = content
+        return None, "", iter(lambda: reader.read(65536) or None, None)
+    if isinstance(content, dict) or not (hasattr(content, "__iter__") or hasattr(content, "__aiter__")):
+        raise TypeError(f"content= takes bytes, str, or pieces of them, not {type(content).__name__}")
+    return None, "", content
 
 
 #: What Python calls an encoding of text, and no server means: bytes are undone in other ways there.

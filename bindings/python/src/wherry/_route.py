@@ -9,7 +9,7 @@ import os
 from . import _codes as codes
 from ._bridge import check, lib, text
 from ._errors import ArgumentError
-from ._request import path_text
+from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

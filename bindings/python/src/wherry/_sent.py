@@ -5,12 +5,17 @@
 from __future__ import annotations
 
 from ._errors import shown
-from ._headers import Headers
-from ._options import Basic, Bearer, credentials, flat, is_form, json_bytes, pairs, word
+from ._headers import EditableHeaders
+from ._options import (
+    UNSET, Basic, Bearer, DigestAuth, credentials, flat, form_bytes, is_flow, is_form, json_bytes,
+    pairs, word,
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterable, List, Mapping, Optional, Tuple
+    from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple, Union
+
+    from ._adapt import Request
 
     Field = Tuple[str, str]
 
@@ -23,43 +28,97 @@ class SentRequest:
 
     ``method``   such as "GET"
     ``url``      absolute, with the whole query
-    ``headers``  the fields that the program gave, for the client or the request; the library adds others
+    ``headers``  the fields that the program gave, for the client or the request; the library adds
+                 others. They can be edited, without effect on a request that was sent
     ``content``  the body as bytes, None if there is none or it was streamed
     """
 
-    __slots__ = ("method", "url", "headers", "content")
+    __slots__ = ("method", "url", "headers", "content", "_is_streamed", "_auth", "_left_out")
 
     def __init__(
         self, method: str, url: str, headers: Iterable[Field] = (), content: Optional[bytes] = None
     ) -> None:
         self.method = method
         self.url = url
-        self.headers = Headers(list(headers))
+        self.headers = EditableHeaders(list(headers))
         self.content = content
+        #: Whether there is a body that `content` does not have.
+        self._is_streamed = False
+        #: The ``auth=`` of the request, as far as it is no header. UNSET: that of the client.
+        self._auth: Any = UNSET
+        #: The fields, in lower case, that a redirect has taken away: the client must not add its own.
+        self._left_out: Tuple[str, ...] = ()
 
     @property
     def body(self) -> Optional[bytes]:
         """The same as `content`, as requests calls it."""
         return self.content
 
+    @body.setter
+    def body(self, value: Optional[bytes]) -> None:
+        self.content = value
+
+    def read(self) -> bytes:
+        """The body as bytes, b"" if there is none."""
+        return self.content or b""
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.read().decode("utf-8", "replace")
+
+    def json(self, **options: Any) -> Any:
+        """The body as JSON. The keywords are those of `json.loads`."""
+        import json
+
+        return json.loads(self.read(), **options)
+
     def redirected(self, status: int, url: str) -> SentRequest:
         """The request that follows a redirect with this status to that URL."""
-        method, content = self.method, self.content
+        method, lost = self.method, set(self._left_out)
         if method == "POST" and status in (301, 302) or method != "HEAD" and status == 303:
-            method, content = "GET", None
-        secret = ("authorization", "cookie") if origin(url) != origin(self.url) else ()
-        lost = ("content-type",) if method != self.method else ()
-        kept = [f for f in self.headers.multi_items() if f[0].lower() not in (*secret, *lost)]
-        return SentRequest(method, url, kept, content)
+            method = "GET"
+        auth = self._auth
+        if origin(url) != origin(self.url):
+            lost |= {"authorization", "cookie"}
+            auth = None
+        if method != self.method:
+            lost |= {"content-type", "content-encoding"}
+        kept = [field for field in self.headers.multi_items() if field[0].lower() not in lost]
+        has_body = method == self.method
+        return self._like(method, url, kept, self.content if has_body else None, {
+            "_is_streamed": self._is_streamed and has_body, "_auth": auth, "_left_out": tuple(sorted(lost)),
+        })  # fmt: skip
+
+    def at(self, url: str) -> SentRequest:
+        """The same request for another URL."""
+        rest = {name: getattr(self, name) for name in SentRequest.__slots__[4:]}
+        return self._like(self.method, url, self.headers.multi_items(), self.content, rest)
+
+    @staticmethod
+    def _like(
+        method: str, url: str, fields: List[Field], content: Optional[bytes], rest: Dict[str, Any]
+    ) -> SentRequest:
+        made = SentRequest(method, url, fields, content)
+        for name, value in rest.items():
+            setattr(made, name, value)
+        return made
 
     def __repr__(self) -> str:
-        return f"<SentRequest {self.method} {shown(self.url)}>"
+        return f"<{type(self).__name__} {self.method} {shown(self.url)}>"
 
 
 class Asked:
-    """The arguments of a request. A `SentRequest` is made of them on demand."""
+    """What a program asked for. A `SentRequest` is made of it on demand.
 
-    __slots__ = ("_method", "url", "_options", "_fields", "_settings", "_first")
+    What the caller may change later is copied or encoded while the request is made: `Draft` notes
+    the body here as it gives it to the library.
+    """
+
+    __slots__ = (
+        "_method", "url", "_given", "_fields", "_auth", "_has_own_auth", "_parameters", "content",
+        "kind", "is_streamed", "_first", "_adapted",
+    )  # fmt: skip
 
     def __init__(
         self, method: Optional[str], url: str, options: Mapping[str, Any], fields: List[Field],
@@ -68,70 +127,128 @@ class Asked:
         self._method = method
         #: As it was given.
         self.url = url
-        self._options = options
+        given = options.get("headers")
+        #: The fields of the request itself; a value of None leaves the client's out.
+        self._given: List[Tuple[Any, Any]] = pairs(given, "headers") if given else []
+        cookies = options.get("cookies")
+        if cookies and not isinstance(cookies, bool):
+            sent = "; ".join(f"{word(name)}={word(value)}" for name, value in pairs(cookies))
+            self._given = [*self._given, ("Cookie", sent)]
         self._fields = fields
-        self._settings = {"auth": settings.get("auth"), "parameters": settings.get("parameters")}
+        self._has_own_auth = "auth" in options
+        self._auth = options.get("auth", settings.get("auth"))
+        self._parameters = settings.get("parameters")
+        #: The body, as far as it is known: bytes, or the fields of a form.
+        self.content: Union[bytes, List[Tuple[Any, Any]], None] = None
+        #: Its type; "" for an unknown one, None for no body.
+        self.kind: Optional[str] = None
+        #: Whether there is a body that is not kept.
+        self.is_streamed = False
         self._first: Optional[SentRequest] = None
+        #: The requests as `adapt=` has edited them, by the URL before the edit; "" is the first.
+        self._adapted: Dict[str, SentRequest] = {}
 
-    def at(self, url: str) -> SentRequest:
-        """The first request, which went to that URL."""
-        first = self._first
-        if first is None:
-            content, kind = self._body()
-            method = (self._method or ("GET" if kind is None else "POST")).upper()
-            first = self._first = SentRequest(method, url, self._headers(kind), content)
-        return SentRequest(first.method, url, first.headers.multi_items(), first.content)
+    @classmethod
+    def of(cls, request: SentRequest) -> Asked:
+        """What asks for a request that a program made."""
+        asked = cls(request.method, request.url, {}, [], {})
+        asked._first = request
+        return asked
 
-    def _body(self) -> Tuple[Optional[bytes], Optional[str]]:
-        """The body, as far as it is known, and its type; "" for an unknown type."""
-        options = self._options
+    def note(self, kind: str, content: Union[bytes, List[Tuple[Any, Any]], None]) -> None:
+        """Notes the body; None for one that is streamed."""
+        self.kind, self.content, self.is_streamed = kind, content, content is None
+
+    def note_options(self, options: Mapping[str, Any]) -> None:
+        """Notes the body of a request that could not be made."""
         data = options.get("content")
         data = options.get("data") if data is None else data
         if options.get("files"):
-            return None, ""
-        if options.get("json") is not None:
-            return json_bytes(options["json"]), "application/json"
-        if data is not None:
-            if is_form(data):
-                from urllib.parse import quote, urlencode
+            self.note("", None)
+        elif options.get("json") is not None:
+            self.note("application/json", json_bytes(options["json"]))
+        elif data is not None and is_form(data):
+            self.note("application/x-www-form-urlencoded", list(flat(data)))
+        elif data is not None:
+            text = data.encode() if isinstance(data, str) else data
+            self.note("", bytes(text) if isinstance(text, (bytes, bytearray)) else None)
+        elif options.get("parameters"):
+            self.note_parameters(dict(pairs(options["parameters"])))
 
-                form = urlencode(list(flat(data)), quote_via=quote)
-                return form.encode(), "application/x-www-form-urlencoded"
-            if isinstance(data, str):
-                return data.encode(), ""
-            return (bytes(data) if isinstance(data, (bytes, bytearray)) else None), ""
-        parameters = options.get("parameters")
-        if self._method in ("GET", "HEAD", "DELETE") or not parameters:
-            return None, None
-        known = {**(self._settings["parameters"] or {}), **dict(pairs(parameters))}
-        return json_bytes(known), "application/json"
+    def note_parameters(self, parameters: Dict[str, Any]) -> None:
+        """Notes parameters, which are the body unless the method has them in the query."""
+        if self._method not in ("GET", "HEAD", "DELETE") and self.kind is None and parameters:
+            known = {name: word(value) for name, value in (self._parameters or {}).items()}
+            self.note("application/json", json_bytes({**known, **parameters}))
 
-    def _headers(self, kind: Optional[str]) -> List[Field]:
-        own = pairs(self._options.get("headers") or {})
-        named = {word(name).lower() for name, _ in own}
+    def at(self, url: str) -> SentRequest:
+        """The first request, which went to that URL."""
+        adapted = self._adapted.get("")
+        return self._plain(url) if adapted is None else adapted.at(url)
+
+    def follows(self, url: str) -> Optional[SentRequest]:
+        """A request after a redirect to that URL, if `adapt=` has seen it."""
+        return self._adapted.get(url) if self._adapted else None
+
+    def adapted(self, url: str, request: Request) -> None:
+        """Notes a request as an `adapt=` function has left it; the URL is that before its edits."""
+        key = url if url != self.url and "" in self._adapted else ""
+        before = self._plain(url) if not key else self._adapted[""].at(url)
+        own = request._all_fields()
+        named = {name.lower() for name, _ in own}
+        fields = [field for field in before.headers.multi_items() if field[0].lower() not in named]
+        fields += [(name, value) for name, value in own if value is not None]
+        method, content = request.method, request.content
+        after = SentRequest(method, request.url, fields, before.content if content is None else content)
+        if key and method != before.method:
+            after.content = content
+        after._is_streamed = before._is_streamed and content is None
+        after._auth = before._auth
+        self._adapted = {**self._adapted, key: after}
+
+    def _plain(self, url: str) -> SentRequest:
+        first = self._first
+        if first is None:
+            method = (self._method or ("GET" if self.kind is None else "POST")).upper()
+            content = form_bytes(self.content) if isinstance(self.content, list) else self.content
+            first = self._first = SentRequest(method, url, self._headers(), content)
+            first._is_streamed = self.is_streamed
+            if isinstance(self._auth, DigestAuth):
+                first._auth = self._auth
+            elif self._has_own_auth and self._auth is None:
+                first._auth = None
+        return first.at(url)
+
+    def _headers(self) -> List[Field]:
+        own = self._given
+        named: Set[str] = {word(name).lower() for name, _ in own}
         fields = [field for field in self._fields if field[0].lower() not in named]
         fields += [(word(name), word(value)) for name, value in own if value is not None]
+        given = set(named)
         named |= {name.lower() for name, _ in fields}
-        if kind and "content-type" not in named:
-            fields.append(("Content-Type", kind))
-        auth = credentials(self._options.get("auth", self._settings["auth"]))
-        if "auth" in self._options and not isinstance(auth, (Basic, Bearer)):
-            given = {word(name).lower() for name, _ in own}
+        if self.kind and "content-type" not in named:
+            fields.append(("Content-Type", self.kind))
+        auth = None if is_flow(self._auth) else credentials(self._auth)
+        if self._has_own_auth and not isinstance(auth, (Basic, Bearer)):
             fields = [f for f in fields if f[0].lower() != "authorization" or "authorization" in given]
         elif isinstance(auth, (Basic, Bearer)) and "authorization" not in named:
             fields.append(("Authorization", auth.field()))
         return fields
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        first = self.at(self.url)
-        return _again, (first.method, self.url, first.headers.multi_items(), first.content)
+        state = {name: getattr(self.at(self.url), name) for name in SentRequest.__slots__}
+        state["headers"] = state["headers"].multi_items()
+        after = {url: one for url, one in self._adapted.items() if url}
+        return _again, (self.url, state, after)
 
 
-def _again(
-    method: str, url: str, fields: List[Field], content: Optional[bytes]
-) -> Asked:
-    asked = Asked(method, url, {}, [], {})
-    asked._first = SentRequest(method, url, fields, content)
+def _again(url: str, state: Dict[str, Any], after: Dict[str, SentRequest]) -> Asked:
+    asked = Asked(state["method"], url, {}, [], {})
+    asked._first = SentRequest._like(
+        state["method"], url, state["headers"], state["content"],
+        {name: state[name] for name in SentRequest.__slots__[4:]},
+    )  # fmt: skip
+    asked._adapted = after
     return asked
 
 

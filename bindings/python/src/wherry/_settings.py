@@ -7,7 +7,7 @@ from __future__ import annotations
 from . import _codes as codes
 from ._numbers import whole
 from ._options import array_style, body_coding, bool_style, coded_body, member_style
-from ._request import content_digest, http_version, milliseconds, segments
+from ._request_values import content_digest, http_version, milliseconds, segments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

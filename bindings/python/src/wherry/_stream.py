@@ -23,17 +23,25 @@ if TYPE_CHECKING:
     from ._request import Draft
 
 
+#: What a response has that its first line and fields do not say; some of it is known at the end only.
+LATE = (
+    "from_cache", "is_stale", "is_revalidated", "is_length_unverified", "unchanged", "informational",
+    "metrics", "saved_path", "_version", "_seconds", "_error",
+)  # fmt: skip
+
+
 class StreamedResponse(Response):
     """An answer whose body has not come yet: iterate once, or `read` it whole."""
 
     def __init__(self, exchange: Exchange) -> None:
         head = exchange.response
-        super().__init__(head.status_code, head._head, b"", head.url, head.tag)
-        self.informational = head.informational
+        self.status_code = head.status_code
+        self.url = head.url
+        self.tag = head.tag
+        self._body = b""
+        self._head = head._head
         self._hops = head._hops
         self._asked = head._asked
-        self._version = head._version
-        self.from_cache = head.from_cache
         self.context = head.context
         self._accepted = head._accepted
         self._accepted_range = head._accepted_range
@@ -42,6 +50,12 @@ class StreamedResponse(Response):
         self._is_taken = False
         #: Closes the exchange when nobody has either any more.
         self._opened: object = None
+        self._copy()
+
+    def _copy(self) -> None:
+        """Takes over what the head, or the end, of the response says."""
+        known = self._exchange.response.__dict__
+        self.__dict__.update({name: known[name] for name in LATE if name in known})
 
     @property
     def content(self) -> bytes:
@@ -57,9 +71,7 @@ class StreamedResponse(Response):
 
     def _end(self) -> None:
         """Raises what ended the stream early."""
-        self._seconds = self._exchange.response._seconds
-        self.metrics = self._exchange.response.metrics
-        self.saved_path = self._exchange.response.saved_path
+        self._copy()
         self._exchange.result()
 
 
@@ -144,8 +156,30 @@ class Stream:
         self._exchange: Optional[Exchange] = None
 
     def __enter__(self) -> SyncStreamedResponse:
+        client, (method, url, options) = self._client, self._request
+        if not client._extras and "auth" not in options and "hooks" not in options:
+            return self._open(method, url, options)
+        from ._layers import layers
+
+        found = layers(client, options)
+        if found is None:
+            return self._open(method, url, options)
+        try:
+            return found.run(self._open, method, url, options, self._leave)  # type: ignore[return-value]
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _leave(self, response: Response) -> None:
+        """Ends a stream that is not the last one of an auth flow."""
+        response.read()
+        self.__exit__()
+
+    def _open(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> SyncStreamedResponse:
         client = self._client
-        draft = client._draft(*self._request)
+        draft = client._draft(method, url, options)
         try:
             self._exchange = exchange = streamed(draft)
             self._channel = channel = Channel()
@@ -166,7 +200,7 @@ class Stream:
         except BaseException as error:
             self.__exit__()
             if isinstance(error, WherryError):
-                client._blamed(error, *self._request)
+                client._blamed(error, method, url, options)
             raise
         finally:
             draft.free()
@@ -347,12 +381,36 @@ class AsyncStream:
         self._inbox: Optional[Inbox] = None
 
     async def __aenter__(self) -> AsyncStreamedResponse:
+        client, (method, url, options) = self._client, self._request
+        if not client._extras and "auth" not in options and "hooks" not in options:
+            return await self._open(method, url, options)
+        from ._layers import layers
+
+        found = layers(client, options)
+        if found is None:
+            return await self._open(method, url, options)
+        try:
+            return await found.arun(  # type: ignore[return-value]
+                self._open, method, url, options, self._leave
+            )
+        except BaseException:
+            await self.__aexit__()
+            raise
+
+    async def _leave(self, response: Response) -> None:
+        """Ends a stream that is not the last one of an auth flow."""
+        await response.aread()
+        await self.__aexit__()
+
+    async def _open(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> AsyncStreamedResponse:
         from asyncio import get_running_loop
 
         client = self._client
         loop = get_running_loop()
         pump = client._pump(loop)
-        draft = client._draft(*self._request)
+        draft = client._draft(method, url, options)
         try:
             exchange = streamed(draft)
             self._inbox = inbox = Inbox(loop, exchange)
@@ -364,7 +422,7 @@ class AsyncStream:
         except BaseException as error:
             inbox.close()
             if isinstance(error, WherryError):
-                client._blamed(error, *self._request)
+                client._blamed(error, method, url, options)
             raise
         response = AsyncStreamedResponse(exchange, inbox)
         response._opened = self

@@ -8,8 +8,8 @@ import os
 
 from . import _codes as codes
 from ._bridge import check, lib, text
-from ._errors import ArgumentError
-from ._request import path_text
+from ._errors import ArgumentError, brief
+from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _verify(config: int, verify: Verify) -> None:
         check(lib.wherry_config_set_text(config, option, path_text(path)))
     else:
         raise TypeError(
-            f"verify= takes True, False, the path of a CA file or folder, or PEM bytes, not {verify!r}"
+            f"verify= takes True, False, the path of a CA file or folder, or PEM bytes, not {brief(verify)}"
         )
 
 
@@ -107,7 +107,7 @@ def _pin(config: int, host: str, several: Any) -> None:
     single = isinstance(several, (str, bytes, bytearray, os.PathLike))
     pins: List[Any] = [several] if single else list(several)
     if not pins:
-        raise ArgumentError(f"{host!r} has no pins: give one, or leave the host out", "bad_pin")
+        raise ArgumentError(f"{brief(host)} has no pins: give one, or leave the host out", "bad_pin")
     for pin in pins:
         if isinstance(pin, (bytes, bytearray)):
             check(lib.wherry_config_add_pin_certificate(config, text(host), bytes(pin), len(pin)))
@@ -117,7 +117,7 @@ def _pin(config: int, host: str, several: Any) -> None:
 
 def _pin_mode(config: int, mode: str) -> None:
     if mode not in PIN_MODES:
-        raise ArgumentError(f"pin_mode= is one of {', '.join(PIN_MODES)}, not {mode!r}", "bad_value")
+        raise ArgumentError(f"pin_mode= is one of {', '.join(PIN_MODES)}, not {brief(mode)}", "bad_value")
     check(lib.wherry_config_set_option(config, codes.OPTION_PIN_MODE, PIN_MODES[mode]))
 
 
@@ -132,7 +132,7 @@ def _deny_addresses(config: int, kinds: Union[str, Iterable[str]]) -> None:
     for word in words:
         if word not in ADDRESSES:
             raise ArgumentError(
-                f"deny_addresses= takes {', '.join(ADDRESSES)}, not {word!r}", "bad_value"
+                f"deny_addresses= takes {', '.join(ADDRESSES)}, not {brief(word)}", "bad_value"
             )
         bits |= ADDRESSES[word]
     check(lib.wherry_config_set_option(config, codes.OPTION_DENY_ADDRESSES, bits))

@@ -1,0 +1,89 @@
+# Wherry: values of keywords as the library takes them
+# SPDX-License-Identifier: Apache-2.0
+"""Paths, times, and the words of requests."""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._errors import ArgumentError, brief
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Tuple, Union
+
+
+def path_text(path: Union[str, bytes]) -> bytes:
+    """A path as the library takes it: its bytes."""
+    import os
+
+    raw = os.fsencode(path)
+    if b"\0" in raw:
+        raise ArgumentError(f"{brief(path)} holds a NUL", "bad_argument")
+    return raw
+
+
+#: The names of the ways to use the caches: the timed one, and from "protocol" the HTTP cache.
+CACHE_POLICIES: Dict[str, int] = {
+    "off": codes.CACHE_OFF,
+    "use": codes.CACHE_USE,
+    "only": codes.CACHE_ONLY,
+    "refresh": codes.CACHE_REFRESH,
+    "then_network": codes.CACHE_THEN_NETWORK,
+    "protocol": codes.CACHE_PROTOCOL,
+    "reload": codes.CACHE_RELOAD,
+    "any_age": codes.CACHE_ANY_AGE,
+    "any_age_only": codes.CACHE_ANY_AGE_ONLY,
+}
+
+
+def cut_milliseconds(seconds: float) -> int:
+    """Whole milliseconds; what is more than can be counted is the most that can be."""
+    if seconds != seconds:
+        raise ArgumentError("a time that is no number", "bad_value")
+    return int(max(-9e15, min(9e15, seconds)) * 1000)
+
+
+def content_digest(value: str) -> int:
+    """The number behind the name of a digest that is sent along."""
+    kinds = {"none": 0, "md5": codes.DIGEST_MD5, "sha256": codes.DIGEST_SHA256,
+             "sha512": codes.DIGEST_SHA512}  # fmt: skip
+    if value not in kinds:
+        raise ArgumentError(f"a digest of a body is one of {', '.join(kinds)}", "bad_value")
+    return kinds[value]
+
+
+def http_version(value: Any) -> int:
+    """The number behind the name of an HTTP version."""
+    versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}
+    if value not in versions:
+        raise ArgumentError(f"http_version= is '1.1' or '2', not {brief(value)}", "bad_value")
+    return versions[value]
+
+
+def milliseconds(seconds: Any) -> int:
+    """Seconds as the library counts them: so many that 0 is none at all."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise ArgumentError(f"seconds are a number, not {brief(seconds)}", "bad_value")
+    if not 0 <= seconds < 1e15:
+        raise ArgumentError(f"seconds cannot be {brief(seconds)}", "bad_value")
+    return max(1, round(seconds * 1000)) if seconds else 0
+
+
+def segments(count: Any) -> int:
+    """1 to 16, or "auto"."""
+    if count == "auto":
+        return 0
+    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= 16:
+        return count
+    raise ArgumentError(f'segments= is "auto" or 1 to 16, not {brief(count)}', "bad_value")
+
+
+def status_range(value: Union[range, Tuple[int, int]]) -> range:
+    """The least and the greatest status, or a `range`, as a range."""
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        value = range(value[0], value[1] + 1)
+    if not isinstance(value, range) or value.step != 1:
+        raise TypeError(f"accept_status_range= takes (least, greatest) or a range, not {brief(value)}")
+    if not value:
+        raise ArgumentError(f"accept_status_range= accepts no status: {brief(value)}", "bad_value")
+    return value

@@ -1,0 +1,47 @@
+# Wherry: requests that are sent as they are
+# SPDX-License-Identifier: Apache-2.0
+"""From a `SentRequest` to the keywords that send it."""
+
+from __future__ import annotations
+
+from ._errors import StateError, shown
+from ._options import BODIES, Unset
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+    from ._base import BaseClient
+    from ._sent import SentRequest
+
+#: Stands among the keywords of a request whose URL has all parameters, also those of the client.
+COMPLETE = "_complete"
+
+
+def sendable(
+    client: BaseClient[Any], request: SentRequest, options: Mapping[str, Any]
+) -> Dict[str, Any]:
+    """The keywords that send a request as it is; `options` go before."""
+    fields: List[Tuple[str, Optional[str]]] = list(request.headers.multi_items())
+    named = {name.lower() for name, _ in fields}
+    # A redirect, or an auth flow, has taken these away, and the client must not add its own.
+    fields += [
+        (name, None) for name in request._left_out if name not in named and name in client.headers
+    ]
+    given: Dict[str, Any] = {"headers": fields, "default_parameters": False}
+    if "authorization" in named:
+        given["auth"] = None
+    elif not isinstance(request._auth, Unset):
+        given["auth"] = request._auth
+    if not any(options.get(name) is not None for name in BODIES):
+        if request._is_streamed:
+            raise StateError(
+                f"Could not send the {request.method} request to {shown(request.url)}: its body was "
+                "streamed and is not kept. Pass the body again, as content= or files=", "wrong_state",
+            )  # fmt: skip
+        if request.content is not None:
+            given["content"] = request.content
+    return {COMPLETE: True, **given, **options}
+
+
+__all__ = ["COMPLETE", "sendable"]

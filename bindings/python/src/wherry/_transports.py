@@ -1,0 +1,324 @@
+# Wherry: transports that a program writes itself
+# SPDX-License-Identifier: Apache-2.0
+"""``transport=`` and ``mounts=``: objects that answer requests in place of the network.
+
+The client does everything else as always: redirects, retries, cookies, caches, streams, downloads.
+"""
+
+from __future__ import annotations
+
+from . import _codes as codes
+from ._bridge import Cell, bytes_at, check, lib, made, text, text_at
+from ._errors import (
+    ArgumentError, InternalError, NetworkError, TimeoutError, TLSError, brief, shown,
+)  # fmt: skip
+from ._response import Response
+from ._sent import SentRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, List, Mapping, Optional, Tuple, Union
+
+    from ._base import BaseClient
+
+    #: An object with ``handle_request`` or ``handle_async_request``.
+    Transport = Any
+
+#: Errors of a transport that are failures of an attempt, so that it may be retried.
+FAILURES = (NetworkError, TimeoutError, TLSError)
+
+
+class BaseTransport:
+    """Answers requests in place of the network. A subclass has `handle_request`, as in httpx.
+
+    It runs on the thread that waits for the response. What it raises reaches the caller of the
+    request; a NetworkError or TimeoutError may be retried first. Any object with the same method is a
+    transport too. A client closes its transports when it is closed.
+    """
+
+    def handle_request(self, request: SentRequest) -> Response:
+        """The response to a request, which has its final URL, headers, and body."""
+        raise NotImplementedError("a transport needs handle_request(request)")
+
+    def close(self) -> None:
+        """Called when a client that has it is closed."""
+
+    def __enter__(self) -> BaseTransport:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncBaseTransport:
+    """The same for `AsyncClient`, in its event loop."""
+
+    async def handle_async_request(self, request: SentRequest) -> Response:
+        """The response to a request, which has its final URL, headers, and body."""
+        raise NotImplementedError("a transport needs handle_async_request(request)")
+
+    async def aclose(self) -> None:
+        """Called when a client that has it is closed."""
+
+    async def __aenter__(self) -> AsyncBaseTransport:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class Pattern:
+    """A key of ``mounts=``: "https://", "all://*.example.org", "http://h:8080"; the rules of httpx."""
+
+    __slots__ = ("scheme", "host", "port")
+
+    def __init__(self, key: str) -> None:
+        if not isinstance(key, str):
+            raise TypeError(f"mounts= has keys of str, not {type(key).__name__}")
+        scheme, mark, place = key.partition("://")
+        place = place.rstrip("/")
+        host, colon, port = place.rpartition(":") if place.rpartition(":")[2].isdigit() else (place, "", "")
+        known = scheme.lower() in ("all", "http", "https")
+        if not mark or not known or any(c in place for c in "/?#@ ") or "*" in host.lstrip("*") or "**" in host:
+            raise ArgumentError(
+                f"Could not mount a transport: {brief(key)} is no pattern. Use one such as 'https://', "
+                "'all://*.example.org', or 'http://example.org:8080'", "bad_value",
+            )  # fmt: skip
+        self.scheme = "" if scheme.lower() == "all" else scheme.lower()
+        self.host = "" if host == "*" else host.lower()
+        if not self.host.isascii():
+            self.host = self.host.encode("idna").decode()
+        self.port = int(port) if port else None
+
+    @property
+    def rank(self) -> Tuple[int, int, int]:
+        """Sorts the most specific pattern first: with a port, the longest host, a scheme."""
+        return 0 if self.port is not None else 1, -len(self.host), -len(self.scheme)
+
+    def matches(self, url: str) -> bool:
+        """Whether a request to an absolute URL is meant."""
+        from urllib.parse import urlsplit
+
+        parts = urlsplit(url)
+        host, scheme = (parts.hostname or "").lower(), parts.scheme.lower()
+        if self.scheme and self.scheme != scheme:
+            return False
+        usual = {"http": 80, "https": 443}.get(scheme) if self.host else None
+        if self.port is not None and self.port != (parts.port or usual):
+            return False
+        if self.host.startswith("*."):
+            return host.endswith(self.host[1:]) and len(host) >= len(self.host)
+        if self.host.startswith("*"):
+            return host == self.host[1:] or host.endswith("." + self.host[1:])
+        return not self.host or host == self.host.strip("[]")
+
+    def globs(self) -> Iterator[str]:
+        """The same as rules of the library: "*" is any text of the host, or of what follows."""
+        hosts = [self.host or "*"]
+        if self.host.startswith("*") and not self.host.startswith("*."):
+            hosts = [self.host[1:], "*." + self.host[1:]]
+        for scheme in (self.scheme,) if self.scheme else ("http", "https"):
+            for host in hosts:
+                if self.port is not None:
+                    yield f"{scheme}://{host}:{self.port}/*"
+                elif self.host:
+                    yield f"{scheme}://{host}:*/*"
+                if self.port is None or self.host and self.port == {"http": 80, "https": 443}[scheme]:
+                    yield f"{scheme}://{host}/*"
+
+
+class Router:
+    """The transports of one client, by URL."""
+
+    def __init__(self, transport: Transport, mounts: Optional[Mapping[str, Transport]], is_async: bool) -> None:
+        self._is_async = is_async
+        self._default = transport
+        found = [(Pattern(key), value) for key, value in (mounts or {}).items()]
+        self._mounts = sorted(found, key=lambda pair: pair[0].rank)
+        for each in self.transports():
+            refuse_transport(each, is_async)
+
+    def transports(self) -> List[Transport]:
+        """All of them, each once."""
+        found: List[Transport] = []
+        for each in (self._default, *(value for _, value in self._mounts)):
+            if each is not None and not any(each is other for other in found):
+                found.append(each)
+        return found
+
+    def attach(self, config: int) -> None:
+        """Has the library ask for the responses to the URLs of transports."""
+        stub = made(lib.wherry_stub_new)
+        try:
+            for pattern, transport in self._mounts:
+                add = lib.wherry_stub_add_network if transport is None else lib.wherry_stub_add_decision
+                for glob in pattern.globs():
+                    check(add(stub, None, text(glob), -1))
+            add = lib.wherry_stub_add_network if self._default is None else lib.wherry_stub_add_decision
+            check(add(stub, None, b"*", -1))
+            check(lib.wherry_config_set_stub(config, stub))
+        finally:
+            lib.wherry_stub_free(stub)  # The client keeps it.
+
+    def respond(self, request: SentRequest) -> Any:
+        """The response to a request, or a coroutine for it."""
+        transport = self._default
+        for pattern, mounted in self._mounts:
+            if pattern.matches(request.url):
+                transport = mounted
+                break
+        if transport is None:  # The library and `Pattern` read the URL in different ways.
+            raise InternalError(f"No transport is mounted for {shown(request.url)}", "internal")
+        return responded(transport, request, self._is_async)
+
+    def close(self) -> None:
+        """Closes the transports of a blocking client."""
+        for each in self.transports():
+            if hasattr(each, "close") and not _is_mock(each):
+                each.close()
+
+    async def aclose(self) -> None:
+        """Closes the transports of an `AsyncClient`."""
+        for each in self.transports():
+            if _is_mock(each):
+                continue
+            if hasattr(each, "aclose"):
+                await each.aclose()
+            elif hasattr(each, "close"):
+                each.close()
+
+
+class MockRouter:
+    """The function of a `MockTransport`, which a client asks alone."""
+
+    def __init__(self, transport: Any, is_async: bool) -> None:
+        self._transport = transport
+        self._is_async = is_async
+
+    def respond(self, request: SentRequest) -> Any:
+        """As `Router.respond`."""
+        return responded(self._transport, request, self._is_async)
+
+    def close(self) -> None:
+        """A mock is closed by the program, which looks at its requests."""
+
+    async def aclose(self) -> None:
+        """The same."""
+
+
+def attached(client: BaseClient[Any], config: int) -> Union[Router, MockRouter, None]:
+    """Gives the configuration of a client its transports; None where the library does it all."""
+    from ._mock import MockTransport
+
+    transport = client._transport
+    if isinstance(transport, MockTransport) and not client._mounts:
+        check(lib.wherry_config_set_stub(config, transport._handle))
+        return None if transport._handler is None else MockRouter(transport, client._is_async)
+    router = Router(transport, client._mounts, client._is_async)
+    router.attach(config)
+    return router
+
+
+def _is_mock(transport: Transport) -> bool:
+    """Whether the program closes it: it looks at the requests after its clients are closed."""
+    from ._mock import MockTransport
+
+    return isinstance(transport, MockTransport)
+
+
+def refuse_transport(transport: Transport, is_async: bool) -> None:
+    """A TypeError for an object that cannot answer the requests of such a client."""
+    if hasattr(transport, "handle_request") or is_async and hasattr(transport, "handle_async_request"):
+        return
+    kind = type(transport).__name__
+    if hasattr(transport, "handle_async_request"):
+        raise TypeError(f"transport= of a Client needs handle_request(request): {kind} is for an AsyncClient")
+    raise TypeError(f"transport= takes an object with handle_request(request), not {kind}")
+
+
+def responded(transport: Transport, request: SentRequest, is_async: bool) -> Any:
+    """The response of a transport, or a coroutine for it."""
+    if is_async and hasattr(transport, "handle_async_request"):
+        return _complete(transport.handle_async_request(request))
+    found = transport.handle_request(request)
+    if is_async and (hasattr(found, "__await__") or _has_async_pieces(found)):
+        return _complete(found)
+    return found
+
+
+def _has_async_pieces(response: Any) -> bool:
+    return isinstance(response, Response) and hasattr(response._pieces, "__aiter__")
+
+
+async def _complete(waits: Any) -> Any:
+    response = await waits if hasattr(waits, "__await__") else waits
+    if isinstance(response, Response):
+        await response.aread()
+    return response
+
+
+def request_of(lent: int) -> SentRequest:
+    """The request that an event, or a stub, tells of."""
+    method, url, fields, content = parts_of(lent)
+    return SentRequest(method, url, fields, content)
+
+
+def parts_of(lent: int) -> Tuple[str, str, List[Tuple[str, str]], bytes]:
+    """Its method, URL, headers, and body."""
+    fields: List[Tuple[str, str]] = []
+    name, value = Cell(), Cell()
+    while lib.wherry_response_header_at(lent, len(fields), name.address, value.address):
+        fields.append((text_at(name.take()) or "", text_at(value.take()) or ""))
+    count = Cell()
+    body = lib.wherry_response_body(lent, count.address)
+    content = bytes_at(body, count.take()) if body else b""
+    url = (lib.wherry_response_url(lent) or b"").decode("utf-8", "replace")
+    method = [value for name, value in fields if name == ":method"]
+    rest = [field for field in fields if not field[0].startswith(":")]
+    return (method[0] if method else "GET"), url, rest, content
+
+
+def give_response(event: int, response: Any) -> int:
+    """Answers an event with the response of a transport."""
+    if not isinstance(response, Response):
+        raise TypeError(f"transport= returned {type(response).__name__}, not a Response")
+    body = decoded(response.content, response.headers.get("content-encoding", ""))
+    head = "".join(
+        f"{name}: {value}\n" for name, value in response.headers.multi_items()
+        if name.lower() not in ("transfer-encoding", "connection")
+        and not (body and name.lower() == "content-length")
+    )  # fmt: skip
+    sent = text(head, "bad_header")
+    status: int = lib.wherry_event_answer_response(event, response.status_code, sent, body, len(body))
+    return status
+
+
+def decoded(body: bytes, coding: str) -> bytes:
+    """A body without its gzip or deflate coding. The library decodes what a network brings."""
+    import zlib
+
+    known = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+    try:
+        for name in reversed([name.strip().lower() for name in coding.split(",")]):
+            if not body or name not in known:
+                break
+            try:
+                body = zlib.decompress(body, known[name])
+            except zlib.error:
+                if name != "deflate":
+                    raise
+                body = zlib.decompress(body, -15)  # Many servers send it without its header.
+    except zlib.error as error:
+        raise NetworkError(f"Could not decode the {coding} body of a transport: {error}", "bad_encoding") from error
+    return body
+
+
+def give_failure(event: int, error: BaseException) -> bool:
+    """Answers an event with the failure of an attempt; False for errors that are none."""
+    if not isinstance(error, FAILURES) or not error.reason:
+        return False
+    reason, message = error.reason.encode(), error.message.encode("utf-8", "replace").replace(b"\0", b"")
+    return bool(lib.wherry_event_answer_failure(event, reason, message) == codes.OK)
+
+
+__all__ = ["AsyncBaseTransport", "BaseTransport", "Router"]

@@ -1,0 +1,71 @@
+# Wherry: values that a client has read cannot be changed behind its back
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+from conftest import Server, field
+
+import wherry
+
+VALUES = [
+    (wherry.Timeout(1, 2), "idle", "client.timeout = Timeout(idle=5)"),
+    (wherry.Basic("a", "b"), "password", "client.auth = Basic(user, password)"),
+    (wherry.Bearer("t"), "token", "client.auth = Bearer(token)"),
+    (wherry.DigestAuth("a", "b"), "username", "client.auth = DigestAuth(user, password)"),
+    (wherry.Compression(0.5), "quality", "Compression(0.5, max_width=1600)"),
+]
+
+
+@pytest.mark.parametrize(("value", "name", "way"), VALUES, ids=lambda one: type(one).__name__)
+def test_a_setting_that_cannot_change_says_how_to_use_another(value: Any, name: str, way: str) -> None:
+    # `client.timeout.idle = 1` did nothing to that client, and changed the defaults of later ones.
+    before = getattr(value, name)
+    with pytest.raises(AttributeError) as caught:
+        setattr(value, name, 9)
+    assert way in str(caught.value) and name in str(caught.value)
+    with pytest.raises(AttributeError, match=name):
+        delattr(value, name)
+    with pytest.raises(AttributeError):
+        value.other = 1
+    assert getattr(value, name) == before
+    for again in (copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
+        assert getattr(again, name) == before
+
+
+def test_the_timeout_of_a_client_is_not_changed_in_place(client: wherry.Client) -> None:
+    with wherry.Client() as usual:
+        with pytest.raises(AttributeError, match=r"client.timeout = Timeout\(idle=5\)"):
+            usual.timeout.idle = 1
+    with wherry.Client() as later:
+        assert later.timeout == wherry.Timeout()
+
+
+def test_assigning_the_timeout_changes_what_happens_on_the_wire(server: Server) -> None:
+    with wherry.Client(timeout=None) as client:
+        url = server.url("/bytes/10", gate=server.gate())
+        client.timeout = wherry.Timeout(total=0.05)
+        with pytest.raises(wherry.TimeoutError) as caught:
+            client.get(url)
+        assert caught.value.reason == "total_timeout"
+        server.open_gate(server.gate())
+        client.timeout = None
+        assert client.get(url).status_code == 200
+
+
+def test_assigning_the_auth_changes_what_is_sent(server: Server, client: wherry.Client) -> None:
+    client.auth = wherry.Bearer("one")
+    client.auth = wherry.Bearer("two")
+    assert field(client.get(server.url("/echo")).json(), "Authorization") == ["Bearer two"]
+
+
+def test_the_bases_of_a_client_are_read_only(client: wherry.Client) -> None:
+    # `client.bases["b"] = ...` changed a copy, and said nothing.
+    client.configure(bases={"a": "http://h/"})
+    bases: Any = client.bases
+    with pytest.raises(TypeError):
+        bases["b"] = "http://other/"
+    assert dict(client.bases) == {"a": "http://h/"}

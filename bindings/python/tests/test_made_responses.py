@@ -1,0 +1,72 @@
+# Wherry: responses that a program makes itself
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+import io
+import pickle
+from typing import Any, AsyncIterator, Dict
+
+import pytest
+
+import wherry
+
+
+async def pieces() -> AsyncIterator[bytes]:
+    yield b"a"
+    yield b"b"
+
+
+@pytest.mark.parametrize(
+    ("options", "body", "kind"),
+    [
+        ({}, b"", None), ({"content": b"\x00"}, b"\x00", None), ({"content": "ä"}, "ä".encode(), None),
+        ({"content": bytearray(b"ab")}, b"ab", None), ({"text": "ä"}, "ä".encode(), "text/plain; charset=utf-8"),
+        ({"html": "<p>"}, b"<p>", "text/html; charset=utf-8"), ({"json": {"a": [1]}}, b'{"a":[1]}', "application/json"),
+        ({"stream": [b"a", "b"]}, b"ab", None), ({"content": (p for p in (b"a", b"b"))}, b"ab", None),
+        ({"content": io.BytesIO(b"ab")}, b"ab", None),
+    ],
+    ids=lambda one: ",".join(one) if isinstance(one, dict) else "",
+)  # fmt: skip
+def test_a_response_is_made_from_keywords_as_in_httpx(
+    options: Dict[str, Any], body: bytes, kind: Any
+) -> None:
+    made = wherry.Response(201, **options)
+    assert (made.status_code, made.headers.get("content-type")) == (201, kind)
+    assert made.content == made.read() == body == made.content
+    assert made.text == body.decode() and b"".join(made.iter_bytes(1)) == body
+    assert pickle.loads(pickle.dumps(made)).content == body
+    assert asyncio.run(wherry.Response(201, content=body).aread()) == body
+    assert (made.url, made.history, made.ok) == ("", [], True)
+
+
+def test_the_headers_of_a_made_response_go_before_what_follows_from_its_body() -> None:
+    made = wherry.Response(200, headers={"content-type": "text/x"}, text="abc")
+    assert made.headers.multi_items() == [("content-type", "text/x"), ("Content-Length", "3")]
+    twice = wherry.Response(headers=[("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")])
+    assert twice.cookies.get_dict() == {"a": "1", "b": "2"} and twice.status_code == 200
+    again = wherry.Response(404, headers=twice.headers)
+    assert again.headers.get_list("set-cookie") == ["a=1", "b=2"]
+    with pytest.raises(wherry.HTTPStatusError):
+        again.raise_for_status()
+
+
+def test_asynchronous_pieces_need_a_coroutine() -> None:
+    made = wherry.Response(200, content=pieces())
+    with pytest.raises(wherry.StateError, match="aread"):
+        made.content
+    assert asyncio.run(made.aread()) == b"ab" == made.content
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"text": "a", "json": 1}, wherry.ArgumentError), ({"content": 5}, TypeError), ({"content": {}}, TypeError),
+        ({"headers": {"A": "b\nc"}}, wherry.ArgumentError), ({"headers": {"": "b"}}, wherry.ArgumentError),
+        ({"headers": {"A": 5}}, TypeError), ({"json": object()}, wherry.ArgumentError), ({"headers": 5}, TypeError),
+    ],
+    ids=lambda one: ",".join(one) if isinstance(one, dict) else "",
+)  # fmt: skip
+def test_what_is_no_response_is_refused(options: Dict[str, Any], kind: Any) -> None:
+    with pytest.raises(kind):
+        wherry.Response(200, **options)
