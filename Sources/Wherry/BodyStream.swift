@@ -25,6 +25,10 @@ public struct BodyStream: AsyncSequence, Sendable {
     /// The transfer, for its progress and to control it.
     public var transfer: Transfer { reader.transfer }
 
+    /// Whether the body may have been cut: over TLS, it has no length, and the connection ended without
+    /// close_notify. Known at the end of the body; `false` before.
+    public var isLengthUnverified: Bool { reader.isLengthUnverified }
+
     /// Creates the iterator. Several iterators would share the chunks.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
@@ -57,6 +61,8 @@ final class BodyReader: Sendable {
         transfer.cancel()
         inbox.abandon()
     }
+
+    var isLengthUnverified: Bool { inbox.isLengthUnverified }
 
     func next() async throws(WherryError) -> Bytes? {
         inbox.release()
@@ -134,6 +140,11 @@ final class BodyInbox: TransferObserver {
             state.isAbandoned = true
             return outcome.error.map { .failure($0) } ?? .end
         }
+    }
+
+    /// Whether the transfer has ended with a body that may have been cut.
+    var isLengthUnverified: Bool {
+        monitor.withLock { $0.outcome?.response?.isLengthUnverified ?? false }
     }
 
     /// Releases the reader's chunk; the stream continues.

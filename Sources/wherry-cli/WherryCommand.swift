@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Dispatch
+import Foundation
 import Glibc
 import Wherry
 
@@ -90,13 +91,22 @@ extension WherryCommand {
 
     /// Help and versions are answers, anything else is a fault of usage.
     private static func leave(_ error: any Error) -> Never {
-        let text = fullMessage(for: error)
         let isAnswer = exitCode(for: error) == .success
+        var text = fullMessage(for: error)
+        let message = message(for: error)
+        // An argument may have megabytes, and the message repeats it.
+        let short = isAnswer ? message : MessageText.shortened(message)
         if !isAnswer, GivenArguments.wantsJSON {
             let status = ExitStatus.usage.rawValue
-            let report = Report.failure(message(for: error), reason: "usage", status)
+            let report = Report.failure(short, reason: "usage", status)
             FileBytes.writeLine(JSON.object(report).description, to: STDOUT_FILENO)
-        } else if !text.isEmpty { FileBytes.writeLine(text, to: isAnswer ? STDOUT_FILENO : STDERR_FILENO) }
+        } else if !text.isEmpty {
+            if !isAnswer {
+                if !message.isEmpty { text = text.replacingOccurrences(of: message, with: short) }
+                text = text.printableLines
+            }
+            FileBytes.writeLine(text, to: isAnswer ? STDOUT_FILENO : STDERR_FILENO)
+        }
         Glibc.exit(isAnswer ? ExitStatus.success.rawValue : ExitStatus.usage.rawValue)
     }
 }

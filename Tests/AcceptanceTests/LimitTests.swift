@@ -90,6 +90,13 @@ import WherrySystem
         for path in ["/bytes/1000", "/bytes/1000?no_length=1"] {
             #expect(try await secure.get(server.tlsURL(path)).isLengthUnverified == false)
         }
+        for (more, isUnverified) in [("&cut=400&unclean=1", true), ("", false)] {
+            let streamed = try await secure.stream(
+                Request(server.tlsURL("/bytes/1000?no_length=1" + more)))
+            #expect(!streamed.body.isLengthUnverified)
+            for try await _ in streamed.body {}
+            #expect(streamed.body.isLengthUnverified == isUnverified)
+        }
         let strict = try makeClient {
             $0.caFile = server.ca
             $0.requiresVerifiedLength = true

@@ -90,7 +90,7 @@ def test_options_of_curl_work(server: Scope) -> None:
 
 
 @pytest.mark.parametrize("arguments, words", [
-    (["get", "-d", "a=b"], "--field"), (["get", "--data", "a"], "--field"), (["post", "-d", "a=b"], "--json"),
+    (["get", "-d", "a=b"], "--field"), (["get", "--data", "a"], "--field"), (["delete", "--data-raw", "a=b"], "--data"),
     (["post", "-F", "a=@b.jpg"], "wherry upload"), (["get", "-w", "%{http_code}"], "--json-output"),
     (["get", "-I"], "wherry head"), (["get", "-C", "-"], "wherry download"), (["get", "--json", "{}"], "wherry post"),
     (["get", "-G"], "--param"), (["get", "-T", "file"], "wherry put"), (["get", "--rtries", "3"], "--retries"),

@@ -121,3 +121,27 @@ def test_K13_only_vary_splits_the_http_cache_by_header(server: Scope, store: Sto
     assert red != plain
     assert wherry("get", url, "-H", "X-Color: red", "-H", "X-Trace: 3", *PROTOCOL, *store).out == red
     assert len(server.requests()) == 2
+
+
+# Cookies of -H, and of a file of fields, were no part of the key: the page of one user was given to another.
+@pytest.mark.parametrize("ask", [PROTOCOL, ("--cache", 3600)])
+def test_K19_SEC_C2_two_cookie_headers_never_share_a_response(
+    server: Scope, store: Store, tmp_path: pathlib.Path, ask: tuple[Any, ...]
+) -> None:
+    url = server.url(FRESH)
+    fields = tmp_path / "fields"
+    fields.write_text("cookie: s=planted-carla\n")
+    users = [("-H", "Cookie: s=planted-anna"), ("-H", "COOKIE: s=planted-berta"), ("--header", f"@{fields}"),
+             ("-b", "s=planted-dora"), ()]
+    bodies = [wherry("get", url, *user, *ask, *store).out for user in users]
+    assert len(set(bodies)) == len(users) == len(server.requests())
+
+    for user, body in zip(users, bodies):
+        assert wherry("get", url, *user, *ask, *store).out == body
+        if "-b" not in user:
+            assert wherry("cache", "show", url, *user, *store).out == body
+    # The same cookie is the same user, whatever option sends it.
+    assert wherry("get", url, "-H", "Cookie: s=planted-dora", *ask, *store).out == bodies[3]
+    assert wherry("cache", "show", url, "-H", "Cookie: s=planted-emil", *store).status == 9
+    assert len(server.requests()) == len(users) and planted(store) == []
+    assert wherry("cache", "clear", url, "--json-output", *store).json["deleted"] == len(users)

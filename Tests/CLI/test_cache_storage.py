@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 import urllib.request
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 from conftest import BINARY, GUARD, PATIENT_DOWNLOAD, Result, Scope, environment, wherry
@@ -155,3 +156,143 @@ def test_K9_K10_partial_files_of_earlier_processes_are_counted_and_cleared(
     assert list(target.parent.iterdir()) == []
     assert cache("usage", "--json-output").json["partials"] == 0
     server.steer("/_signal?gate=never")
+
+
+def records(cache: pathlib.Path) -> list[pathlib.Path]:
+    """The records of directories with downloads."""
+    folder = cache / "wherry" / "wherry" / "downloads"
+    return sorted(path for path in folder.iterdir() if not path.name.startswith(".")) if folder.is_dir() else []
+
+
+def partials(cache: pathlib.Path) -> int:
+    return int(wherry("cache", "usage", "--json-output", XDG_CACHE_HOME=str(cache)).json["partials"])
+
+
+def until(condition: Callable[[], object], command: "subprocess.Popen[bytes]") -> None:
+    limit = time.monotonic() + GUARD
+    while not condition():
+        assert time.monotonic() < limit and command.poll() is None
+
+
+def test_K9_K10_a_process_that_lists_keeps_the_record_of_another_ones_download(
+    server: Scope, tmp_path: pathlib.Path
+) -> None:
+    # A command that listed while another one waited for its response deleted the record of the directory,
+    # since there was no partial file yet. The partial file was never found again.
+    cache, folder = tmp_path / "cache", tmp_path / "files"
+    folder.mkdir()
+    steps = [{"raw": [["gate", "go"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\nETag: \"a\"\r\n\r\n"],
+                      ["bytes", 2_000_000, 1, 0], ["gate", "never"]]}]
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{server.facts['port']}/_script?key={server.key}",
+        data=json.dumps({"file": steps * 4}).encode())
+    urllib.request.urlopen(request, timeout=GUARD).close()
+    command = subprocess.Popen(
+        [str(BINARY), "download", server.url("/s/file"), "-o", str(folder / "file"), "--progress", "none",
+         "--segments", "1", *map(str, PATIENT_DOWNLOAD)],
+        env=environment(XDG_CACHE_HOME=str(cache)), stderr=subprocess.PIPE)
+    try:
+        until(lambda: records(cache), command)
+        assert partials(cache) == 0 and not [path for path in folder.iterdir() if path.name.endswith(".journal")]
+        assert len(records(cache)) == 1
+        server.steer("/_signal?gate=go")
+        until(lambda: [path for path in folder.iterdir() if path.name.endswith(".journal")], command)
+    finally:
+        command.kill()
+        command.communicate(timeout=GUARD)
+
+    assert partials(cache) == 1
+    told = wherry("cache", "clear", "--partials", "--json-output", XDG_CACHE_HOME=str(cache)).json
+    assert told["deleted"] == 1 and list(folder.iterdir()) == []
+    server.steer("/_signal?gate=never")
+
+
+def test_K9_K10_only_old_records_of_directories_without_partial_files_are_deleted(
+    server: Scope, tmp_path: pathlib.Path
+) -> None:
+    # A directory that could not be read lost its record.
+    cache = tmp_path / "cache"
+    folders = {name: tmp_path / name for name in ("young", "old", "gone", "unreadable")}
+    for folder in folders.values():
+        folder.mkdir()
+        done = wherry("download", server.url("/bytes/1000"), "-o", folder / "file", XDG_CACHE_HOME=str(cache))
+        assert done.status == 0, done
+    found = {pathlib.Path(path.read_text()): path for path in records(cache)}
+    assert set(found) == set(folders.values())
+    (folders["gone"] / "file").unlink()
+    folders["gone"].rmdir()
+    # A file in place of a directory cannot be listed, not even by root.
+    (folders["unreadable"] / "file").unlink()
+    folders["unreadable"].rmdir()
+    folders["unreadable"].write_text("")
+    month = time.time() - 31 * 86400
+    for name in ("old", "gone", "unreadable"):
+        os.utime(found[folders[name]], (month, month))
+
+    assert partials(cache) == 0
+    assert {pathlib.Path(path.read_text()) for path in records(cache)} == {folders["young"], folders["unreadable"]}
+    # The next download writes the record again, and makes an old one young.
+    for name in ("old", "young"):
+        os.utime(found[folders["young"]], (month, month))
+        done = wherry("download", server.url("/bytes/2000"), "-o", folders[name] / "more", XDG_CACHE_HOME=str(cache))
+        assert done.status == 0, done
+    assert {pathlib.Path(path.read_text()) for path in records(cache)} == {
+        folders["young"], folders["old"], folders["unreadable"]}
+    assert found[folders["young"]].stat().st_mtime > month + 86400
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a folder read-only")
+def test_C12_a_read_only_storage_is_a_warning_for_requests(server: Scope, tmp_path: pathlib.Path) -> None:
+    store = tmp_path / "store"
+    url = server.url(FRESH)
+    first = wherry("get", url, *PROTOCOL, "--cache-directory", store)
+    assert first.status == 0
+
+    def read_only(*arguments: object) -> Result:
+        words = " ".join(f"'{word}'" for word in (BINARY, *arguments))
+        script = f"mount --bind {store} {store} && mount -o remount,bind,ro {store} || exit 77\n{words}"
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, timeout=GUARD,
+                              env=environment(), stdin=subprocess.DEVNULL)
+        if done.returncode == 77:
+            pytest.skip("nothing can be mounted")
+        return Result(done.returncode, done.stdout, done.stderr.decode())
+
+    directory = ("--cache-directory", store)
+    served = read_only("get", url, *PROTOCOL, *directory)
+    assert served.status == 0 and served.out not in (b"", first.out), served
+    assert "warning: nothing is cached: " in served.err and "Read-only" in served.err
+    for arguments in (("get", url, "--cache-policy", "any-age-only"), ("cache", "list"), ("cache", "show", url),
+                      ("cache", "clear")):
+        refused = read_only(*arguments, *directory)
+        assert refused.status == 7 and "read_only: " in refused.err and str(store) in refused.err, refused
+    assert wherry("cache", "show", url, *directory).out == first.out
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@pytest.mark.parametrize("ask", ASKS)
+def test_K5_an_entry_from_the_future_is_not_served_by_the_timed_cache(
+    server: Scope, store: Store, tmp_path: pathlib.Path, ask: tuple[Any, ...]
+) -> None:
+    # The clock was ahead when the response was stored, and was set back.
+    (tmp_path / "ahead.c").write_text(
+        "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <time.h>\n"
+        "int clock_gettime(clockid_t id, struct timespec *t) {\n"
+        "  static int (*real)(clockid_t, struct timespec *);\n"
+        "  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, \"clock_gettime\");\n"
+        "  int status = real(id, t);\n"
+        "  if (status == 0 && id == CLOCK_REALTIME) t->tv_sec += 86400;\n"
+        "  return status;\n}\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "ahead.so", "ahead.c", "-ldl"], cwd=tmp_path, check=True)
+    url = server.url(FRESH)
+    first = wherry("get", url, *ask, *store, LD_PRELOAD=str(tmp_path / "ahead.so"))
+    assert first.status == 0 and entries(*store, "--quiet") == 1
+
+    if ask == PROTOCOL:
+        # HTTP counts an age below zero as zero: the entry is fresh, and no longer than its lifetime.
+        assert wherry("get", url, *ask, *store).out == first.out
+        return
+    missed = wherry("get", url, "--cache-policy", "only", "--json-output", *store)
+    assert missed.status == 9 and missed.json["error"]["reason"] == "clock", missed
+    second = wherry("get", url, *ask, *store)
+    assert second.status == 0 and second.out != first.out
+    assert wherry("get", url, *ask, *store).out == second.out

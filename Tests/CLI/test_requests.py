@@ -68,8 +68,7 @@ def test_json_comes_from_text_file_or_standard_input(server: Scope, tmp_path: pa
 
 @pytest.mark.parametrize(
     ("source", "kind"),
-    [("text", "text/plain; charset=utf-8"), ("file", "application/octet-stream"),
-     ("stdin", "application/octet-stream")])
+    [(source, "application/x-www-form-urlencoded") for source in ("text", "file", "stdin")])
 def test_data_comes_from_text_file_or_standard_input(
     server: Scope, tmp_path: pathlib.Path, source: str, kind: str
 ) -> None:
@@ -270,3 +269,16 @@ def test_R37_a_body_goes_out_compressed(server: Scope, tmp_path: pathlib.Path, c
         assert told["inflated"] == (10_000_000 if data[0] == "@" else len(data))
         assert told["bytes"] < told["inflated"] / 10
     assert wherry("post", server.url("/sink"), "--data", "x", "--body-coding", "br").status == 2
+
+
+def test_informational_responses_are_printed_with_the_headers(server: Scope) -> None:
+    # Early hints appeared nowhere.
+    hints = server.url("/bytes/10?informational=103")
+    plain = wherry("get", hints)
+    assert plain.status == 0 and len(plain.out) == 10
+    for command in ("get", "head"):
+        told = wherry(command, hints, "-i").text
+        assert told.startswith("HTTP 103\n") and "\n\nHTTP 200\n" in told, told
+    assert "103" in wherry("get", hints, "-v").err
+    refused = wherry("get", server.url("/status/404?informational=103"), "-i")
+    assert refused.status == 3 and refused.text.startswith("HTTP 103\n") and "\n\nHTTP 404\n" in refused.text

@@ -137,3 +137,31 @@ def test_SEC_R4_a_body_that_may_have_been_cut_is_an_error_if_asked(authority: Au
     assert done.status != 0 and "without close_notify" in done.err, done.err
     done = authority.get(ended, "--require-verified-length")
     assert done.status == 0 and len(done.out) == 1000, done.err
+
+
+def test_SEC_R4_a_body_that_may_have_been_cut_is_a_warning(authority: Authority, tmp_path: pathlib.Path) -> None:
+    # The command printed the beginning of a body and exited with 0, without a word.
+    cut = authority.url("good", "/bytes/1000?no_length=1&cut=400&unclean=1")
+    ended = authority.url("good", "/bytes/1000?no_length=1")
+    warning = "the body may be incomplete"
+
+    for options in ((), ("-o", tmp_path / "file"), ("--cache", 60, "--cache-directory", tmp_path / "store")):
+        told = authority.get(cut, *options)
+        assert told.status == 0 and warning in told.err and "--require-verified-length" in told.err, told
+    assert authority.get(cut, "--quiet").err == ""
+    for options in ((), ("-o", tmp_path / "file")):
+        told = authority.get(cut, "--json-output", "--progress", "none", *options)
+        assert told.json["length_unverified"] is True and told.json["bytes"] == 400 and told.err == ""
+    assert warning not in authority.get(ended).err
+    assert "length_unverified" not in authority.get(ended, "--json-output").json
+    refused = wherry("download", cut, "-o", tmp_path / "whole", "--cacert", authority.path("ca.pem"),
+                     "--retries", "0")
+    assert refused.status == 4 and not (tmp_path / "whole").exists()
+
+
+def test_SEC_T11_the_secrets_of_tls_sessions_go_to_the_file_that_the_environment_names(
+    authority: Authority, tmp_path: pathlib.Path
+) -> None:
+    file = tmp_path / "keys"
+    done = wherry("get", authority.url("good"), "--cacert", authority.path("ca.pem"), SSLKEYLOGFILE=str(file))
+    assert done.status == 0 and "SECRET" in file.read_text()

@@ -85,7 +85,7 @@ public final class Client: Sendable {
         caches = ClientCaches(
             folder: storage, workers: workers, clock: transport.clock, options: settings.options,
             secrets: settings.secrets)
-        partialFolders = PartialFolders(storage)
+        partialFolders = PartialFolders(storage, clock: transport.clock)
         log.followEnvironment(workers)
         log.setDebugging(configuration.isDebugging)
         ClientLog.warn(of: configuration.trust)

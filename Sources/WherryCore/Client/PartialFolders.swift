@@ -1,51 +1,61 @@
 // Wherry: which directories have partial downloads, kept for later processes.
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import WherrySystem
 
 /// Records the directories that a program downloads into, in its storage folder: one small file in
 /// `downloads` for each directory, with its path. Later processes find the partial files of a process
 /// that ended before its downloads did, for usage and clearing.
 ///
+/// A record outlives the partial files, because another process may start a download into the directory
+/// at any time. Each start of a download makes the record young again; an old record of an empty
+/// directory is deleted.
+///
 /// If the storage folder cannot be written, downloads still run, and only the directories of this
 /// process are known.
 final class PartialFolders: Sendable {
     private let storage: StorageFolder
-    /// The directories that this process has recorded.
-    private let noted = Lock<Set<String>>([])
+    private let clock: any Clock
 
     /// The longest path.
     private static let mostBytes = 4096
+    /// The age in seconds at which the record of a directory without partial files is deleted.
+    private static let longestAge = 30 * 86400.0
+    /// The age in seconds at which a record is written again when a download starts.
+    private static let freshAge = 86400.0
 
-    init(_ storage: StorageFolder) { self.storage = storage }
+    init(_ storage: StorageFolder, clock: any Clock) {
+        self.storage = storage
+        self.clock = clock
+    }
 
-    /// Records a directory, once in a process. Never waits for the disk.
+    /// Records a directory into which a download starts. Never waits for the disk.
+    ///
+    /// Each start looks at the record, because another process may have deleted it.
     func note(_ directory: String, on workers: WorkerPool) {
-        guard noted.withLock({ $0.insert(directory).inserted }) else { return }
         workers.submit { [self] in
             guard let folder = try? open() else { return }
             let name = Self.name(of: directory)
-            if (try? folder.status(of: name)) ?? nil != nil { return }
+            if let age = age(of: name, in: folder), age < Self.freshAge { return }
             guard let temporary = try? EntryStore.temporaryName() else { return }
             try? folder.write([Bytes(directory)], to: name, temporary: temporary)
         }
     }
 
-    /// The recorded directories in order. Records of directories without partial files are deleted,
-    /// unless this process made them. Makes nothing.
+    /// The recorded directories in order. Deletes records that are older than 30 days if the directory
+    /// has no partial files. A directory that cannot be listed keeps its record. Makes nothing.
     var directories: [String] {
         guard let place = try? storage.place(),
             let folder = try? Directory.open(place + "/downloads", following: false),
             let names = try? folder.names()
         else { return [] }
-        let own = noted.withLock { $0 }
         var found: [String] = []
         for name in names where !name.hasPrefix(".") {
             guard let bytes = folder.contents(of: name, limit: Self.mostBytes) else { continue }
             let directory = String(decoding: bytes.array, as: UTF8.self)
             guard Self.name(of: directory) == name else { continue }
-            let partials = (try? PartialDownload.list(in: directory)) ?? []
-            if partials.isEmpty, !own.contains(directory) {
+            if let age = age(of: name, in: folder), age > Self.longestAge, Self.isFinished(directory) {
                 // A record that cannot be deleted is looked at again the next time.
                 _ = try? folder.remove(name)
             } else {
@@ -53,6 +63,21 @@ final class PartialFolders: Sendable {
             }
         }
         return found.sorted()
+    }
+
+    /// Whether a directory is known to have no partial files: it was listed, or it no longer exists.
+    private static func isFinished(_ directory: String) -> Bool {
+        do throws(DownloadError) {
+            return try PartialDownload.list(in: directory).isEmpty
+        } catch {
+            return error.osCode == ENOENT
+        }
+    }
+
+    /// The seconds since a record was written; `nil` if there is none. Negative if the clock was set back.
+    private func age(of name: String, in folder: Directory) -> Double? {
+        guard let status = (try? folder.status(of: name)) ?? nil else { return nil }
+        return clock.wallSeconds() - Double(status.modifiedNanoseconds) / 1e9
     }
 
     private func open() throws -> Directory {

@@ -55,8 +55,8 @@ enum BodyCoding {
         }
         throw WherryError(
             .badHeader,
-            "The request says that its body is coded (Content-Encoding: \(value)), and it was to be coded as \(coding.rawValue): leave the field out, or set coded_body"
-        )
+            "Could not code the body as \(coding.rawValue): the request has Content-Encoding: \(value), so its body is coded already. "
+                + OptionAdvice.codedBody.text)
     }
 
     /// What is to be done with this body.

@@ -95,7 +95,8 @@ package enum RedirectRules {
     private static func bodyCrosses(from url: HTTPURL, to target: HTTPURL) -> WherryError {
         WherryError(
             .redirectRefused,
-            "\(url.origin.text) redirects the body of the request to another origin, \(target.origin.text); allow it with keep_auth_across_hosts (in Swift keepsAuthAcrossHosts)")
+            "\(url.origin.text) redirects the body of the request to another origin, \(target.origin.text). "
+                + OptionAdvice.keepAuthAcrossHosts.text)
     }
 
     /// Whether a status leads elsewhere (RFC 9110 15.4).

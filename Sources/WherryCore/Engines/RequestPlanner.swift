@@ -67,7 +67,9 @@ package enum RequestPlanner {
         }
         guard url.origin.isSecure || options[.httpsOnly] == 0 else {
             throw WherryError(
-                .httpsOnly, "\(url.origin.text) is not asked: only https is allowed (https_only)")
+                .httpsOnly,
+                "Could not send a request to \(url.origin.text): only https is allowed. "
+                    + OptionAdvice.httpsOnly.text)
         }
         return url
     }

@@ -17,9 +17,7 @@ struct ArgumentTranslation {
     static func translate(_ arguments: [String]) throws -> [String] {
         let table = OptionTable()
         guard let (command, words) = table.command(in: arguments) else {
-            if let first = arguments.first(where: { $0.contains("://") }) {
-                throw ValidationError("A command comes first: wherry get \(first)")
-            }
+            if let hint = CommandHint(arguments, table) { throw ValidationError(hint.text) }
             return arguments
         }
         var translation = ArgumentTranslation(
@@ -89,27 +87,29 @@ struct ArgumentTranslation {
             }
             return true
         }
-        switch CurlOption.named(name) {
-        case .ignored(let takesValue):
-            if takesValue, value == nil { _ = rest.popFirst() }
-            return takesValue
-        case .flag(let ours):
-            guard command.takesValue[ours] == false else { throw unknown(name, in: word) }
-            result.append(ours)
-            return false
-        case .option(let ours, let prefix):
-            guard command.takesValue[ours] == true else { throw unknown(name, in: word) }
-            guard let value = value ?? rest.popFirst() else {
-                throw ValidationError("A value is missing after \(name).")
+        for meaning in CurlOption.meanings(of: name, for: command.name) {
+            switch meaning {
+            case .ignored(let takesValue):
+                if takesValue, value == nil { _ = rest.popFirst() }
+                return takesValue
+            case .flag(let ours):
+                guard command.takesValue[ours] == false else { continue }
+                result.append(ours)
+                return false
+            case .option(let ours, let prefix):
+                guard command.takesValue[ours] == true else { continue }
+                guard let value = value ?? rest.popFirst() else {
+                    throw ValidationError("A value is missing after \(name).")
+                }
+                // As one word: the parser takes a next word with a dash for another option.
+                result.append(ours + "=" + prefix + value)
+                return true
+            case .advice(let words):
+                throw ValidationError(
+                    "wherry \(command.name) has no \(name). \(words)" + fileHint(name, word))
             }
-            // As one word: the parser takes a next word with a dash for another option.
-            result.append(ours + "=" + prefix + value)
-            return true
-        case .advice(let words):
-            throw ValidationError(
-                "wherry \(command.name) has no \(name). \(words)" + fileHint(name, word))
-        case nil: throw unknown(name, in: word)
         }
+        throw unknown(name, in: word)
     }
 
     private func unknown(_ name: String, in word: String) -> ValidationError {
@@ -136,7 +136,8 @@ struct ArgumentTranslation {
 
     /// Returns the option that is most similar to an unknown one.
     private func nearest(_ name: String) -> String? {
-        guard name.hasPrefix("--"), name.count > 4 else { return nil }
+        // The time to compare grows with the length, and no option is so long.
+        guard name.hasPrefix("--"), (5...40).contains(name.utf8.count) else { return nil }
         let known = command.takesValue.keys.filter { $0.hasPrefix("--") }.sorted()
         if let longer = known.first(where: { $0.hasPrefix(name) || name.hasPrefix($0) && $0.count > 5 }) {
             return longer

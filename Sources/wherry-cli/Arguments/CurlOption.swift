@@ -12,15 +12,31 @@ enum CurlOption {
     /// Something else has to be written; `words` say what.
     case advice(String)
 
-    /// The option of that name, written as it is given: `-L`, `--location`.
-    static func named(_ name: String) -> CurlOption? { table[name] }
+    /// The meanings of an option for a command, the best one first. A meaning that needs an option that
+    /// the command does not have does not apply.
+    ///
+    /// - Parameter name: The option as it is given: `-L`, `--location`.
+    static func meanings(of name: String, for command: String) -> [CurlOption] {
+        ofCommands["\(command) \(name)"].map { [$0] } ?? table[name] ?? []
+    }
 
-    private static let table: [String: CurlOption] = {
-        var table: [String: CurlOption] = [:]
+    private static let table: [String: [CurlOption]] = {
+        var table: [String: [CurlOption]] = [:]
         for (names, option) in all {
-            for name in names.split(separator: " ") { table[String(name)] = option }
+            for name in names.split(separator: " ") { table[String(name), default: []].append(option) }
         }
         return table
+    }()
+
+    /// Options that mean something else for one command.
+    private static let ofCommands: [String: CurlOption] = {
+        let result = CurlOption.advice("Write the result after the input: wherry image INPUT RESULT.")
+        return [
+            "head -I": .ignored(takesValue: false), "head --head": .ignored(takesValue: false),
+            "download -J": .ignored(takesValue: false),
+            "download --remote-header-name": .ignored(takesValue: false),
+            "image -o": result, "image --output": result,
+        ]
     }()
 
     private static let all: [(String, CurlOption)] = [
@@ -34,7 +50,7 @@ enum CurlOption {
         ("-k", .flag("--insecure")),
         ("-i --show-headers", .flag("--include")),
         ("-V", .flag("--version")),
-        ("-O --remote-name-all -J --remote-header-name", .flag("--remote-name")),
+        ("-O --remote-name-all", .flag("--remote-name")),
         ("-x", .option("--proxy")),
         ("-m --max-time", .option("--total-timeout")),
         ("--max-redirs", .option("--max-redirects")),
@@ -45,8 +61,11 @@ enum CurlOption {
         ("-r --range", .option("--header", prefix: "Range: bytes=")),
         ("-E", .option("--cert")),
         ("-I --head", .advice("Use 'wherry head URL'.")),
+        ("--data-ascii --data-binary", .option("--data")),
+        ("--data-urlencode", .option("--field")),
+        ("--data-raw", .advice("Use --data TEXT. To send a text that starts with @, use --data @FILE.")),
         (
-            "-d --data --data-ascii --data-raw --data-binary --data-urlencode",
+            "-d --data --data-ascii --data-binary --data-urlencode",
             .advice(
                 "Use 'wherry post URL' with --field name=value for a form, --json TEXT, or --data TEXT or --data @FILE for any other body."
             )
@@ -54,7 +73,7 @@ enum CurlOption {
         (
             "-F --form --form-string",
             .advice(
-                "Use 'wherry upload URL PICTURE... --name NAME --field name=value' for pictures in a form, or 'wherry post URL --field name=value' for text alone."
+                "Use 'wherry upload URL FILE --name NAME --unreadable send' for a file in a form, with --field name=value for its other fields, or 'wherry post URL --field name=value' for text alone."
             )
         ),
         ("--json", .advice("Use 'wherry post URL --json TEXT'.")),
@@ -69,7 +88,11 @@ enum CurlOption {
         ("-Z --parallel", .advice("Use 'wherry download URL...': it downloads several at once.")),
         ("--url", .advice("Write the URL without an option.")),
         ("-#  --progress-bar", .advice("Use --progress bar.")),
-        ("-o --output -c -b", .advice("This command writes no file and takes no cookies.")),
+        (
+            "-o --output",
+            .advice("The command prints to standard output. Write '> FILE' behind it.")
+        ),
+        ("-b --cookie -c --cookie-jar", .advice("The command sends no cookies.")),
         ("-z --time-cond", .advice("Use --cache-policy protocol.")),
         ("-n --netrc", .advice("Use --user @FILE with a line name:password.")),
         ("-R", .advice("Use 'wherry download URL --remote-time'.")),

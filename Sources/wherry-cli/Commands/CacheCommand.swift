@@ -38,7 +38,7 @@ struct CacheChoice: ParsableArguments, Sendable {
         help: """
             Select by URL, as requested or as listed, or by the key that 'wherry cache list' prints. \
             In the HTTP cache, a URL without a query selects all of its queries.
-            """)
+            """, transform: { try Address.completeUnlessKey($0) })
     var url: String?
 
     @Option(help: ArgumentHelp("Of this method only.", valueName: "method"))
@@ -117,7 +117,9 @@ struct CacheShowCommand: StoredCommand {
         commandName: "show",
         abstract: "Print the stored answer of a URL; that of the HTTP cache however old.",
         discussion: "EXAMPLES\n  wherry cache show https://example.org/api --param page=2")
-    @Argument(help: "The URL, as requested or as listed, or the key that 'wherry cache list' prints.")
+    @Argument(
+        help: "The URL, as requested or as listed, or the key that 'wherry cache list' prints.",
+        transform: { try Address.completeUnlessKey($0) })
     var url: String
     @Option(help: ArgumentHelp("Of this method. (default: GET)", valueName: "method"))
     var method: String?
@@ -168,6 +170,7 @@ struct CacheShowCommand: StoredCommand {
         timed.cacheHeaders = request.headers.fields.map(\.name)
         var http = request
         http.cachePolicy = .anyAgeOnly
+        if request.headers.contains("Cookie") { http.cacheHeaders = ["Cookie"] }
         do throws(WherryError) {
             if store.store != .http { return (try await cache.response(to: timed), .timed) }
         } catch {

@@ -26,7 +26,7 @@ struct DownloadCommand: NetworkCommand {
             """)
 
     @Argument(
-        help: "URLs; without a scheme they are http://.", transform: { Address.complete($0) })
+        help: "URLs; without a scheme they are http://.", transform: { try Address.complete($0) })
     var url: [String]
 
     @Option(
@@ -76,7 +76,7 @@ struct DownloadCommand: NetworkCommand {
     @Option(
         help: ArgumentHelp(
             "Another URL of the same bytes, tried when the one before fails; may be given again. Needs --sha256, or --checksum with sha256 or sha512.",
-            valueName: "url"))
+            valueName: "url"), transform: { try Address.complete($0) })
     var mirror: [String] = []
 
     @Option(

@@ -24,7 +24,7 @@ struct Exchange {
         }
         // A request for stored responses alone cannot do without.
         guard options.caching.usesNetwork else { throw problem }
-        console.note("warning: nothing is cached: \(problem.message)")
+        console.note("warning: nothing is cached: \(Report.message(of: problem))")
         var uncached = self
         uncached.request.cachePolicy = .off
         try await uncached.perform(isStored: false)
@@ -36,10 +36,14 @@ struct Exchange {
             if isStored { options.caching.storage.apply(to: &$0) }
         }
         defer { options.connection.finish(client, console) }
-        if options.printing.jsonOutput && options.output == nil {
-            try await collect(client)
-        } else {
-            try await stream(client)
+        do {
+            if options.printing.jsonOutput && !options.hasFile {
+                try await collect(client)
+            } else {
+                try await stream(client)
+            }
+        } catch let error as WherryError where options.fail {
+            throw error.with { $0.response = $0.response?.bodiless }
         }
     }
 
@@ -58,12 +62,14 @@ struct Exchange {
     }
 
     private func stream(_ client: Client) async throws {
-        let file = try options.output.map { path throws(OutputError) in try OutputFile(path) }
+        var file: OutputFile?
+        // Before the request, so that a file that cannot be written fails without traffic.
+        if case .file(let path) = options.place { file = try OutputFile(path) }
         let streamed: StreamedResponse
         do {
             var request = request
             // Without this there are no figures of speed.
-            if file != nil { request.set(.wantProgress, 1) }
+            if options.hasFile { request.set(.wantProgress, 1) }
             // Also a body that is larger than what memory may hold.
             request.cachesStream = options.caching.isUsed
             streamed = try await client.stream(request)
@@ -72,6 +78,7 @@ struct Exchange {
             throw error
         }
         noteAge(of: streamed.head)
+        if case .suggestedName = options.place { file = try suggestedFile(for: streamed.head) }
         let output = file ?? OutputFile()
         if showsHead { try (file == nil ? output : OutputFile()).write(head(of: streamed.head)) }
         let progress = file == nil ? nil : console.progress(named: file?.path ?? "")
@@ -84,12 +91,28 @@ struct Exchange {
         }
         try output.finish()
         progress?.finish(streamed.body.transfer.progress, note: nil)
+        if streamed.body.isLengthUnverified { console.noteUnverifiedLength() }
         if options.printing.jsonOutput {
             var result = Report.success(streamed.head)
+            if streamed.body.isLengthUnverified { result["length_unverified"] = true }
             result["file"] = output.path.map { .string($0) }
             result["bytes"] = JSON(output.count)
             try console.print(result)
         }
+    }
+
+    /// A new file with the name that the server suggests.
+    ///
+    /// - Throws: `exists` for a file that is there. The server chose the name, so it must replace nothing.
+    private func suggestedFile(for head: Response) throws -> OutputFile {
+        let name = SuggestedFileName.choose(
+            contentDisposition: head.header("content-disposition"), url: options.url)
+        guard !OutputFile.exists(name) else {
+            throw WherryError(
+                .exists,
+                "Could not write \(name): a file of that name exists. Use --output to choose another name.")
+        }
+        return try OutputFile(name)
     }
 
     private func copy(
@@ -121,14 +144,15 @@ struct Exchange {
     /// file was to take the answer.
     private func showRefusal(_ error: WherryError) throws {
         guard let response = error.response, !options.printing.jsonOutput else { return }
-        if options.output != nil {
-            if !options.printing.quiet, !response.body.isEmpty {
+        if options.hasFile {
+            if !options.printing.quiet, !options.fail, !response.body.isEmpty {
                 console.note(String(response.text.prefix(2000)).printableLines)
             }
             return
         }
         let output = OutputFile()
         if showsHead { try output.write(head(of: response)) }
+        if options.fail { return }
         if layout(of: response) {
             try output.write(JSONText.lines(response.body, on: .output))
         } else {
@@ -147,12 +171,17 @@ struct Exchange {
 
     private func head(of response: Response) -> String { Self.head(of: response) }
 
-    /// Status and fields, as they are printed.
+    /// The status and the header fields as they are printed, those of informational responses first.
     static func head(of response: Response) -> String {
+        var text = ""
+        for early in response.informational { text += head(early.status, early.headers) }
+        return text + head(response.status, response.headers)
+    }
+
+    private static func head(_ status: Int, _ headers: Headers) -> String {
         let terminal = Terminal.output
-        var text = terminal.paint("HTTP \(response.status)", response.status < 400 ? .green : .red)
-        text += "\n"
-        for field in response.headers.fields {
+        var text = terminal.paint("HTTP \(status)", status < 400 ? .green : .red) + "\n"
+        for field in headers.fields {
             let value = terminal.isTerminal ? (field.value ?? "").printable : field.value ?? ""
             text += terminal.paint(field.name, .cyan) + ": \(value)\n"
         }

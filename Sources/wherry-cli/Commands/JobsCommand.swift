@@ -16,8 +16,9 @@ struct JobsCommand: ParsableCommand {
               wherry jobs cancel --all
               wherry jobs clean
 
-            A job is named by its id, by the beginning of it, or by the file it is to become. Those \
-            that are over stay in the list, until jobs clean or another program takes note of them.
+            Name a job by its id, by at least 4 digits from the beginning of its id, or by the file \
+            that it downloads. Finished jobs stay in the list until you run 'wherry jobs clean' or a \
+            program acknowledges them.
             """,
         subcommands: [
             JobsListCommand.self, JobsShowCommand.self, JobsPauseCommand.self,
@@ -40,8 +41,8 @@ extension SessionCommand {
 
 /// Which jobs are meant.
 struct JobChoice: ParsableArguments, Sendable {
-    @Argument(help: "The ids of jobs, the beginnings of such, or their files.")
-    var job: [String] = []
+    @Argument(help: JobName.help, transform: { try JobName($0) })
+    var job: [JobName] = []
 
     @Flag(help: "Every job of the session.")
     var all = false
@@ -62,16 +63,14 @@ struct JobChoice: ParsableArguments, Sendable {
     }
 
     /// - Throws: `not_found` for a name of none or of several.
-    static func find(_ name: String, in jobs: [BackgroundJob]) throws(WherryError) -> BackgroundJob
-    {
-        let path = (try? Directory.absolute(name)) ?? name
-        let found = jobs.filter { $0.id.hasPrefix(name) || $0.path == path }
+    static func find(_ name: JobName, in jobs: [BackgroundJob]) throws(WherryError) -> BackgroundJob {
+        let found = jobs.filter { name.matches($0) }
         guard let first = found.first, found.count == 1 else {
             throw WherryError(
                 .notFound,
                 found.isEmpty
-                    ? "The session has no job \(name)"
-                    : "\(name) is the beginning of \(found.count) ids")
+                    ? "The session has no job \(name.text). Run wherry jobs list."
+                    : "\(name.text) names \(found.count) jobs. Use more digits of the id.")
         }
         return first
     }
@@ -79,7 +78,9 @@ struct JobChoice: ParsableArguments, Sendable {
 
 /// Jobs by their URLs.
 struct JobURLs: ParsableArguments, Sendable {
-    @Option(name: .customLong("url"), help: "Every job of URL, with any query. May be repeated.")
+    @Option(
+        name: .customLong("url"), help: "Every job of URL, with any query. May be repeated.",
+        transform: { try Address.complete($0) })
     var url: [String] = []
 
     /// The jobs of these URLs; `nil` if no URL was given.
@@ -112,7 +113,7 @@ struct JobsListCommand: SessionCommand {
         }
         if jobs.isEmpty { console.note("There are no jobs.") }
         for error in jobs.compactMap(\.error) where error.reason == "damaged_job" {
-            console.note(error.message)
+            console.note(Report.message(of: error))
         }
     }
 }
@@ -121,8 +122,10 @@ struct JobsShowCommand: SessionCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Print what is known of a job.",
         discussion: "EXAMPLES\n  wherry jobs show 3f2a91 --json-output")
-    @Argument(help: "The id of the job, the beginning of it, or its file.")
-    var job: String
+    @Argument(
+        help: "The id of the job, at least 4 digits from its beginning, or its file.",
+        transform: { try JobName($0) })
+    var job: JobName
     @OptionGroup(title: "SESSION") var session: SessionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
@@ -220,8 +223,8 @@ struct JobsCleanCommand: SessionCommand {
     static let configuration = CommandConfiguration(
         commandName: "clean", abstract: "Take jobs that are over off the list, and print them.",
         discussion: "EXAMPLES\n  wherry jobs clean --json-output")
-    @Argument(help: "Of these only: ids of jobs, beginnings of such, or their files.")
-    var job: [String] = []
+    @Argument(help: JobName.help, transform: { try JobName($0) })
+    var job: [JobName] = []
     @OptionGroup var urls: JobURLs
     @OptionGroup(title: "SESSION") var session: SessionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
@@ -266,8 +269,8 @@ struct JobsFollowCommand: SessionCommand {
             Without names it follows all that are not over. Ctrl-C ends the command and no job. It \
             takes note of nothing: other programs are told of the ends as well.
             """)
-    @Argument(help: "Of these only: ids of jobs, beginnings of such, or their files.")
-    var job: [String] = []
+    @Argument(help: JobName.help, transform: { try JobName($0) })
+    var job: [JobName] = []
     @OptionGroup(title: "SESSION") var session: SessionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 

@@ -25,9 +25,18 @@ extension MethodCommand {
     }
 
     static func configure(_ abstract: String, _ examples: String...) -> CommandConfiguration {
-        CommandConfiguration(
-            commandName: method.lowercased(), abstract: abstract,
-            discussion: "EXAMPLES\n" + examples.map { "  wherry \($0)" }.joined(separator: "\n"))
+        var discussion = "EXAMPLES\n" + examples.map { "  wherry \($0)" }.joined(separator: "\n")
+        if takesPipedBody {
+            discussion += """
+
+
+                Without a body option, the body is standard input if that is a pipe or a file. In a loop \
+                of a shell script, add --data '' or < /dev/null: otherwise the command reads the input \
+                of the loop.
+                """
+        }
+        return CommandConfiguration(
+            commandName: method.lowercased(), abstract: abstract, discussion: discussion)
     }
 }
 
@@ -52,7 +61,7 @@ struct HeadCommand: MethodCommand {
 struct PostCommand: MethodCommand {
     static let method = "POST"
     static let configuration = configure(
-        "Send a body and print the response. Without a body option, piped standard input is the body.",
+        "Send a body and print the response.",
         "post https://example.org/notes --json '{\"text\": \"hello\"}'",
         "post https://example.org/login --field user=skye --field pass@password.txt",
         "post https://example.org/import --data @table.csv --header 'Content-Type: text/csv'",

@@ -21,7 +21,7 @@ struct UploadCommand: NetworkCommand {
             """)
 
     @Argument(
-        help: "The URL; without a scheme it is http://.", transform: { Address.complete($0) })
+        help: "The URL; without a scheme it is http://.", transform: { try Address.complete($0) })
     var url: String
 
     @Argument(
@@ -85,6 +85,9 @@ struct UploadCommand: NetworkCommand {
 
     @OptionGroup var digest: BodyDigestOption
 
+    @Flag(name: .shortAndLong, help: "Print no body for an error status; the exit status is 3 either way.")
+    var fail = false
+
     @Flag(
         help: ArgumentHelp(
             "Hand the form over to a process of its own, pictures encoded, and print the id of its job.",
@@ -131,14 +134,15 @@ struct UploadCommand: NetworkCommand {
         } _: { event in
             listener.hear(event)
         }
-        if let error = outcome.error {
+        if var error = outcome.error {
+            if fail { error = error.with { $0.response = $0.response?.bodiless } }
             listener.stop()
             if !console.isJSON {
                 // The complaint that follows is about the first, or about the upload as a whole.
                 let isNamed = error.failedImages.count < 2 || separate == nil
                 for image in error.failedImages.dropFirst(isNamed ? 1 : 0)
                 where image.error?.message != error.message {
-                    console.note(image.error?.message.printable ?? image.fileName.printable)
+                    console.note((image.error.map(Report.message) ?? image.fileName).printable)
                 }
                 if let response = error.response { try show(response) }
             }
@@ -149,6 +153,7 @@ struct UploadCommand: NetworkCommand {
         }
         listener.finish()
         guard let response = outcome.response else { return }
+        if response.isLengthUnverified { console.noteUnverifiedLength() }
         if console.isJSON {
             var result = Report.success(response)
             Report.add(response.body, of: response, to: &result)
@@ -269,7 +274,7 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
             if let response = image.response { result["status"] = JSON(response.status) }
             if skipBroken, image.encodedBytes < 0, !console.isJSON {
                 display?.stop()
-                console.note(error.message.printable)
+                console.note(Report.message(of: error).printable)
             }
         } else {
             if let response = image.response { result["status"] = JSON(response.status) }

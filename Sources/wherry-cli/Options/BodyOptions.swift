@@ -11,12 +11,13 @@ struct BodyOptions: ParsableArguments, Sendable {
     var json: String?
 
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp(
-            "A body of bytes: the text itself, @FILE (streamed), or @- for standard input.",
-            discussion: "The type is text/plain, and application/octet-stream for files, "
-                + "unless --header says another.",
+            "A body of bytes: the text itself, @FILE (streamed), or @- for standard input. '' sends no body.",
+            discussion: "Several are joined with &. As in curl, the type is application/x-www-form-urlencoded "
+                + "unless --header says another. Unlike curl, a file is sent with its line ends.",
             valueName: "text"))
-    var data: String?
+    var data: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -33,7 +34,7 @@ struct BodyOptions: ParsableArguments, Sendable {
     @OptionGroup var digest: BodyDigestOption
 
     mutating func validate() throws {
-        let kinds = [json != nil, data != nil, !field.isEmpty]
+        let kinds = [json != nil, !data.isEmpty, !field.isEmpty]
         if kinds.count(where: { $0 }) > 1 {
             throw ValidationError("A body is one of --json, --data and --field.")
         }
@@ -44,7 +45,7 @@ struct BodyOptions: ParsableArguments, Sendable {
     /// - Parameter console: given where piped standard input is the body if no option gives one.
     func apply(to request: inout Request, _ console: Console?) throws {
         request.body = try body(named: request.headers)
-        if let console, json == nil, data == nil, field.isEmpty,
+        if let console, json == nil, data.isEmpty, field.isEmpty,
             let bytes = try FileBytes.pipedInput(console)
         {
             let type = request.headers.contains("Content-Type") ? nil : "application/octet-stream"
@@ -65,12 +66,13 @@ struct BodyOptions: ParsableArguments, Sendable {
             }
             return .json(text)
         }
-        if let data {
-            let type = headers.contains("Content-Type") ? nil : "text/plain; charset=utf-8"
-            let fileType = type == nil ? nil : "application/octet-stream"
-            if data.first != "@" { return .bytes(try FileBytes.argument(data), contentType: type) }
-            if data == "@-" { return .bytes(try FileBytes.argument(data), contentType: fileType) }
-            return .file(path: String(data.dropFirst()), contentType: fileType)
+        if !data.isEmpty {
+            let type = headers.contains("Content-Type") ? nil : "application/x-www-form-urlencoded"
+            if data.count == 1, let only = data.first, only.first == "@", only != "@-" {
+                return .file(path: String(only.dropFirst()), contentType: type)
+            }
+            let texts = try data.map { try FileBytes.argument($0).array }
+            return .bytes(Bytes(Array(texts.joined(separator: [UInt8(ascii: "&")]))), contentType: type)
         }
         return field.isEmpty ? .none : .form(try field.map { try $0.pair() })
     }

@@ -148,7 +148,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         do {
             try client.cookies.save(to: cookieJar)
         } catch {
-            console.note("the cookies were not kept: \(error.message)")
+            console.note("Could not save the cookies: \(Report.message(of: error))")
         }
     }
 

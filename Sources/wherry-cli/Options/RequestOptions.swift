@@ -6,7 +6,7 @@ import Wherry
 
 struct RequestOptions: ParsableArguments, Sendable {
     @Argument(
-        help: "The URL; without a scheme it is http://.", transform: { Address.complete($0) })
+        help: "The URL; without a scheme it is http://.", transform: { try Address.complete($0) })
     var url: String
 
     @Option(
@@ -20,11 +20,16 @@ struct RequestOptions: ParsableArguments, Sendable {
             valueName: "name=value"))
     var param: [PairArgument] = []
 
-    @Flag(name: .shortAndLong, help: "Print status and header fields before the body.")
+    @Flag(
+        name: .shortAndLong,
+        help: "Print status and header fields before the body, also of informational responses (1xx).")
     var include = false
 
+    @Flag(name: .shortAndLong, help: "Print no body for an error status; the exit status is 3 either way.")
+    var fail = false
+
     @Option(
-        name: .shortAndLong,
+        name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp(
             "Write the body to a file, once it is complete; - is standard output.",
             valueName: "file"),
@@ -35,6 +40,13 @@ struct RequestOptions: ParsableArguments, Sendable {
         name: [.customShort("O"), .customLong("remote-name")],
         help: "Write the body to a file named after the URL, in the current directory.")
     var remoteName = false
+
+    @Flag(
+        name: [.customShort("J"), .customLong("remote-header-name")],
+        help: ArgumentHelp(
+            "With --remote-name, use the name that the server suggests (Content-Disposition).",
+            discussion: "An existing file of that name is an error."))
+    var remoteHeaderName = false
 
     @Option(
         name: [.long, .customLong("retry")],
@@ -60,18 +72,36 @@ struct RequestOptions: ParsableArguments, Sendable {
         if remoteName, outputPath != nil {
             throw ValidationError("--output names the file, so --remote-name cannot.")
         }
+        if remoteHeaderName, !remoteName {
+            throw ValidationError(
+                "--remote-header-name (-J) goes with --remote-name (-O). Use -OJ, or 'wherry download URL'.")
+        }
         if printing.jsonOutput, outputPath == "-" {
             throw ValidationError(
                 "--json-output prints to standard output, where --output - would write the body.")
         }
     }
 
-    /// The file that takes the body; `nil` for standard output.
-    var output: String? {
+    /// Where the body goes.
+    enum Place {
+        case standardOutput
+        case file(String)
+        /// A file in the current directory, with the name that the server suggests.
+        case suggestedName
+    }
+
+    var place: Place {
+        if remoteName, remoteHeaderName { return .suggestedName }
         if remoteName {
-            return SuggestedFileName.choose(contentDisposition: String?.none, url: url)
+            return .file(SuggestedFileName.choose(contentDisposition: String?.none, url: url))
         }
-        return outputPath == "-" ? nil : outputPath
+        guard let outputPath, outputPath != "-" else { return .standardOutput }
+        return .file(outputPath)
+    }
+
+    /// Whether a file takes the body.
+    var hasFile: Bool {
+        if case .standardOutput = place { false } else { true }
     }
 
     /// The request but for its body.
@@ -85,7 +115,7 @@ struct RequestOptions: ParsableArguments, Sendable {
         // cookies always say who asks.
         if caching.isTimed {
             request.cacheHeaders = request.headers.fields.map(\.name)
-        } else if !connection.cookie.isEmpty {
+        } else if !connection.cookie.isEmpty || request.headers.contains("Cookie") {
             request.cacheHeaders = ["Cookie"]
         }
         return request

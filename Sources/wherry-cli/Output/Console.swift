@@ -32,6 +32,14 @@ struct Console: Sendable {
         if !isQuiet { FileBytes.writeLine(text, to: STDERR_FILENO) }
     }
 
+    /// Warns that the body of a response may have been cut. `--json-output` has a member instead.
+    func noteUnverifiedLength() {
+        if isJSON { return }
+        note(
+            "warning: the body may be incomplete: it has no length, and the connection ended without "
+                + "close_notify. Use --require-verified-length to make this an error.")
+    }
+
     /// The progress display that the options ask for; `nil` for none.
     ///
     /// - Parameter rows: The rows of the terminal, shared by transfers that run at once.
@@ -103,11 +111,13 @@ struct Console: Sendable {
         case let error as OutputError:
             if error.isBrokenPipe { return 128 + SIGPIPE }
             let status = ExitStatus.file.rawValue
-            tell(error.message, Report.failure(error.message, reason: "io", status))
+            let message = MessageText.shortened(error.message)
+            tell(message, Report.failure(message, reason: "io", status))
             return status
         case let error as ValidationError:
             let status = ExitStatus.usage.rawValue
-            tell(error.message, Report.failure(error.message, reason: "usage", status))
+            let message = MessageText.shortened(error.message)
+            tell(message, Report.failure(message, reason: "usage", status))
             return status
         case let verdict as Verdict: return verdict.status.rawValue
         case is CancellationError:

@@ -101,19 +101,30 @@ enum FileBytes {
         }
     }
 
-    /// The bytes of standard input that another program or a file is led into; `nil` where it is a
-    /// terminal, was read already, or has no bytes. Says what it waits for if nothing comes for a second.
+    /// The bytes of a pipe or a file that standard input is redirected from; `nil` for a terminal, for
+    /// input that an option has read, and for no bytes. Prints a note that they are the body, and what
+    /// it waits for if nothing arrives for a second.
+    ///
+    /// - Throws: `ValidationError` for a file that another program has partly read.
     static func pipedInput(_ console: Console) throws -> Bytes? {
         guard StandardStreams.inputIsPiped, inputIsFree.peek() != nil else { return nil }
+        guard !StandardStreams.inputIsShared else {
+            throw ValidationError(
+                "Standard input is a file that another program is reading, as in a 'while read' loop. "
+                    + "Use --data '' or < /dev/null to send no body, or --data @- to send the rest of the file.")
+        }
         var watched = [
             pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
             pollfd(fd: Interrupts.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         if poll(&watched, 2, 1000) == 0 {
-            console.note("The body is read from standard input; with --data '' there is none.")
+            console.note("Reading the body from standard input. Use --data '' to send none.")
         }
         let bytes = try contents("-")
-        return bytes.isEmpty ? nil : bytes
+        if bytes.isEmpty { return nil }
+        console.note(
+            "The body is standard input (\(Units.bytes(Int64(bytes.count)))). Use --data '' to send none.")
+        return bytes
     }
 
     static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }

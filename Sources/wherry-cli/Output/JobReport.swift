@@ -60,7 +60,7 @@ enum JobReport {
         for (name, value) in job.digests.sorted(by: <) { object[name] = .string(value) }
         if let error = job.error {
             var told: JSONObject = [
-                "reason": .string(error.reason), "message": .string(error.message),
+                "reason": .string(error.reason), "message": .string(Report.message(of: error)),
             ]
             told["retryable"] = .bool(error.isRetryable)
             if error.httpStatus != 0 { told["status"] = JSON(error.httpStatus) }

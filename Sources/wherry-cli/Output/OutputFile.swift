@@ -89,6 +89,12 @@ final class OutputFile {
         self.temporary = nil
     }
 
+    /// Whether there is anything at a path, also a link that leads nowhere.
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return path.withPath { lstat($0, &status) } == 0
+    }
+
     /// Whether a path leads to a regular file.
     static func isRegularFile(_ path: String) -> Bool {
         var status = stat()

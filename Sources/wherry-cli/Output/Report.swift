@@ -15,6 +15,7 @@ enum Report {
         if response.isFromCache { object["from_cache"] = true }
         if response.isStale { object["stale"] = true }
         if response.isRevalidated { object["revalidated"] = true }
+        if response.isLengthUnverified { object["length_unverified"] = true }
         object["redirects"] = JSON(metrics.redirects)
         object["seconds"] = seconds(metrics.total)
         return object
@@ -43,10 +44,16 @@ enum Report {
         ]
     }
 
-    /// The library's words, with the options of the command in place of those of the library.
+    /// The message of an error, with the options of the command in place of those of the library.
     static func message(of error: WherryError) -> String {
-        error.message
-            .replacingOccurrences(of: "set make_directories", with: "use --create-dirs")
+        OptionAdvice.replaced(in: error.message) { advice in
+            switch advice {
+            case .makeDirectories: "Create it, or use --create-dirs."
+            case .keepAuthAcrossHosts: "If you trust that origin, send the request there."
+            case .codedBody: "Leave out --body-coding or the Content-Encoding field."
+            case .httpsOnly: "Use an https URL, or leave out --https-only."
+            }
+        }
     }
 
     /// The body as what it is: `json`, `text`, or `base64` for other bytes.

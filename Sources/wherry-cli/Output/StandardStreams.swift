@@ -21,4 +21,13 @@ enum StandardStreams {
         guard fstat(STDIN_FILENO, &status) == 0 else { return false }
         return [S_IFIFO, S_IFREG].contains(status.st_mode & S_IFMT)
     }
+
+    /// Whether standard input is a file of which another program has read the beginning, and which has
+    /// more: the lines of a loop in a shell script, for example.
+    static var inputIsShared: Bool {
+        var status = stat()
+        guard fstat(STDIN_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        let offset = lseek(STDIN_FILENO, 0, SEEK_CUR)
+        return offset > 0 && offset < status.st_size
+    }
 }

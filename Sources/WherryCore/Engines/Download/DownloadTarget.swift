@@ -74,7 +74,8 @@ package struct DownloadTarget: Sendable {
         } catch {
             var refusal = DownloadError(error)
             if refusal.reason == .noFile, !makesDirectories {
-                refusal.message = "There is no directory \(parent). Create it, or set make_directories."
+                refusal.message = 
+                    "There is no directory \(parent). " + OptionAdvice.makeDirectories.text
             }
             throw refusal
         }
