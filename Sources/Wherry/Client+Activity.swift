@@ -32,7 +32,7 @@ public struct ActivitySequence: AsyncSequence, Sendable {
 
     struct State: Sendable {
         var newest = ActivityChange(isShown: false, count: 0)
-        /// The last state that was read.
+        /// Whether the last change that was read shows the indicator.
         var isShown = false
     }
 

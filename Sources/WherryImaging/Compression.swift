@@ -65,8 +65,8 @@ package struct Compression: Hashable, Sendable {
     package var background: UInt32 = 0xFF_FFFF
     package var metadata: Metadata = .icc
     package var orientation: Orientation = .apply
-    /// Sends the original, with metadata filtered, if the re-encoded image is larger. Default:
-    /// true.
+    /// Whether to send the original, with metadata filtered, if the re-encoded image is larger.
+    /// Default: true.
     package var neverLarger = true
     /// Whether to optimize Huffman tables: 5 to 8 % smaller, about 50 % slower. Default (`nil`):
     /// only if the image is resized.

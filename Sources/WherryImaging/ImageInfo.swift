@@ -21,7 +21,8 @@ package struct ImageInfo: Hashable, Sendable {
     package let hasEXIF: Bool
     package let hasGPS: Bool
     package let isAnimated: Bool
-    /// A progressive JPEG or an interlaced PNG, which decoders hold in memory as a whole.
+    /// Whether it is a progressive JPEG or an interlaced PNG, which decoders hold in memory as a
+    /// whole.
     package let isProgressive: Bool
     /// The encoded size; `nil` for raw pixels.
     package let byteCount: Int?

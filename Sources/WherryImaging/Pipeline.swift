@@ -100,8 +100,8 @@ struct Pipeline {
             || sampling(compression.jpegQuality) == (header.luma_h, header.luma_v)
     }
 
-    /// Optimized tables hold all coefficients in memory: by default only for resized images that
-    /// fit.
+    /// Whether to optimize Huffman tables, which holds all coefficients in memory. By default only
+    /// for resized images that fit.
     private var optimizes: Bool {
         let shrinks = resizes || compression.maxBytes != nil
         return compression.optimize

@@ -16,13 +16,14 @@ struct ConnectionQueue {
     /// The state of an origin. Exchanges keep a reference, so that leaving needs no lookup.
     final class Place {
         let origin: Origin
-        /// The last responses used HTTP/2.
+        /// Whether the last responses used HTTP/2.
         fileprivate(set) var isMultiplexed = false
-        /// The origin has responded with HTTP/1: bytes between two responses belong to none.
+        /// Whether the origin has responded with HTTP/1: bytes between two responses belong to
+        /// none.
         fileprivate(set) var isSerial = false
-        /// The origin has responded with HTTP/2.
+        /// Whether the origin has responded with HTTP/2.
         fileprivate(set) var hasStreams = false
-        /// The origin received a request that must not be sent twice.
+        /// Whether the origin received a request that must not be sent twice.
         var hasUnrepeatable = false
         fileprivate var connections = 0
         fileprivate var streams = 0

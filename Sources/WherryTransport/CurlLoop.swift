@@ -37,22 +37,22 @@ final class CurlLoop: @unchecked Sendable {
         var messages: [Message] = []
         var driver = Driver.nobody
         var thread: NativeThread?
-        /// The thread looks after a loop that a caller left for a moment.
+        /// Whether the thread waits for a caller that left the loop and may return.
         var isWatched = false
         /// The number of times that a caller has run the loop.
         var visits = 0
-        /// A caller waits for the thread to make way.
+        /// Whether a caller waits for the thread to yield.
         var isWanted = false
         /// The number of callers that wait for responses while another thread runs the loop.
         var bystanders = 0
-        /// The driver is in epoll, or about to be, and has read every message before.
+        /// Whether the driver is in epoll, or about to be, and has read every message before.
         var isAsleep = false
         var isClosing = false
-        /// The loop refuses new messages.
+        /// Whether the loop refuses new messages.
         var isRefusing = false
-        /// Nothing is left but perhaps the thread, which is about to end.
+        /// Whether everything is freed, except perhaps the thread, which is about to end.
         var isClosed = false
-        /// A caller waits for the thread to end.
+        /// Whether a caller waits for the thread to end.
         var isJoining = false
     }
 

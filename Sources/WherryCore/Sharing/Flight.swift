@@ -7,7 +7,7 @@ import WherryTransport
 /// A running request and the callers that wait for its response. Observes the request for all of
 /// them.
 final class Flight: TransferObserver {
-    /// The activity count includes the callers instead.
+    /// True, so that the activity count includes the callers instead.
     var isPart: Bool { true }
     private let table: FlightTable
 

@@ -10,16 +10,16 @@ package struct TransportTrust: Hashable, Sendable {
     package var caCertificates: [UInt8]?
     /// A PEM file with revocation lists of every CA in a chain.
     package var crlFile: String?
-    /// Requires a good stapled OCSP response.
+    /// Whether to require a good stapled OCSP response.
     package var requiresStaple = false
     package var requiresTLS13 = false
-    /// Hosts with pins are trusted by their pins alone.
+    /// Whether pins alone decide about a host that has pins.
     package var allowsInvalid = false
     package var checksName = true
     package var pins = PinTable()
-    /// Rejects hosts without pins.
+    /// Whether to reject hosts without pins.
     package var requiresPins = false
-    /// Reports pin mismatches without rejecting the host.
+    /// Whether to report pin mismatches without rejecting the host.
     package var onlyReportsPins = false
     /// Client certificates by the text of the origin they are sent to.
     package var identities: [String: ClientIdentity] = [:]

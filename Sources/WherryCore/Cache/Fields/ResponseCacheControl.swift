@@ -17,7 +17,7 @@ package struct ResponseCacheControl: Hashable, Sendable {
     package var mustUnderstand = false
     package var isPublic = false
     package var isPrivate = false
-    /// RFC 8246.
+    /// Whether the response never changes while fresh (RFC 8246).
     package var isImmutable = false
     /// Seconds after the end of freshness (RFC 5861, section 3).
     package var staleWhileRevalidate: Int64?

@@ -19,7 +19,7 @@ package struct StoredResponse: Sendable, Equatable {
         var isDecoded: Bool
         var leftOut: [String]
         var body: Bytes
-        /// Computed once, because every lookup uses it.
+        /// Whether the body has a content encoding. Computed once, because every lookup uses it.
         var isCoded = false
     }
 
