@@ -15,7 +15,7 @@
 typedef struct {
   struct jpeg_error_mgr base;
   jmp_buf landing;
-  cimage_status status; /* set before the jump if libjpeg's error code does not tell */
+  cimage_status status; /* set before the jump if libjpeg's error code is too general */
   char text[JMSG_LENGTH_MAX];
 } cimage_jpeg_errors;
 

@@ -9,7 +9,7 @@
 
 /* The state after a libpng error; png_get_error_ptr returns it. */
 typedef struct {
-  cimage_status status; /* set before png_error if its message does not tell */
+  cimage_status status; /* set before png_error if its message is too general */
   char text[192];
 } cimage_png_errors;
 

@@ -154,7 +154,7 @@ static void name(char *text, void *certificate, void *(*get)(const void *)) {
   if (of != NULL) ssl.X509_NAME_oneline(of, text, CLINUX_PEER_NAME);
 }
 
-/* Called by OpenSSL in place of its own verification, once for each full handshake. */
+/* OpenSSL calls it instead of its default verification, once for each full handshake. */
 static int verify(void *context, void *argument) {
   const clinux_peer_watch *watch = argument;
   clinux_peer peer;

@@ -18,7 +18,7 @@ int clinux_close_on_exec(int descriptor);
 const char *clinux_error_text(int code);
 
 /* Reads what the page cache holds without waiting for the disk. Returns the count, or -1 and errno:
- * EAGAIN or EOPNOTSUPP if the disk would have to be read, or the file system cannot tell. */
+ * EAGAIN or EOPNOTSUPP if the disk would have to be read, or the file system does not know. */
 int64_t clinux_read_now(int descriptor, void *bytes, uint64_t count, int64_t offset);
 
 /* Updates a CRC-32C. The caller inverts the state before the first and after the last byte. Returns 0

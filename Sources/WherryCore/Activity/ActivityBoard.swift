@@ -63,7 +63,7 @@ package final class ActivityBoard: Sendable {
         .reader(lastReader.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 
-    /// Starts a watch with the current transfers; without `tell` ends it.
+    /// Starts a watch with the current transfers; ends it if the callback is `nil`.
     ///
     /// - Parameters: The delays in nanoseconds, at least 0.
     func watch(

@@ -52,7 +52,7 @@ package struct PageMachine<Item: Sendable>: Sendable {
         case load(PageLoad)
         /// None: the page was in memory and is now in the list.
         case done
-        /// None: there is no next page.
+        /// None: this was the last page.
         case end
     }
 

@@ -85,7 +85,7 @@ package final class Pager: Sendable {
 
     /// Starts to load a page. Returns `nil` if the page was in memory and no request is needed.
     ///
-    /// - Throws: `last_page` if there is no next page, `busy` while a page is being loaded.
+    /// - Throws: `last_page` after the last page, `busy` while a page is being loaded.
     package func start(
         _ verb: Verb, willBegin: (Transfer) -> Void = { _ in }
     ) throws(WherryError) -> Transfer? {

@@ -1,8 +1,8 @@
 // Wherry: settings for paged lists.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The paging protocol of a server: where the items are, how to request a page, and how to
-/// recognize the last page (O10, O11, O18).
+/// The paging protocol of a server: the path of the items, the request for a page, and the sign of
+/// the last page (O10, O11, O18).
 ///
 ///     var paging = Paging(items: "data/list")
 ///     paging.parameter = "page"
