@@ -101,7 +101,7 @@ def test_every_member_of_a_result_is_documented(
 
     # The collection has to reach the rare ones.
     for name in ("length_unverified", "retry_after", "partial", "pictures", "deleted", "stored_at", "identifier",
-                 "sha-256", "upright_width", "text", "revalidated", "seconds_left", "reachable", "job"):
+                 "sha256", "upright_width", "text", "revalidated", "seconds_left", "reachable", "job"):
         assert name in found, name
     assert found - documented(GUIDE) == set()
     missing = {name for name in found if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", MANUAL)}
