@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import hashlib
 import json
 import pathlib
 import re
@@ -10,6 +11,7 @@ from typing import Any, Iterator
 
 from conftest import PATIENT_DOWNLOAD, ROOT, Result, Scope, wherry
 from PIL import Image
+from test_downloads import pattern
 from test_trust import Authority, authority  # noqa: F401
 from test_uploads import jpeg
 
@@ -86,13 +88,9 @@ def test_every_member_of_a_result_is_documented(
     collect("jobs", "list", *state)
     server.steer("/_signal?gate=go")
     collect("jobs", "follow", tmp_path / "h", *state)
-    import hashlib
-
-    from wherry_testserver import pattern
-    digits = hashlib.sha256(pattern.data(1, 0, 1000)).hexdigest()
-    for target, options in (("i", ("--sha256", digits)), ("j", ())):
-        path = "/bytes/1000" if target == "i" else "/status/404"
-        collect("download", server.url(path), "-o", tmp_path / target, "--background", *options, *state)
+    digits = hashlib.sha256(pattern(1, 1000)).hexdigest()
+    for target, path, digest in (("i", "/bytes/1000", ["--sha256", digits]), ("j", "/status/404", [])):
+        collect("download", server.url(path), "-o", tmp_path / target, "--background", *digest, *state)
         collect("jobs", "follow", tmp_path / target, *state)
     collect("jobs", "show", tmp_path / "j", *state)
     collect("jobs", "clean", *state)
@@ -101,7 +99,7 @@ def test_every_member_of_a_result_is_documented(
 
     # The collection has to reach the rare ones.
     for name in ("length_unverified", "retry_after", "partial", "pictures", "deleted", "stored_at", "identifier",
-                 "sha-256", "upright_width", "text", "revalidated", "seconds_left", "reachable", "job"):
+                 "sha256", "upright_width", "text", "revalidated", "seconds_left", "reachable", "job"):
         assert name in found, name
     assert found - documented(GUIDE) == set()
     missing = {name for name in found if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", MANUAL)}

@@ -37,7 +37,7 @@ public struct BackgroundJob: Sendable, Hashable {
     public internal(set) var startedAt: Double = 0
     /// When it last changed its state, in seconds since 1970.
     public internal(set) var changedAt: Double = 0
-    /// Digests of a finished download, in lowercase hexadecimal by name: "sha-256".
+    /// Digests of a finished download, in lowercase hexadecimal by name: "sha256".
     public internal(set) var digests: [String: String] = [:]
     package var failure: JobFailure?
     package var answer: JobAnswer?
