@@ -166,7 +166,8 @@ def milliseconds(seconds: float) -> int:
     except TypeError:
         kind = type(seconds).__name__
         raise TypeError(
-            f"a time limit (timeout=) is a number of seconds or None, not {kind}"
+            "timeout= takes a number of seconds, a pair (connect, idle) of them, a Timeout, or None, "
+            f"not {kind}"
         ) from None
     if not is_possible:
         raise ArgumentError(f"a time limit of {brief(seconds)} s is not possible: more than 0, at most 9e12", "bad_value")

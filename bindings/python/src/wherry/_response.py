@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from ._errors import ArgumentError, DecodeError, HTTPStatusError, StateError, brief, shown
+from ._errors import ArgumentError, HTTPStatusError, brief, shown
 from ._habits import Habits
-from ._headers import Headers
+from ._headers import Headers, raw_field
 from ._options import json_bytes, pairs
+from ._reading import Reading
 from ._sent import Asked
 
 TYPE_CHECKING = False
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 
-class Response(Habits):
+class Response(Reading, Habits):
     """An answer with its whole body, decoded. Attributes:
 
     ``status_code``   the HTTP status
@@ -83,9 +84,6 @@ class Response(Habits):
     _encoding: Optional[str] = None
     _seconds: float = 0.0
 
-    #: The pieces of a body that were given to the constructor and not read yet.
-    _pieces: Any = None
-
     def __init__(
         self,
         status_code: int = 200,
@@ -134,32 +132,6 @@ class Response(Habits):
         return self._headers
 
     @property
-    def content(self) -> bytes:
-        """The body."""
-        if self._pieces is not None:
-            from ._body import as_bytes
-
-            if not hasattr(self._pieces, "__iter__"):
-                raise StateError("Could not read the body: its pieces are asynchronous. Call aread()", "wrong_state")
-            pieces, self._pieces = self._pieces, ()
-            self._body = b"".join(as_bytes(piece) for piece in pieces)
-            self._pieces = None
-        return self._body
-
-    def read(self) -> bytes:
-        """The body, as httpx calls it."""
-        return self.content
-
-    async def aread(self) -> bytes:
-        """The same for asynchronous pieces."""
-        if self._pieces is not None and hasattr(self._pieces, "__aiter__"):
-            from ._body import as_bytes
-
-            self._body = b"".join([as_bytes(piece) async for piece in self._pieces])
-            self._pieces = None
-        return self.content
-
-    @property
     def encoding(self) -> str:
         """The charset of `text`: as set, else from Content-Type, else utf-8."""
         if self._encoding is None:
@@ -171,12 +143,18 @@ class Response(Habits):
         self._encoding = name
 
     @property
+    def charset_encoding(self) -> Optional[str]:
+        """The charset of Content-Type, if Python knows it."""
+        return charset(self.headers.get("content-type", ""))
+
+    @property
     def text(self) -> str:
         """The body as text; what its charset does not know becomes U+FFFD."""
         return self.content.decode(self.encoding, "replace")
 
     def json(self, *, drop_nulls: bool = False, **options: Any) -> Any:
-        """The body as JSON; nothing or one space is None. DecodeError (a ValueError) else.
+        """The body as JSON. Nothing or one space is None; a body that is not JSON raises a
+        `DecodeError`, which is a `json.JSONDecodeError` too.
 
         ``drop_nulls`` leaves out the members of objects that are null, at every depth. The others
         are those of `json.loads`.
@@ -191,11 +169,13 @@ class Response(Habits):
         try:
             return json.loads(body, **options)
         except (ValueError, RecursionError) as error:
-            raise DecodeError(
+            from ._json_error import JSONDecodeError
+
+            raise JSONDecodeError(
                 f"the body is not JSON: {error}", "bad_json_body", response=self,
                 http_status=self.status_code, context=self.context,
                 request=None if self._asked is None else self.request,
-            ) from error  # fmt: skip
+            ).locate(error, self.text) from error  # fmt: skip
 
     def image(self, name: Optional[str] = None) -> Image:
         """The body as a picture: ``response.image().pixels()`` is its array, see `Image`.
@@ -264,19 +244,6 @@ class Response(Habits):
             context=self.context,
         )
 
-    def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
-        """The body in pieces of that size, or in one."""
-        body = self.content
-        size = chunk_size or len(body) or 1
-        for start in range(0, len(body), size):
-            yield body[start : start + size]
-
-    def iter_lines(self) -> Iterator[str]:
-        """The lines of the text, without their ends."""
-        splitter = Lines(self.encoding)
-        yield from splitter.feed(self.content)
-        yield from splitter.end()
-
     def __repr__(self) -> str:
         return f"<Response [{self.status_code}]>"
 
@@ -309,18 +276,6 @@ def _fields(headers: Any) -> List[Tuple[str, str]]:
                 "Correct headers=", "bad_header",
             )  # fmt: skip
     return fields
-
-
-def raw_field(value: Any) -> str:
-    """A name or value of a header as text."""
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return value.decode("latin-1")
-    if not isinstance(value, str):
-        raise TypeError(f"headers= takes str, not {type(value).__name__}: str() makes one")
-    return value
 
 
 def made_body(

@@ -1,0 +1,212 @@
+# Wherry: what the tests of requests and httpx have found
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/test-suites runs the public tests of requests and httpx. These are our own tests of the
+defects that it found."""
+
+from __future__ import annotations
+
+import asyncio
+import http.cookiejar
+import io
+import json
+import pickle
+from typing import Any, AsyncIterator, Iterator, List
+
+import pytest
+from conftest import Server
+
+import wherry
+
+
+def pieces() -> Iterator[bytes]:
+    yield b"Hello, "
+    yield b""
+    yield b"w\xc3"
+    yield b"\xb6rld!"
+
+
+async def async_pieces() -> AsyncIterator[bytes]:
+    for piece in pieces():
+        yield piece
+
+
+def cookie(name: str, domain: str, path: str = "/", secure: bool = False) -> http.cookiejar.Cookie:
+    return http.cookiejar.Cookie(
+        0, name, "1", None, False, domain, bool(domain), domain.startswith("."), path, True, secure,
+        None, True, None, None, {},
+    )  # fmt: skip
+
+
+# The body had a random boundary, whatever Content-Type said, so that no server could read the form.
+@pytest.mark.parametrize("kind", ['multipart/form-data; boundary=+++', 'multipart/form-data; boundary="+++" ;'])
+@pytest.mark.parametrize("is_of_client", [False, True])
+def test_U12_a_form_has_the_boundary_of_its_content_type(kind: str, is_of_client: bool) -> None:
+    fields = {"Content-Type": kind}
+    with wherry.MockTransport() as transport:
+        transport.add(None, "*")
+        with wherry.Client(transport=transport, headers=fields if is_of_client else None) as client:
+            own = None if is_of_client else fields
+            client.post("http://a.test/", files={"f": io.BytesIO(b"abc")}, headers=own)
+        (request,) = transport.requests
+    assert request.headers["content-type"] == kind
+    assert request.content.startswith(b"--+++\r\n") and request.content.endswith(b"\r\n--+++--\r\n")
+
+
+def test_U12_a_boundary_that_cannot_be_sent_is_refused(server: Server, client: wherry.Client) -> None:
+    fields = {"Content-Type": 'multipart/form-data; boundary="a;b"'}
+    with pytest.raises(wherry.ArgumentError) as caught:
+        client.post(server.url("/echo"), files={"f": b"abc"}, headers=fields)
+    assert caught.value.reason == "bad_header"
+
+
+# requests and httpx raise json.JSONDecodeError, and programs catch it.
+@pytest.mark.parametrize("body", [b"{", b"\xff\xfe\x00", b"[" * 100_000])
+def test_R12_a_body_that_is_not_json_raises_the_error_of_json_too(body: bytes) -> None:
+    with pytest.raises(json.JSONDecodeError) as caught:
+        wherry.Response(200, content=body).json()
+    error = caught.value
+    assert isinstance(error, wherry.DecodeError) and error.reason == "bad_json_body"
+    assert isinstance(error.doc, str) and error.pos >= 0
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and again.doc == error.doc and str(again) == str(error)
+
+
+def test_R13_a_response_of_pieces_is_read_once() -> None:
+    assert list(wherry.Response(200, content=pieces()).iter_bytes()) == [b"Hello, ", b"w\xc3", b"\xb6rld!"]
+    assert list(wherry.Response(200, content=pieces()).iter_bytes(6)) == [b"Hello,", b" w\xc3\xb6rl", b"d!"]
+    assert list(wherry.Response(200, content=pieces()).iter_text()) == ["Hello, ", "w", "örld!"]
+    assert list(wherry.Response(200, content=pieces()).iter_text(8)) == ["Hello, w", "örld!"]
+    assert list(wherry.Response(200, content=[b"a\r", b"\nb"]).iter_lines()) == ["a", "b"]
+
+    response = wherry.Response(200, content=pieces())
+    assert not response.is_closed and list(response.iter_bytes()) and response.is_closed
+    with pytest.raises(wherry.StateError):
+        response.read()
+
+    response = wherry.Response(200, content=pieces())
+    response.close()
+    with pytest.raises(wherry.StateError):
+        response.read()
+
+    response = wherry.Response(200, content=pieces())
+    assert response.read() == b"Hello, w\xc3\xb6rld!" and response.read() and response.is_closed
+    assert list(response.iter_text(4)) == ["Hell", "o, w", "örld", "!"]
+
+
+def test_R13_asyncio_reads_any_response_in_pieces() -> None:
+    async def run() -> None:
+        async def all_of(items: Any) -> List[Any]:
+            return [item async for item in items]
+
+        whole = wherry.Response(200, text="a\nbc")
+        assert await all_of(whole.aiter_bytes(2)) == [b"a\n", b"bc"]
+        assert await all_of(whole.aiter_text(3)) == ["a\nb", "c"]
+        assert await all_of(whole.aiter_lines()) == ["a", "bc"]
+        parted = wherry.Response(200, content=async_pieces())
+        assert await all_of(parted.aiter_text()) == ["Hello, ", "w", "örld!"]
+        with pytest.raises(wherry.StateError):
+            await parted.aread()
+        with pytest.raises(wherry.StateError):
+            list(wherry.Response(200, content=async_pieces()).iter_bytes())
+        closed = wherry.Response(200, content=async_pieces())
+        await closed.aclose()
+        with pytest.raises(wherry.StateError):
+            await closed.aread()
+
+    asyncio.run(run())
+
+
+def test_R13_a_stream_tells_whether_it_is_closed(server: Server, client: wherry.Client) -> None:
+    with client.stream("GET", server.url("/echo")) as response:
+        assert not response.is_closed and not response.is_stream_consumed
+        assert "".join(response.iter_text(5)).startswith("{")
+        assert response.is_closed and response.is_stream_consumed
+
+    async def run() -> None:
+        async with wherry.AsyncClient() as other:
+            async with other.stream("GET", server.url("/echo")) as response:
+                assert not response.is_closed
+                assert [line async for line in response.aiter_lines()]
+                assert response.is_closed
+
+    asyncio.run(run())
+
+
+def test_R12_links_may_have_single_quotes() -> None:
+    response = wherry.Response(200, headers={"Link": "<https://a.test>; rel='preload'"})
+    assert response.links == {"preload": {"url": "https://a.test", "rel": "preload"}}
+
+
+def test_a_response_can_be_given_its_request() -> None:
+    response = wherry.Response(200)
+    response.request = wherry.SentRequest("GET", "http://a.test/")
+    assert response.request.method == "GET" and response.url == "http://a.test/"
+
+
+# Authorization and cookies were printed wherever a program printed headers.
+def test_SEC_headers_do_not_print_secrets() -> None:
+    headers = wherry.Headers({"Authorization": "s3kr3t", "Proxy-Authorization": "s3kr3t", "Cookie": "s3kr3t"})
+    assert "s3kr3t" not in repr(headers) and "'Authorization': '[secure]'" in str(headers)
+    assert repr(wherry.Headers([("a", "1"), ("A", "2")])) == "Headers([('a', '1'), ('A', '2')])"
+    assert headers["authorization"] == "s3kr3t"
+
+
+def test_headers_are_made_of_mappings_and_pairs_of_str_or_bytes() -> None:
+    assert not wherry.Headers() and not wherry.Headers(None)
+    headers = wherry.Headers([(b"Vary", b"a, b"), ("vary", "c")])
+    assert headers == wherry.Headers(headers) == headers.copy() == [("vary", "a, b"), ("VARY", "c")]
+    assert headers != "vary" and headers != [1]
+    assert headers.get_list("vary") == ["a, b", "c"]
+    assert headers.get_list("vary", split_commas=True) == ["a", "b", "c"]
+    assert headers.raw == [(b"Vary", b"a, b"), (b"vary", b"c")]
+    assert wherry.Headers({"a": "1"}) == {"A": "1"}
+    with pytest.raises(TypeError):
+        wherry.Headers({"a": 1})  # type: ignore[dict-item]
+
+
+def test_K_cookies_are_found_and_removed_by_domain_and_path(client: wherry.Client) -> None:
+    cookies = client.cookies
+    cookies.set("a", "1", domain="a.test")
+    cookies.set("a", "2", domain="b.test", path="/x")
+    cookies["a"] = "3"
+    assert cookies.get("a", domain="a.test") == "1"
+    assert cookies.get("a", domain="b.test", path="/x") == "2"
+    assert cookies.get("a", "none", domain="c.test") == "none"
+    cookies.delete("a", domain="a.test")
+    assert cookies.get("a", domain="a.test") is None
+    with pytest.raises(KeyError):
+        cookies.delete("a", domain="a.test")
+    cookies.clear(domain="b.test", path="/x")
+    assert [each.value for each in cookies] == ["3"]
+    cookies.delete("a")
+    assert not cookies
+
+
+# A jar as cookies= of a request was a TypeError about unpacking.
+def test_K_a_request_sends_the_cookies_of_a_jar_that_belong_to_its_url() -> None:
+    jar = http.cookiejar.CookieJar()
+    for each in (
+        cookie("everywhere", ""), cookie("here", "a.test"), cookie("below", ".test"), cookie("there", "b.test"),
+        cookie("wide", "www.a.test"), cookie("path", "a.test", "/x"), cookie("secure", "a.test", "/", True),
+    ):  # fmt: skip
+        jar.set_cookie(each)
+    with wherry.MockTransport() as transport:
+        transport.add(None, "*")
+        with wherry.Client(transport=transport) as client:
+            response = client.get("http://a.test/y", cookies=jar)
+            sent = transport.requests[-1].headers["cookie"]
+            assert sorted(sent.split("; ")) == ["below=1", "everywhere=1", "here=1"]
+            assert response.request.headers["cookie"] == sent
+            client.cookies.update(jar)
+            client.get("https://a.test/x/y", cookies=client.cookies)
+            assert "secure=1" in transport.requests[-1].headers["cookie"]
+            assert "path=1" in transport.requests[-1].headers["cookie"]
+        with wherry.Client(transport=transport, base_url="http://a.test") as client:
+            with pytest.raises(wherry.ArgumentError):
+                client.get("y", cookies=jar)
+
+
+def test_R11_a_bad_timeout_names_what_timeout_takes(client: wherry.Client) -> None:
+    for bad in ((1, 2, 3), "foo"):
+        with pytest.raises(TypeError, match=r"\(connect, idle\)"):
+            client.get("http://127.0.0.1:1/", timeout=bad)  # type: ignore[arg-type]
