@@ -210,3 +210,22 @@ def test_R11_a_bad_timeout_names_what_timeout_takes(client: wherry.Client) -> No
     for bad in ((1, 2, 3), "foo"):
         with pytest.raises(TypeError, match=r"\(connect, idle\)"):
             client.get("http://127.0.0.1:1/", timeout=bad)  # type: ignore[arg-type]
+
+
+# The request was sent, and then a TypeError about patterns was raised.
+def test_R1_a_url_may_be_bytes(server: Server, client: wherry.Client) -> None:
+    url: Any = server.url("/echo").encode()
+    response = client.get(url)
+    assert response.url == url.decode() == response.request.url
+    assert client.post(url, json={}).request.url == url.decode()
+    with client.stream("GET", url) as stream:
+        assert stream.url == url.decode()
+    with pytest.raises(wherry.ArgumentError) as caught:
+        client.get(url + b"&a=\xff")
+    assert caught.value.reason == "bad_url"
+
+    async def run() -> None:
+        async with wherry.AsyncClient() as other:
+            assert (await other.get(url)).url == url.decode()
+
+    asyncio.run(run())
