@@ -161,7 +161,7 @@ def test_headers_are_made_of_mappings_and_pairs_of_str_or_bytes() -> None:
     assert headers.raw == [(b"Vary", b"a, b"), (b"vary", b"c")]
     assert wherry.Headers({"a": "1"}) == {"A": "1"}
     with pytest.raises(TypeError):
-        wherry.Headers({"a": 1})  # type: ignore[dict-item]
+        wherry.Headers({"a": 1})  # type: ignore[arg-type]
 
 
 def test_K_cookies_are_found_and_removed_by_domain_and_path(client: wherry.Client) -> None:

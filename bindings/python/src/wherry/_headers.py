@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     )  # fmt: skip
 
     Field = Union[str, bytes]
-    Fields = Union["Headers", Mapping[Field, Field], Iterable[Tuple[Field, Field]], None]
+    Fields = Union[
+        "Headers", Mapping[str, Field], Mapping[bytes, Field], Iterable[Tuple[Field, Field]], None
+    ]
     Self = TypeVar("Self", bound="Headers")
 
 
@@ -39,7 +41,7 @@ class Headers(Mapping):  # type: ignore[type-arg]
 
     def __init__(self, items: Fields = ()) -> None:
         if isinstance(items, Headers):
-            pairs: Iterable[Tuple[Field, Field]] = items._items
+            pairs: Iterable[Tuple[object, object]] = items._items
         else:
             pairs = items.items() if isinstance(items, Mapping) else items or ()
         self._set_items([(raw_field(name), raw_field(value)) for name, value in pairs])

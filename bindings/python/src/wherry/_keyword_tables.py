@@ -12,7 +12,7 @@ COMMON = """\
 params | none | pairs, or a text that is sent as written, for the query; a list repeats its name, None is empty
 headers | the client's | fields; None as a value leaves the client's field out
 auth | the client's | (user, password), Basic, Bearer, DigestAuth, an Auth, or a function; None: no credentials of the client
-cookies | the client's | a mapping of names to values in place of the client's; False: none are sent and kept
+cookies | the client's | a mapping of names to values, or a cookie jar, in place of the client's cookies; False sends and keeps none
 timeout | the client's | seconds for each wait, (connect, idle), a Timeout, or None: no limit
 follow_redirects | True | False: a redirect is the answer
 max_redirects | 10 | how many are followed
