@@ -229,3 +229,33 @@ def test_R1_a_url_may_be_bytes(server: Server, client: wherry.Client) -> None:
             assert (await other.get(url)).url == url.decode()
 
     asyncio.run(run())
+
+
+# A fragment was lost, so that a program could not tell which part of a page was meant.
+def test_R8_the_url_of_a_response_keeps_its_fragment(server: Server, client: wherry.Client) -> None:
+    url = server.url("/echo")
+    for response in (client.get(url + "#part"), client.post(url + "#part", data={"a": "1"})):
+        assert response.url == response.request.url == url + "#part"
+    assert "#" not in client.get(url).url
+    assert "#" not in json.dumps(client.get(url + "#part").json())
+    with client.stream("GET", url + "#part") as stream:
+        stream.read()
+        assert stream.url == url + "#part"
+
+    for location, final in (("/echo", "#part"), ("/echo#other", "#other")):
+        server.script("to", [{"status": 302, "headers": [["Location", location]]}])
+        for keywords in ({}, {"metrics": True}):
+            start = server.url("/s/to") + "#part"
+            response = client.get(start, **keywords)  # type: ignore[arg-type]
+            assert [hop.url for hop in response.history] == [start]
+            assert response.history[0].request.url == start
+            assert response.url.endswith("/echo" + final) and response.request.url == response.url
+        with client.stream("GET", start) as stream:
+            stream.read()
+            assert stream.history[0].url == start and stream.url.endswith("/echo" + final)
+
+    async def run() -> None:
+        async with wherry.AsyncClient() as other:
+            assert (await other.get(url + "#part")).url == url + "#part"
+
+    asyncio.run(run())

@@ -83,6 +83,8 @@ class Response(Reading, Habits):
     _headers: Optional[Headers] = None
     _encoding: Optional[str] = None
     _seconds: float = 0.0
+    #: The fragment of the URL that was asked for; None until it is known.
+    _fragment: Optional[str] = None
 
     def __init__(
         self,
