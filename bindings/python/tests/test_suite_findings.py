@@ -6,10 +6,12 @@ defects that it found."""
 from __future__ import annotations
 
 import asyncio
+import decimal
 import http.cookiejar
 import io
 import json
 import pickle
+import uuid
 from typing import Any, AsyncIterator, Iterator, List
 
 import pytest
@@ -259,3 +261,27 @@ def test_R8_the_url_of_a_response_keeps_its_fragment(server: Server, client: whe
             assert (await other.get(url + "#part")).url == url + "#part"
 
     asyncio.run(run())
+
+
+# The names of the dictionary were sent as the body, and its values were dropped.
+def test_R6_a_dictionary_is_no_content(mock: wherry.MockTransport) -> None:
+    mock.add(None, "*")
+    with wherry.Client(transport=mock) as client:
+        with pytest.raises(TypeError, match="data= takes a form"):
+            client.post("http://a.test/", content={"a": "b"})
+        assert not mock.requests
+
+
+# The repr of the value was sent: "{'b': 1}", "<object object at 0x7fa3a0da4a60>".
+@pytest.mark.parametrize("value", [{"b": 1}, object(), [{"b": 1}]])
+@pytest.mark.parametrize("keyword", ["params", "data", "cookies"])
+def test_R6_a_value_without_text_is_refused(mock: wherry.MockTransport, keyword: str, value: Any) -> None:
+    mock.add(None, "*")
+    with wherry.Client(transport=mock) as client:
+        if keyword != "cookies" or not isinstance(value, list):
+            options: Any = {keyword: {"a": value}}
+            with pytest.raises(TypeError, match="json="):
+                client.post("http://a.test/", **options)
+            assert not mock.requests
+        client.post("http://a.test/", data={"a": uuid.UUID(int=1), "b": decimal.Decimal("1.5"), "c": 2.5})
+        assert b"b=1.5&c=2.5" in mock.requests[0].content

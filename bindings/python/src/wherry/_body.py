@@ -170,6 +170,8 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
     if hasattr(data, "__aiter__"):
         pieces = data.__aiter__()
         return Source(pieces, restart=None if pieces is data else data.__aiter__)
+    if hasattr(data, "keys"):  # Its names would be sent, without its values.
+        raise TypeError(f"{type(data).__name__} cannot be a body: data= takes a form, and json= any value")
     if hasattr(data, "__iter__"):
         pieces = iter(data)
         return Source(pieces, restart=None if pieces is data else data.__iter__)

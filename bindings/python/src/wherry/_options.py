@@ -388,6 +388,12 @@ def word(value: Any) -> str:
         return "true"
     if value is False:
         return "false"
+    kind: Any = type(value)
+    if hasattr(value, "keys") or kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+        raise TypeError(
+            f"a value of a query, form, or cookie is text or has a text of its own, not {kind.__name__}. "
+            "Use json= or parameters= for nested values"
+        )
     return str(value)
 
 
