@@ -184,6 +184,29 @@ def test_K_cookies_are_found_and_removed_by_domain_and_path(client: wherry.Clien
     assert not cookies
 
 
+# The cookies of a jar that has keys() were sent to every host, whatever their domains were.
+def test_K_a_jar_keeps_the_domains_of_its_cookies() -> None:
+    class Jar(http.cookiejar.CookieJar):  # As the jar of requests.
+        def keys(self) -> List[str]:
+            return [each.name for each in self]
+
+        def __getitem__(self, name: str) -> str:
+            return next(each.value or "" for each in self if each.name == name)
+
+    jar = Jar()
+    jar.set_cookie(cookie("a", "a.test"))
+    with wherry.MockTransport() as transport, wherry.Client() as first:
+        transport.add(None, "*")
+        first.cookies.update(jar)
+        with wherry.Client(transport=transport) as client:
+            client.cookies.update(first.cookies)
+            for each in (None, jar, first.cookies):
+                client.get("http://a.test/", cookies=each)
+                client.get("http://b.test/", cookies=each)
+                sent = [request.headers.get("cookie") or None for request in transport.requests[-2:]]
+                assert sent == ["a=1", None]
+
+
 # A jar as cookies= of a request was a TypeError about unpacking.
 def test_K_a_request_sends_the_cookies_of_a_jar_that_belong_to_its_url() -> None:
     jar = http.cookiejar.CookieJar()
@@ -285,3 +308,94 @@ def test_R6_a_value_without_text_is_refused(mock: wherry.MockTransport, keyword:
             assert not mock.requests
         client.post("http://a.test/", data={"a": uuid.UUID(int=1), "b": decimal.Decimal("1.5"), "c": 2.5})
         assert b"b=1.5&c=2.5" in mock.requests[0].content
+
+
+def test_R13_a_text_without_charset_has_the_default_encoding() -> None:
+    def find(body: bytes) -> str:
+        return "cp1252" if b"\x80" in body else ""
+
+    assert wherry.Response(200, content=b"\xe4", default_encoding="latin-1").text == "ä"
+    assert wherry.Response(200, content=b"\x80", default_encoding=find).text == "€"
+    assert wherry.Response(200, content="ä".encode(), default_encoding=find).text == "ä"
+    typed = wherry.Response(
+        200, headers={"Content-Type": "text/plain; charset=utf-8"}, content="ä".encode(), default_encoding="latin-1"
+    )
+    assert typed.text == "ä" and typed.charset_encoding == "utf-8"
+    with pytest.raises(wherry.ArgumentError):
+        wherry.Response(200, default_encoding="no-such-charset")
+    with pytest.raises(wherry.ArgumentError):
+        wherry.Client(default_encoding="no-such-charset")
+
+    with wherry.MockTransport() as transport:
+        transport.add(None, "*", content=b"\xe4")
+        with wherry.Client(transport=transport, default_encoding="latin-1") as client:
+            assert client.get("http://a.test/").text == "ä"
+            with client.stream("GET", "http://a.test/") as stream:
+                assert "".join(stream.iter_text()) == "ä"
+            client.configure(default_encoding=None)
+            assert client.get("http://a.test/").text == "\ufffd"
+
+        async def run() -> None:
+            async with wherry.AsyncClient(transport=transport, default_encoding="latin-1") as client:
+                assert (await client.get("http://a.test/")).text == "ä"
+
+        asyncio.run(run())
+
+
+# Only close() was called, so that a transport could not prepare anything.
+def test_a_client_enters_its_transports() -> None:
+    class Transport(wherry.BaseTransport, wherry.AsyncBaseTransport):
+        def __init__(self) -> None:
+            self.events: List[str] = []
+
+        def __enter__(self) -> wherry.BaseTransport:
+            self.events.append("enter")
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.events.append("exit")
+
+        async def __aenter__(self) -> wherry.AsyncBaseTransport:
+            self.events.append("aenter")
+            return self
+
+        async def __aexit__(self, *_: object) -> None:
+            self.events.append("aexit")
+
+        def close(self) -> None:
+            self.events.append("close")
+
+    transport, mounted = Transport(), Transport()
+    with wherry.Client(transport=transport, mounts={"http://a.test": mounted}):
+        assert transport.events == mounted.events == ["enter"]
+    assert transport.events == mounted.events == ["enter", "exit"]
+    wherry.Client(transport=transport).close()
+    assert transport.events == ["enter", "exit", "close"]
+
+    async def run() -> None:
+        async with wherry.AsyncClient(transport=transport):
+            pass
+
+    asyncio.run(run())
+    assert transport.events[3:] == ["aenter", "aexit"]
+
+
+def test_U12_the_type_of_a_part_may_be_among_its_headers(mock: wherry.MockTransport) -> None:
+    mock.add(None, "*")
+    with wherry.Client(transport=mock) as client:
+        files = {"f": ("a.txt", b"x", "text/plain", {"content-type": "image/png", "Expires": "0"})}
+        client.post("http://a.test/", files=files)
+    assert mock.requests[0].content.count(b"ontent-") == 2
+    assert b"Content-Type: image/png\r\nExpires: 0\r\n" in mock.requests[0].content
+
+
+def test_U14_a_client_without_asyncio_refuses_asynchronous_pieces(server: Server, client: wherry.Client) -> None:
+    with pytest.raises(wherry.StateError, match="AsyncClient"):
+        client.post(server.url("/echo"), content=async_pieces())
+
+
+def test_a_client_tells_whether_it_trusts_the_environment() -> None:
+    with wherry.Client() as client, wherry.Client(trust_env=False) as other:
+        assert client.trust_env and not other.trust_env
+        with pytest.raises(AttributeError):
+            client.trust_env = False  # type: ignore[misc]

@@ -363,6 +363,8 @@ class AsyncClient(BaseClient["Answer"]):
 
     async def __aenter__(self: Self) -> Self:
         self._live()
+        if self._router is not None:
+            await self._router.aenter()
         return self
 
     async def __aexit__(self, *_: object) -> None:

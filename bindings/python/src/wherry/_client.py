@@ -195,6 +195,8 @@ class Client(BaseClient["Response"]):
 
     def __enter__(self: Self) -> Self:
         self._live()
+        if self._router is not None:
+            self._router.enter()
         return self
 
     def __exit__(self, *_: object) -> None:

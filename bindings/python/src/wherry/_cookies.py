@@ -157,13 +157,14 @@ class Cookies:
 
     def update(self, cookies: Any) -> None:
         """Sets cookies: those of a mapping or of pairs for every host, those of a jar for their own."""
-        for each in list(cookies) if not hasattr(cookies, "keys") else ():
+        is_map = is_plain_map(cookies)
+        for each in () if is_map else list(cookies):
             if hasattr(each, "domain"):  # Of `http.cookiejar`, or another client's.
                 url = f"https://{each.domain.lstrip('.')}" if each.domain else None
                 self.set(each.name, each.value or "", url, f"Path={each.path or '/'}")
             else:
                 self[each[0]] = each[1]
-        for name in cookies.keys() if hasattr(cookies, "keys") else ():
+        for name in cookies.keys() if is_map else ():
             self[name] = cookies[name]
 
     def set(
@@ -245,8 +246,10 @@ def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
     """Names and values of ``cookies=``: a mapping, pairs, or a jar, of which those for a URL count."""
     from urllib.parse import urlsplit
 
+    if is_plain_map(cookies):
+        return [(word(name), word(cookies[name])) for name in cookies.keys()]
     found = []
-    for each in list(cookies) if not hasattr(cookies, "keys") or isinstance(cookies, Cookies) else ():
+    for each in list(cookies):
         if not hasattr(each, "domain"):
             found.append((word(each[0]), word(each[1])))
             continue
@@ -264,9 +267,13 @@ def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
         is_path = (parts.path or "/") == folder or (parts.path or "/").startswith(folder + "/")
         if is_host and is_path and (not each.secure or parts.scheme == "https"):
             found.append((each.name, each.value or ""))
-    if not isinstance(cookies, Cookies) and hasattr(cookies, "keys"):
-        found += [(word(name), word(cookies[name])) for name in cookies.keys()]
     return found
+
+
+def is_plain_map(cookies: Any) -> bool:
+    """Whether cookies are names with values. The jar of requests has keys too, and so has ours: their
+    cookies belong to domains."""
+    return hasattr(cookies, "keys") and not any(hasattr(each, "domain") for each in cookies)
 
 
 class OwnCookies:

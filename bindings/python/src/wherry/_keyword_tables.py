@@ -182,6 +182,7 @@ secret_names | none | further names of fields and parameters whose values logs l
 app_version | "1" | what was stored under another version counts as missing
 app_name | none | what the application is called, for the User-Agent field
 user_agent | "Wherry/...", or of app_name and app_version | the User-Agent field
+default_encoding | "utf-8" | the charset of a text whose Content-Type has none, or a function of the body that returns it
 send_languages | False | True: Accept-Language names the languages of the environment
 image_names | "index" | parts of uploads: "index" name0, name1; "repeat" name; "brackets" name[]
 jpeg_type | "image/jpeg" | the type of JPEG parts; old servers want "image/jpg"

@@ -402,6 +402,8 @@ class LiveSettings(TypedDict, total=False):
     #: What the application is called, for the User-Agent field.
     app_name: Optional[str]
     user_agent: Optional[str]
+    #: The charset of a text whose Content-Type has none, or a function of the body that returns it.
+    default_encoding: Union[str, Callable[[bytes], Optional[str]], None]
     #: True: Accept-Language names the languages of the environment.
     send_languages: bool
     image_names: Optional[str]

@@ -141,11 +141,14 @@ class Reading:
     def close(self) -> None:
         """Ends a stream. Other responses are complete, and stay readable."""
         if self._pieces is not None and not self._spent:
+            if not hasattr(self._pieces, "__iter__"):
+                raise StateError("Could not close the response: its pieces are asynchronous. Call aclose()", "wrong_state")
             self._spent = "the response was closed"
 
     async def aclose(self) -> None:
         """The same for responses of an `AsyncClient`."""
-        self.close()
+        if self._pieces is not None and not self._spent:
+            self._spent = "the response was closed"
 
 
 class TextPieces:

@@ -82,6 +82,8 @@ class Response(Reading, Habits):
     _error: Optional[WherryError] = None
     _headers: Optional[Headers] = None
     _encoding: Optional[str] = None
+    #: The charset of a text without one, or the function that finds it in the body.
+    _default_encoding: Any = "utf-8"
     _seconds: float = 0.0
     #: The fragment of the URL that was asked for; None until it is known.
     _fragment: Optional[str] = None
@@ -99,6 +101,7 @@ class Response(Reading, Habits):
         request: Optional[SentRequest] = None,
         url: str = "",
         tag: Optional[str] = None,
+        default_encoding: Any = None,
     ) -> None:
         """Makes a response for a `MockTransport`, a transport, or a test, as in httpx.
 
@@ -125,6 +128,8 @@ class Response(Reading, Habits):
             self._pieces = pieces
         if request is not None:
             self._asked = Asked.of(request)
+        if default_encoding is not None:
+            self._default_encoding = known_encoding(default_encoding)
 
     @property
     def headers(self) -> Headers:
@@ -135,14 +140,20 @@ class Response(Reading, Habits):
 
     @property
     def encoding(self) -> str:
-        """The charset of `text`: as set, else from Content-Type, else utf-8."""
+        """The charset of `text`: as set, else from Content-Type, else ``default_encoding``."""
         if self._encoding is None:
-            self._encoding = charset(self.headers.get("content-type", "")) or "utf-8"
+            self._encoding = charset(self.headers.get("content-type", "")) or self._usual_encoding()
         return self._encoding
 
     @encoding.setter
     def encoding(self, name: str) -> None:
         self._encoding = name
+
+    def _usual_encoding(self) -> str:
+        usual = self._default_encoding
+        if not callable(usual):
+            return str(usual)
+        return usual(self.content) or "utf-8" if self.is_closed else "utf-8"
 
     @property
     def charset_encoding(self) -> Optional[str]:
@@ -341,6 +352,18 @@ def charset(content_type: str) -> Optional[str]:
         is_text = getattr(info, "_is_text_encoding", True)
         return found if is_text and info.name.replace("-", "_") not in NO_CHARSETS else None
     return None
+
+
+def known_encoding(encoding: Any) -> Any:
+    """A charset that Python knows, or a function that finds one."""
+    import codecs
+
+    if not callable(encoding):
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise ArgumentError(f"default_encoding= is no charset: {brief(encoding)}", "bad_value") from None
+    return encoding
 
 
 def without_nulls(options: Dict[str, Any]) -> Any:
