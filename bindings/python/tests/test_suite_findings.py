@@ -157,7 +157,8 @@ def test_headers_are_made_of_mappings_and_pairs_of_str_or_bytes() -> None:
     assert not wherry.Headers() and not wherry.Headers(None)
     headers = wherry.Headers([(b"Vary", b"a, b"), ("vary", "c")])
     assert headers == wherry.Headers(headers) == headers.copy() == [("vary", "a, b"), ("VARY", "c")]
-    assert headers != "vary" and headers != [1]
+    assert headers == {"Vary": "a, b", "vary": "c"} and headers == {"VARY": "a, b, c"}
+    assert headers != "vary" and headers != [1] and headers != {"vary": 1}
     assert headers.get_list("vary") == ["a, b", "c"]
     assert headers.get_list("vary", split_commas=True) == ["a", "b", "c"]
     assert headers.raw == [(b"Vary", b"a, b"), (b"vary", b"c")]

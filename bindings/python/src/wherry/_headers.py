@@ -104,14 +104,15 @@ class Headers(Mapping):  # type: ignore[type-arg]
         return type(self)(self._items)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, (list, tuple)):  # Pairs, whose order counts for equal names only.
-            try:
-                other = Headers(other)
-            except (TypeError, ValueError):
-                return NotImplemented
-        if not isinstance(other, Mapping):
+        if not isinstance(other, (Headers, Mapping, list, tuple)):
             return NotImplemented
-        return {k.lower(): self[k] for k in self} == {str(k).lower(): other[k] for k in other}
+        try:
+            index = other._index if isinstance(other, Headers) else Headers(other)._index
+        except (TypeError, ValueError):
+            return NotImplemented
+        return {k: ", ".join(v) for k, v in self._index.items()} == {
+            k: ", ".join(v) for k, v in index.items()
+        }
 
     __hash__ = None  # type: ignore[assignment]
 
