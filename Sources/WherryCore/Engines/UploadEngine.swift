@@ -89,7 +89,10 @@ package enum UploadEngine {
         settings: ClientSettings, options: OptionTable, workers: WorkerPool,
         stream: StreamedBody?, computesDigests: Bool
     ) throws(WherryError) -> PreparedBody {
-        var form = try Multipart()
+        let own = [request.headers.fields, settings.fields].joined().first {
+            Headers.areEqual($0.name, "Content-Type")
+        }
+        var form = try Multipart(contentType: own?.value)
         form.usesExtendedNames = options[.extendedNames] == 1
         let algorithm = computesDigests ? BodyDigest.algorithm(options[.partDigests]) : nil
         /// The fields of a part, with the digest of its content.

@@ -38,6 +38,9 @@ package struct Multipart: Sendable {
     private var pending: [UInt8] = []
     private var count = 0
 
+    /// What a boundary may have (RFC 2046, section 5.1.1).
+    private static let boundaryBytes = Set(
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'()+_,-./:=? ".utf8)
     /// Larger contents become separate segments and are not copied.
     private static let copied = 16_384
 
@@ -51,6 +54,28 @@ package struct Multipart: Sendable {
     }
 
     init(boundary: String) { self.boundary = boundary }
+
+    /// Creates a form without parts, with the boundary that the caller's Content-Type names, so that the
+    /// header and the body agree. Without such a boundary it is random.
+    ///
+    /// Fails with `bad_header` for a boundary that RFC 2046 (section 5.1.1) does not allow.
+    package init(contentType: String?) throws(WherryError) {
+        guard let type = contentType.flatMap({ MediaType($0) }), type.essence == "multipart/form-data",
+            let boundary = type["boundary"]
+        else {
+            try self.init()
+            return
+        }
+        guard 1...70 ~= boundary.utf8.count, boundary.last != " ",
+            boundary.utf8.allSatisfy({ Self.boundaryBytes.contains($0) })
+        else {
+            throw WherryError(
+                .badHeader,
+                "Could not build the form: the boundary in its Content-Type is not valid. Use 1 to 70 "
+                    + "letters, digits, and characters of '()+_,-./:=?, or leave the boundary out.")
+        }
+        self.init(boundary: boundary)
+    }
 
     /// Whether there are no parts.
     package var isEmpty: Bool { count == 0 }

@@ -58,6 +58,33 @@ import WherryTransport
             all.allSatisfy { MediaType("multipart/form-data; boundary=\($0)")?["boundary"] == $0 })
     }
 
+    // A form kept its random boundary, so that no server could read it under the caller's Content-Type.
+    @Test(
+        "U12 a form has the boundary of the caller's Content-Type",
+        arguments: [
+            "multipart/form-data; boundary=+++", "multipart/form-data; charset=utf-8; boundary=\"+++\" ;",
+            "Multipart/Form-Data; Boundary=+++; charset=utf-8",
+        ])
+    func givenBoundary(type: String) throws {
+        #expect(try Multipart(contentType: type).boundary == "+++")
+    }
+
+    @Test(
+        "U12 a form has a random boundary if the caller's Content-Type has none",
+        arguments: [nil, "multipart/form-data", "application/json; boundary=+++", "/"])
+    func noGivenBoundary(type: String?) throws {
+        #expect(try Multipart(contentType: type).boundary.hasPrefix("wherry-"))
+    }
+
+    @Test(
+        "U12 a boundary that RFC 2046 does not allow is refused",
+        arguments: ["\"\"", "\"a \"", "\"a\u{f6}\"", "\"a;b\"", String(repeating: "b", count: 71)])
+    func badBoundary(value: String) {
+        #expect(throws: WherryError.self) {
+            try Multipart(contentType: "multipart/form-data; boundary=\(value)")
+        }
+    }
+
     @Test("U24 quotes and line ends in names are escaped, other bytes are sent as they are")
     func escaping() throws {
         #expect(

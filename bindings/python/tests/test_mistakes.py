@@ -194,7 +194,7 @@ def test_a_message_shows_the_first_200_characters_of_a_value(call: Callable[[Any
         ("stream", True, "client.stream(method, url)"), ("http2", True, 'http_version="2"'),
         ("http1", False, 'http_version="2"'), ("limits", None, "max_connections= and max_per_host="),
         ("transport", None, "give transport= to a new client"), ("mounts", {}, "give mounts= to a new client"),
-        ("default_encoding", "utf-8", "response.encoding"), ("app", None, "WSGITransport(app)"),
+        ("app", None, "WSGITransport(app)"),
         ("trust_env", True, "give trust_env= to a new client"), ("extensions", {}, "timeout="),
         ("event_hooks", {}, "give event_hooks= to a new client"), ("raise_for_status", True, "response.raise_for_status()"),
         ("paramz", {}, "did you mean params=?"),
@@ -218,7 +218,7 @@ def test_a_keyword_with_another_name_here_is_an_error_that_names_ours(
     [
         ("allow_redirects", False, "follow_redirects="), ("http2", True, 'http_version="2"'),
         ("limits", None, "max_connections= and max_per_host="), ("proxies", {}, "give proxy= to a new client"),
-        ("app", None, "WSGITransport(app)"), ("default_encoding", "utf-8", "response.encoding"),
+        ("app", None, "WSGITransport(app)"),
         ("retries", 3, "max_retries="), ("stream", True, "client.stream(method, url)"),
         ("max_retrys", 3, "did you mean max_retries=?"),
     ],

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import unquote, urlsplit
 
+from ._headers import raw_field
 from ._response import Response
 from ._transports import AsyncBaseTransport
 
@@ -62,9 +63,8 @@ class ASGITransport(AsyncBaseTransport):
                 if status is not None:
                     raise RuntimeError("the ASGI application sent http.response.start twice")
                 status = int(message["status"])
-                headers = [
-                    (bytes(name).decode("latin-1"), bytes(value).decode("latin-1"))
-                    for name, value in message.get("headers", ())
+                headers = [  # Some applications send str.
+                    (raw_field(name), raw_field(value)) for name, value in message.get("headers", ())
                 ]
             elif message["type"] == "http.response.body":
                 if status is None or is_complete.is_set():

@@ -11,7 +11,7 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._base import BaseClient, free_client
-from ._bridge import Records, bytes_at, check, last_error, lib, made, text
+from ._bridge import Records, bytes_at, check, last_error, lib, made, text, url_text
 from ._errors import CancelledError, WherryError
 from ._exchange import VERSION_FLAGS, Exchange, settle, version
 from ._questions import answering
@@ -363,6 +363,8 @@ class AsyncClient(BaseClient["Answer"]):
 
     async def __aenter__(self: Self) -> Self:
         self._live()
+        if self._router is not None:
+            await self._router.aenter()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -392,6 +394,8 @@ class AsyncClient(BaseClient["Answer"]):
         draft: Optional[Draft] = None,
     ) -> Response:
         request = PLAIN.get(method) or plain(method)
+        if isinstance(url, bytes):
+            url = url_text(url)
         try:
             if draft is None and (
                 options or self._query or self._defaults or self._extras or not request

@@ -18,7 +18,6 @@ ELSEWHERE = {
     "base": ("use client.base_url", "use base_url=", ""),
     "cert": (_NEW.format("cert"), "", _NEW.format("cert")),
     "connector": "use max_connections= and max_per_host= of a client",
-    "default_encoding": "set response.encoding before response.text",
     "event_hooks": ("", "", _NEW.format("event_hooks") + ", or use hooks="),
     "extensions": "use the keywords of a request, such as timeout= or priority=",
     "follow_redirects": ("use client.configure(follow_redirects=...)", "", ""),

@@ -8,7 +8,7 @@ import os
 import re
 
 from . import _codes as codes
-from ._bridge import check, copy_text, freed, last_error, lib, made, text
+from ._bridge import check, copy_text, freed, last_error, lib, made, text, url_text
 from ._errors import StateError, WherryError, shown
 from ._forking import Forkable, after_in_child, is_forked
 from ._live_settings import LiveSettings
@@ -347,6 +347,8 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
         self._live()
+        if isinstance(url, bytes):
+            url = url_text(url)
         query = self._query
         if COMPLETE in options:
             query = []

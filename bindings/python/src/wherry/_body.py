@@ -11,7 +11,7 @@ import sys
 
 from . import _codes as codes
 from ._bridge import Cell, address, check, last_error, lib
-from ._errors import ArgumentError, brief
+from ._errors import ArgumentError, StateError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Source:
 
     def give(self, transfer: int) -> None:
         """Answers one WANT_BODY; an exception of the iterator passes through."""
+        if self.asynchronous:
+            raise StateError("Could not send the body: its pieces are asynchronous. Use AsyncClient", "wrong_state")
         feed = self._feed(transfer)
         try:
             next(feed)
@@ -170,6 +172,8 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
     if hasattr(data, "__aiter__"):
         pieces = data.__aiter__()
         return Source(pieces, restart=None if pieces is data else data.__aiter__)
+    if hasattr(data, "keys"):  # Its names would be sent, without its values.
+        raise TypeError(f"{type(data).__name__} cannot be a body: data= takes a form, and json= any value")
     if hasattr(data, "__iter__"):
         pieces = iter(data)
         return Source(pieces, restart=None if pieces is data else data.__iter__)
@@ -377,6 +381,10 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
             name, content = item[:2]
             kind = item[2] if len(item) > 2 else None
             headers = item[3] if len(item) == 4 else None
+            if headers:
+                named = [field for field in pairs(headers) if str(field[0]).lower() == "content-type"]
+                kind = named[-1][1] if named else kind
+                headers = [field for field in pairs(headers) if field not in named]
         elif not isinstance(item, (bytes, bytearray, str)):
             found = getattr(item, "name", None) if not isinstance(item, os.PathLike) else item
             if isinstance(found, (str, bytes, os.PathLike)):

@@ -173,6 +173,14 @@ def _told(value: Text, reason: str) -> str:
     return repr(shown(value))
 
 
+def url_text(url: bytes) -> str:
+    """A URL that a program gave as bytes."""
+    try:
+        return url.decode()
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"Could not read the URL: it is not UTF-8: {error}", "bad_url") from None
+
+
 def text_at(pointer: int) -> Optional[str]:
     """The NUL-terminated text at that address, None for 0."""
     return ctypes.string_at(pointer).decode("utf-8", "replace") if pointer else None

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._base import BaseClient
-from ._bridge import ANSWER, Scratch, bytes_at, lib, scratch, text
+from ._bridge import ANSWER, Scratch, bytes_at, lib, scratch, text, url_text
 from ._errors import TimeoutError, WherryError
 from ._exchange import SLICE_MS, VERSION_FLAGS, Channel, Exchange, settle, version
 from ._managed import match
@@ -47,6 +47,8 @@ class Client(BaseClient["Response"]):
     def _request(
         self, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
+        if isinstance(url, bytes):
+            url = url_text(url)
         try:
             if not options and not self._query and not self._defaults and not self._extras:
                 request = PLAIN.get(method) or plain(method)
@@ -193,6 +195,8 @@ class Client(BaseClient["Response"]):
 
     def __enter__(self: Self) -> Self:
         self._live()
+        if self._router is not None:
+            self._router.enter()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from ._bridge import check, lib, made, rows, text, text_at
 from ._errors import ArgumentError, brief
+from ._options import word
 from ._request_values import path_text
 
 TYPE_CHECKING = False
@@ -111,12 +112,29 @@ class Cookies:
             if cookie.name == name:
                 self._restore(cookie._replace(expires=0))
 
-    def get(self, name: str, default: Optional[str] = None) -> Optional[str]:
-        """The value of the first cookie of that name, or the default."""
-        try:
-            return self[name]
-        except KeyError:
-            return default
+    def get(
+        self, name: str, default: Optional[str] = None, domain: Optional[str] = None,
+        path: Optional[str] = None,
+    ) -> Optional[str]:  # fmt: skip
+        """The value of the first cookie of that name, domain, and path, or the default."""
+        for cookie in self:
+            if cookie.name == name and _is_of(cookie, domain, path):
+                return cookie.value
+        return default
+
+    def delete(self, name: str, domain: Optional[str] = None, path: Optional[str] = None) -> None:
+        """Removes the cookies of that name, domain, and path; KeyError if there is none."""
+        found = [cookie for cookie in self if cookie.name == name and _is_of(cookie, domain, path)]
+        if not found:
+            raise KeyError(name)
+        self._remove(found)
+
+    def _remove(self, cookies: List[Cookie]) -> None:
+        for cookie in cookies:
+            if cookie.domain:
+                self._restore(cookie._replace(expires=0))
+            else:
+                self._own.remove(cookie.name)
 
     def keys(self) -> List[str]:
         """The names, each once."""
@@ -139,13 +157,14 @@ class Cookies:
 
     def update(self, cookies: Any) -> None:
         """Sets cookies: those of a mapping or of pairs for every host, those of a jar for their own."""
-        for each in list(cookies) if not hasattr(cookies, "keys") else ():
+        is_map = is_plain_map(cookies)
+        for each in () if is_map else list(cookies):
             if hasattr(each, "domain"):  # Of `http.cookiejar`, or another client's.
                 url = f"https://{each.domain.lstrip('.')}" if each.domain else None
                 self.set(each.name, each.value or "", url, f"Path={each.path or '/'}")
             else:
                 self[each[0]] = each[1]
-        for name in cookies.keys() if hasattr(cookies, "keys") else ():
+        for name in cookies.keys() if is_map else ():
             self[name] = cookies[name]
 
     def set(
@@ -189,8 +208,13 @@ class Cookies:
         sent = text(f"{scheme}://{host}{cookie.path}", "bad_url"), text(field)
         check(lib.wherry_client_set_cookie(self._live(), *sent))
 
-    def clear(self, url: Optional[str] = None) -> None:
-        """Removes those that would go to a URL; all without one."""
+    def clear(
+        self, url: Optional[str] = None, *, domain: Optional[str] = None, path: Optional[str] = None
+    ) -> None:
+        """Removes those that would go to a URL, or those of a domain and path; else all."""
+        if domain is not None or path is not None:
+            self._remove([cookie for cookie in self if _is_of(cookie, domain, path)])
+            return
         sent = None if url is None else text(url, "bad_url")
         if url is None:
             self._own.clear()
@@ -211,6 +235,45 @@ class Cookies:
 
     def __repr__(self) -> str:
         return f"<Cookies {len(self)}>"
+
+
+def _is_of(cookie: Cookie, domain: Optional[str], path: Optional[str]) -> bool:
+    """Whether a cookie has that domain and path; None is any."""
+    return (domain is None or cookie.domain == domain.lstrip(".").lower()) and path in (None, cookie.path)
+
+
+def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
+    """Names and values of ``cookies=``: a mapping, pairs, or a jar, of which those for a URL count."""
+    from urllib.parse import urlsplit
+
+    if is_plain_map(cookies):
+        return [(word(name), word(cookies[name])) for name in cookies.keys()]
+    found = []
+    for each in list(cookies):
+        if not hasattr(each, "domain"):
+            found.append((word(each[0]), word(each[1])))
+            continue
+        domain = (each.domain or "").lstrip(".").lower()
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+        if domain and not host:
+            raise ArgumentError(
+                "Could not choose the cookies of a jar: the URL is relative. Give an absolute URL, or "
+                "set the cookies on the client", "bad_value",
+            )  # fmt: skip
+        is_wide = not getattr(each, "host_only", not (each.domain or "").startswith("."))
+        is_host = not domain or host == domain or is_wide and host.endswith("." + domain)
+        folder = (each.path or "/").rstrip("/")
+        is_path = (parts.path or "/") == folder or (parts.path or "/").startswith(folder + "/")
+        if is_host and is_path and (not each.secure or parts.scheme == "https"):
+            found.append((each.name, each.value or ""))
+    return found
+
+
+def is_plain_map(cookies: Any) -> bool:
+    """Whether cookies are names with values. The jar of requests has keys too, and so has ours: their
+    cookies belong to domains."""
+    return hasattr(cookies, "keys") and not any(hasattr(each, "domain") for each in cookies)
 
 
 class OwnCookies:

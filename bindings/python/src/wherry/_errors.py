@@ -168,7 +168,7 @@ class WherryError(Exception):
     def __init__(self, message: str = "", reason: str = "", **details: Any) -> None:
         if len(message) > 200:
             message = shortened(message)
-        super().__init__(message)
+        Exception.__init__(self, message)  # Other bases have constructors with other arguments.
         self.message = message
         self.reason = reason
         self.http_status: int = details.get("http_status", 0)

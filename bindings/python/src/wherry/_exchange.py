@@ -51,10 +51,14 @@ def head_of(response: Response, record: Record) -> None:
         response._head = bytes_at(record[11], count)
     lent = lib.wherry_event_response(event)
     found = lib.wherry_response_url(lent)
+    if response._fragment is None:
+        response._fragment = response.url.partition("#")[2]
     if found is not None:
         response.url = found.decode("utf-8", "replace")
     if flags & codes.RECORD_REDIRECTED:
         response.history = redirects(lent)
+    if response._fragment or any(b"#" in hop._head for hop in response._hops):
+        keep_fragments(response, response._fragment)
     if flags & codes.RECORD_INFORMATIONAL:
         response.informational = informational(lent)
     if flags & codes.RECORD_FROM_CACHE:
@@ -65,6 +69,17 @@ def head_of(response: Response, record: Record) -> None:
         response.is_length_unverified = True
     if flags & codes.RECORD_UNCHANGED:
         response.unchanged = True
+
+
+def keep_fragments(response: Response, fragment: str) -> None:
+    """Adds the fragments that the library leaves out of URLs: that of the URL that was asked for, or of
+    the last redirect that has one (RFC 9110, section 10.2.2)."""
+    for hop in response._hops:
+        if fragment:
+            hop.url = f"{hop.url.partition('#')[0]}#{fragment}"
+        fragment = hop.headers.get("location", "").partition("#")[2] or fragment
+    if fragment:
+        response.url = f"{response.url.partition('#')[0]}#{fragment}"
 
 
 def copied(response: Response, handle: int) -> Response:

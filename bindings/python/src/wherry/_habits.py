@@ -89,7 +89,7 @@ def parsed_links(field: str) -> Dict[str, Dict[str, str]]:
     for url, parameters in re.findall(LINK, field):
         link = {"url": url}
         for name, quoted, plain in re.findall(LINK_PARAMETER, parameters):
-            link.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip())
+            link.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip(" '"))
         found[link.get("rel") or url] = link
     return found
 
@@ -120,6 +120,9 @@ class Habits:
         def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
             """See `Response.iter_bytes`."""
 
+        def close(self) -> None:
+            """See `Response.close`."""
+
     @property
     def history(self) -> List[Response]:
         """The redirects that led here, oldest first: responses with a head, but no body. Before them
@@ -147,8 +150,15 @@ class Habits:
         urls = [hop.url for hop in hops] + [self.url]
         request = asked.at(urls[0])
         for hop, url in zip(hops, urls[1:]):
-            request = asked.follows(url) or request.redirected(hop.status_code, url)
+            request = asked.follows(url.partition("#")[0]) or request.redirected(hop.status_code, url)
         return request
+
+    @request.setter
+    def request(self, request: SentRequest) -> None:
+        from ._sent import Asked
+
+        self._asked, self._hops = Asked.of(request), ()
+        self.url = self.url or request.url
 
     @property
     def is_redirect(self) -> bool:
@@ -243,9 +253,6 @@ class Habits:
         for piece in self.iter_bytes(chunk_size):
             yield from filter(None, (decoder.decode(piece),))
         yield from filter(None, (decoder.decode(b"", True),))
-
-    def close(self) -> None:
-        """Ends a stream. Other responses are complete, and stay readable."""
 
     def __bool__(self) -> bool:
         """Whether the response is `ok`, as in requests. Compare with None to know if there is one."""

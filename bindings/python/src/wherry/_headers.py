@@ -8,7 +8,19 @@ from collections.abc import Mapping, MutableMapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+    from typing import (
+        Callable, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar, Union,
+    )  # fmt: skip
+
+    Field = Union[str, bytes]
+    Fields = Union[
+        "Headers", Mapping[str, Field], Mapping[bytes, Field], Iterable[Tuple[Field, Field]], None
+    ]
+    Self = TypeVar("Self", bound="Headers")
+
+
+#: Headers whose values are not printed.
+SECRET = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie"))
 
 
 def _line(line: bytes) -> str:
@@ -21,12 +33,20 @@ def _line(line: bytes) -> str:
 class Headers(Mapping):  # type: ignore[type-arg]
     """Fields in the order they came; a name may occur several times.
 
-    ``headers[name]`` joins repeated fields with ", "; `get_list` keeps them apart.
+    ``headers[name]`` joins repeated fields with ", "; `get_list` keeps them apart. They are made of a
+    mapping or of pairs, of str or bytes.
     """
 
     __slots__ = ("_items", "_index")
 
-    def __init__(self, items: List[Tuple[str, str]]) -> None:
+    def __init__(self, items: Fields = ()) -> None:
+        if isinstance(items, Headers):
+            pairs: Iterable[Tuple[object, object]] = items._items
+        else:
+            pairs = items.items() if isinstance(items, Mapping) else items or ()
+        self._set_items([(raw_field(name), raw_field(value)) for name, value in pairs])
+
+    def _set_items(self, items: List[Tuple[str, str]]) -> None:
         self._items = items
         self._index: Dict[str, List[str]] = {}
         for name, value in items:
@@ -44,7 +64,9 @@ class Headers(Mapping):  # type: ignore[type-arg]
             name, colon, value = line.partition(":")
             if colon:
                 items.append((name, value.strip(" \t\r")))
-        return cls(items)
+        made = cls.__new__(cls)
+        made._set_items(items)
+        return made
 
     def __getitem__(self, name: str) -> str:
         return ", ".join(self._index[name.lower()])
@@ -61,23 +83,43 @@ class Headers(Mapping):  # type: ignore[type-arg]
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._index
 
-    def get_list(self, name: str) -> List[str]:
-        """All values of that name, in order."""
-        return list(self._index.get(name.lower(), ()))
+    def get_list(self, name: str, split_commas: bool = False) -> List[str]:
+        """All values of that name, in order. ``split_commas`` splits lists: not for Set-Cookie."""
+        values = self._index.get(name.lower(), ())
+        if split_commas:
+            return [item.strip() for value in values for item in value.split(",")]
+        return list(values)
 
     def multi_items(self) -> List[Tuple[str, str]]:
         """Every field as it came, repeats included."""
         return list(self._items)
 
+    @property
+    def raw(self) -> List[Tuple[bytes, bytes]]:
+        """Every field as bytes, as httpx has it."""
+        return [(name.encode(), value.encode()) for name, value in self._items]
+
+    def copy(self: Self) -> Self:
+        """Headers with the same fields."""
+        return type(self)(self._items)
+
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Mapping):
+        if not isinstance(other, (Headers, Mapping, list, tuple)):
             return NotImplemented
-        return {k.lower(): self[k] for k in self} == {str(k).lower(): other[k] for k in other}
+        try:
+            index = other._index if isinstance(other, Headers) else Headers(other)._index
+        except (TypeError, ValueError):
+            return NotImplemented
+        return {k: ", ".join(v) for k, v in self._index.items()} == {
+            k: ", ".join(v) for k, v in index.items()
+        }
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._items!r})"
+        items = [(n, "[secure]" if n.lower() in SECRET else v) for n, v in self._items]
+        shown = dict(items) if len(self._index) == len(items) else items
+        return f"Headers({shown!r})"
 
     def __reduce__(self) -> Tuple[type, Tuple[List[Tuple[str, str]]]]:
         return Headers, (self._items,)
@@ -101,7 +143,7 @@ class EditableHeaders(Headers):
                 value = None
         if value is not None:
             items.append((name, value))
-        Headers.__init__(self, items)
+        self._set_items(items)
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
@@ -110,7 +152,7 @@ class EditableHeaders(Headers):
 
     def add(self, name: str, value: str) -> None:
         """Adds a field beside those of the same name: all of them are sent."""
-        Headers.__init__(self, [*self._items, (name, value)])
+        self._set_items([*self._items, (name, value)])
 
     def setdefault(self, name: str, value: str) -> str:
         """The value of a field, which is added if there is none."""
@@ -213,3 +255,15 @@ class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
 
 def _key(name: Union[str, bytes]) -> str:
     return name.decode("latin-1").lower() if isinstance(name, bytes) else name.lower()
+
+
+def raw_field(value: object) -> str:
+    """A name or value of a header as text."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value.decode("latin-1")
+    if not isinstance(value, str):
+        raise TypeError(f"headers= takes str, not {type(value).__name__}: str() makes one")
+    return value

@@ -12,7 +12,7 @@ COMMON = """\
 params | none | pairs, or a text that is sent as written, for the query; a list repeats its name, None is empty
 headers | the client's | fields; None as a value leaves the client's field out
 auth | the client's | (user, password), Basic, Bearer, DigestAuth, an Auth, or a function; None: no credentials of the client
-cookies | the client's | a mapping of names to values in place of the client's; False: none are sent and kept
+cookies | the client's | a mapping of names to values, or a cookie jar, in place of the client's cookies; False sends and keeps none
 timeout | the client's | seconds for each wait, (connect, idle), a Timeout, or None: no limit
 follow_redirects | True | False: a redirect is the answer
 max_redirects | 10 | how many are followed
@@ -182,6 +182,7 @@ secret_names | none | further names of fields and parameters whose values logs l
 app_version | "1" | what was stored under another version counts as missing
 app_name | none | what the application is called, for the User-Agent field
 user_agent | "Wherry/...", or of app_name and app_version | the User-Agent field
+default_encoding | "utf-8" | the charset of a text whose Content-Type has none, or a function of the body that returns it
 send_languages | False | True: Accept-Language names the languages of the environment
 image_names | "index" | parts of uploads: "index" name0, name1; "repeat" name; "brackets" name[]
 jpeg_type | "image/jpeg" | the type of JPEG parts; old servers want "image/jpg"

@@ -13,7 +13,10 @@ from typing import (
 from . import _keyword_tables as tables
 
 if TYPE_CHECKING:
+    from http.cookiejar import CookieJar
+
     from ._adapt import Request
+    from ._cookies import Cookies
     from ._errors import WherryError
     from ._compression import Compression
     from ._options import AuthLike, TimeoutLike, Unset
@@ -47,9 +50,9 @@ class CommonOptions(TypedDict, total=False):
     #: (user, password) and Basic are sent unasked, DigestAuth answers a challenge. All stay with the
     #: origin of the URL.
     auth: AuthLike
-    #: A mapping is sent in place of the client's cookies, to the origin of the URL alone; False sends and
-    #: keeps none.
-    cookies: Union[Mapping[str, str], bool, None]
+    #: A mapping, or the cookies of a jar that belong to the URL, are sent in place of the client's cookies,
+    #: to the origin of the URL only. False sends and keeps none.
+    cookies: Union[Mapping[str, str], CookieJar, Cookies, bool, None]
     timeout: TimeoutLike
     #: True keeps the limit of the client, unless that is 0.
     follow_redirects: bool
@@ -399,6 +402,8 @@ class LiveSettings(TypedDict, total=False):
     #: What the application is called, for the User-Agent field.
     app_name: Optional[str]
     user_agent: Optional[str]
+    #: The charset of a text whose Content-Type has none, or a function of the body that returns it.
+    default_encoding: Union[str, Callable[[bytes], Optional[str]], None]
     #: True: Accept-Language names the languages of the environment.
     send_languages: bool
     image_names: Optional[str]

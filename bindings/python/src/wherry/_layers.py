@@ -90,7 +90,9 @@ def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Laye
         functions = hooks_of(own, ("response",))["response"] if own else []
         if not functions and client._hooks is not None:
             functions = list(client._hooks["response"])
-    return Layers(client, flow, functions) if flow is not None or functions else None
+    if flow is None and not functions and client._default_encoding is None:
+        return None
+    return Layers(client, flow, functions)
 
 
 class Layers:
@@ -110,12 +112,17 @@ class Layers:
         leave: Optional[Callable[[Response], object]] = None,
     ) -> Response:  # fmt: skip
         """Sends the request and what follows from it. `leave` ends a stream that is not the last."""
-        response = self._authenticated(send, method, url, options, leave)
+        response = self._encoded(self._authenticated(send, method, url, options, leave))
         for hook in self._hooks:
             found = hook(response)
             if hasattr(found, "__await__"):
                 raise coroutine_error(found)
             response = found if isinstance(found, Response) else response
+        return response
+
+    def _encoded(self, response: Response) -> Response:
+        if self._client._default_encoding is not None:
+            response._default_encoding = self._client._default_encoding
         return response
 
     def _authenticated(
@@ -150,7 +157,7 @@ class Layers:
         leave: Optional[Callable[[Response], Awaitable[object]]] = None,
     ) -> Response:  # fmt: skip
         """The same for an `AsyncClient`."""
-        response = await self._aauthenticated(send, method, url, options, leave)
+        response = self._encoded(await self._aauthenticated(send, method, url, options, leave))
         for hook in self._hooks:
             found = hook(response)
             if hasattr(found, "__await__"):

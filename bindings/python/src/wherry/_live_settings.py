@@ -13,6 +13,7 @@ from ._options import (
     Basic, Bearer, DigestAuth, Timeout, Unset, credentials, is_flow, pairs, queried, word,
 )  # fmt: skip
 from ._query import ClientParams
+from ._response import known_encoding
 from ._request import KEYWORDS, NONE_SAYS_SOMETHING, Draft
 from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
 
@@ -45,6 +46,9 @@ class LiveSettings:
         _extras: bool
         _is_async: bool
 
+    #: The charset of texts without one; None is that of `Response`.
+    _default_encoding: Any = None
+
     def _live(self) -> int:
         raise NotImplementedError
 
@@ -53,6 +57,11 @@ class LiveSettings:
 
     def add_secret_name(self, name: str) -> None:
         raise NotImplementedError
+
+    @property
+    def trust_env(self) -> bool:
+        """Whether the client uses the proxies of the environment."""
+        return bool(self._settings.get("trust_env", True))
 
     def configure(self, **changes: Unpack[Changes]) -> None:
         """Changes settings for requests started afterwards; any thread may do so at any time."""
@@ -98,6 +107,9 @@ class LiveSettings:
                     self._set_header("Authorization", field)
             elif name in DEFAULTS:
                 self._set_default(name, value)
+            elif name == "default_encoding":
+                self._default_encoding = None if value is None else known_encoding(value)
+                self._extras = self._extras or value is not None
             else:
                 known = (*NUMBERS, *TEXTS, *FIXED, *DEFAULTS, "base_url", "timeout", "auth", "verify")
                 raise unknown("a client has no setting", name, SETTING, known)

@@ -166,7 +166,8 @@ def milliseconds(seconds: float) -> int:
     except TypeError:
         kind = type(seconds).__name__
         raise TypeError(
-            f"a time limit (timeout=) is a number of seconds or None, not {kind}"
+            "timeout= takes a number of seconds, a pair (connect, idle) of them, a Timeout, or None, "
+            f"not {kind}"
         ) from None
     if not is_possible:
         raise ArgumentError(f"a time limit of {brief(seconds)} s is not possible: more than 0, at most 9e12", "bad_value")
@@ -387,6 +388,12 @@ def word(value: Any) -> str:
         return "true"
     if value is False:
         return "false"
+    kind: Any = type(value)
+    if hasattr(value, "keys") or kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+        raise TypeError(
+            f"a value of a query, form, or cookie is text or has a text of its own, not {kind.__name__}. "
+            "Use json= or parameters= for nested values"
+        )
     return str(value)
 
 

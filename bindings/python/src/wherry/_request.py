@@ -190,7 +190,11 @@ class Draft:
         if isinstance(values, bool):
             self.option(codes.OPTION_COOKIES, int(values))
             return
-        found = [(word(name), word(value)) for name, value in pairs(values, "cookies")]
+        if not hasattr(values, "__iter__"):
+            raise TypeError(f"cookies= takes a mapping, pairs, or a jar, not {type(values).__name__}")
+        from ._cookies import cookie_pairs
+
+        found = cookie_pairs(values, self.url)
         if any(";" in name + value or "=" in name for name, value in found):
             raise ArgumentError("cookies= has names without = and ;, and values without ;", "bad_value")
         self.header("Cookie", "; ".join(f"{name}={value}" for name, value in found))

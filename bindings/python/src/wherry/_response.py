@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from ._errors import ArgumentError, DecodeError, HTTPStatusError, StateError, brief, shown
+from ._errors import ArgumentError, HTTPStatusError, brief, shown
 from ._habits import Habits
-from ._headers import Headers
+from ._headers import Headers, raw_field
 from ._options import json_bytes, pairs
+from ._reading import Reading
 from ._sent import Asked
 
 TYPE_CHECKING = False
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 
-class Response(Habits):
+class Response(Reading, Habits):
     """An answer with its whole body, decoded. Attributes:
 
     ``status_code``   the HTTP status
@@ -81,10 +82,11 @@ class Response(Habits):
     _error: Optional[WherryError] = None
     _headers: Optional[Headers] = None
     _encoding: Optional[str] = None
+    #: The charset of a text without one, or the function that finds it in the body.
+    _default_encoding: Any = "utf-8"
     _seconds: float = 0.0
-
-    #: The pieces of a body that were given to the constructor and not read yet.
-    _pieces: Any = None
+    #: The fragment of the URL that was asked for; None until it is known.
+    _fragment: Optional[str] = None
 
     def __init__(
         self,
@@ -99,6 +101,7 @@ class Response(Habits):
         request: Optional[SentRequest] = None,
         url: str = "",
         tag: Optional[str] = None,
+        default_encoding: Any = None,
     ) -> None:
         """Makes a response for a `MockTransport`, a transport, or a test, as in httpx.
 
@@ -125,6 +128,8 @@ class Response(Habits):
             self._pieces = pieces
         if request is not None:
             self._asked = Asked.of(request)
+        if default_encoding is not None:
+            self._default_encoding = known_encoding(default_encoding)
 
     @property
     def headers(self) -> Headers:
@@ -134,41 +139,26 @@ class Response(Habits):
         return self._headers
 
     @property
-    def content(self) -> bytes:
-        """The body."""
-        if self._pieces is not None:
-            from ._body import as_bytes
-
-            if not hasattr(self._pieces, "__iter__"):
-                raise StateError("Could not read the body: its pieces are asynchronous. Call aread()", "wrong_state")
-            pieces, self._pieces = self._pieces, ()
-            self._body = b"".join(as_bytes(piece) for piece in pieces)
-            self._pieces = None
-        return self._body
-
-    def read(self) -> bytes:
-        """The body, as httpx calls it."""
-        return self.content
-
-    async def aread(self) -> bytes:
-        """The same for asynchronous pieces."""
-        if self._pieces is not None and hasattr(self._pieces, "__aiter__"):
-            from ._body import as_bytes
-
-            self._body = b"".join([as_bytes(piece) async for piece in self._pieces])
-            self._pieces = None
-        return self.content
-
-    @property
     def encoding(self) -> str:
-        """The charset of `text`: as set, else from Content-Type, else utf-8."""
+        """The charset of `text`: as set, else from Content-Type, else ``default_encoding``."""
         if self._encoding is None:
-            self._encoding = charset(self.headers.get("content-type", "")) or "utf-8"
+            self._encoding = charset(self.headers.get("content-type", "")) or self._usual_encoding()
         return self._encoding
 
     @encoding.setter
     def encoding(self, name: str) -> None:
         self._encoding = name
+
+    def _usual_encoding(self) -> str:
+        usual = self._default_encoding
+        if not callable(usual):
+            return str(usual)
+        return usual(self.content) or "utf-8" if self.is_closed else "utf-8"
+
+    @property
+    def charset_encoding(self) -> Optional[str]:
+        """The charset of Content-Type, if Python knows it."""
+        return charset(self.headers.get("content-type", ""))
 
     @property
     def text(self) -> str:
@@ -176,7 +166,8 @@ class Response(Habits):
         return self.content.decode(self.encoding, "replace")
 
     def json(self, *, drop_nulls: bool = False, **options: Any) -> Any:
-        """The body as JSON; nothing or one space is None. DecodeError (a ValueError) else.
+        """The body as JSON. Nothing or one space is None; a body that is not JSON raises a
+        `DecodeError`, which is a `json.JSONDecodeError` too.
 
         ``drop_nulls`` leaves out the members of objects that are null, at every depth. The others
         are those of `json.loads`.
@@ -191,11 +182,13 @@ class Response(Habits):
         try:
             return json.loads(body, **options)
         except (ValueError, RecursionError) as error:
-            raise DecodeError(
+            from ._json_error import JSONDecodeError
+
+            raise JSONDecodeError(
                 f"the body is not JSON: {error}", "bad_json_body", response=self,
                 http_status=self.status_code, context=self.context,
                 request=None if self._asked is None else self.request,
-            ) from error  # fmt: skip
+            ).locate(error, self.text) from error  # fmt: skip
 
     def image(self, name: Optional[str] = None) -> Image:
         """The body as a picture: ``response.image().pixels()`` is its array, see `Image`.
@@ -264,19 +257,6 @@ class Response(Habits):
             context=self.context,
         )
 
-    def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
-        """The body in pieces of that size, or in one."""
-        body = self.content
-        size = chunk_size or len(body) or 1
-        for start in range(0, len(body), size):
-            yield body[start : start + size]
-
-    def iter_lines(self) -> Iterator[str]:
-        """The lines of the text, without their ends."""
-        splitter = Lines(self.encoding)
-        yield from splitter.feed(self.content)
-        yield from splitter.end()
-
     def __repr__(self) -> str:
         return f"<Response [{self.status_code}]>"
 
@@ -309,18 +289,6 @@ def _fields(headers: Any) -> List[Tuple[str, str]]:
                 "Correct headers=", "bad_header",
             )  # fmt: skip
     return fields
-
-
-def raw_field(value: Any) -> str:
-    """A name or value of a header as text."""
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return value.decode("latin-1")
-    if not isinstance(value, str):
-        raise TypeError(f"headers= takes str, not {type(value).__name__}: str() makes one")
-    return value
 
 
 def made_body(
@@ -384,6 +352,18 @@ def charset(content_type: str) -> Optional[str]:
         is_text = getattr(info, "_is_text_encoding", True)
         return found if is_text and info.name.replace("-", "_") not in NO_CHARSETS else None
     return None
+
+
+def known_encoding(encoding: Any) -> Any:
+    """A charset that Python knows, or a function that finds one."""
+    import codecs
+
+    if not callable(encoding):
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise ArgumentError(f"default_encoding= is no charset: {brief(encoding)}", "bad_value") from None
+    return encoding
 
 
 def without_nulls(options: Dict[str, Any]) -> Any:

@@ -132,8 +132,10 @@ class Asked:
         self._given: List[Tuple[Any, Any]] = pairs(given, "headers") if given else []
         cookies = options.get("cookies")
         if cookies and not isinstance(cookies, bool):
-            sent = "; ".join(f"{word(name)}={word(value)}" for name, value in pairs(cookies))
-            self._given = [*self._given, ("Cookie", sent)]
+            from ._cookies import cookie_pairs
+
+            sent = "; ".join(f"{name}={value}" for name, value in cookie_pairs(cookies, url))
+            self._given = [*self._given, ("Cookie", sent)] if sent else self._given
         self._fields = fields
         self._has_own_auth = "auth" in options
         self._auth = options.get("auth", settings.get("auth"))

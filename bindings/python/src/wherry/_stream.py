@@ -9,7 +9,7 @@ from ._base import warn_unclosed
 from ._bridge import bytes_at, check, lib
 from ._errors import StateError, WherryError, shown
 from ._exchange import Channel, Exchange
-from ._response import Lines, Pieces, Response
+from ._response import Pieces, Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +69,20 @@ class StreamedResponse(Response):
             raise StateError("the body was streamed already", "wrong_state")
         self._is_taken = True
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether no more of the body can arrive."""
+        return self._is_read or self._is_ended()
+
+    @property
+    def is_stream_consumed(self) -> bool:
+        """Whether the body was read, or is being read."""
+        return self._is_taken
+
+    def _is_ended(self) -> bool:
+        """Whether everything arrived and was taken, or the stream was closed."""
+        raise NotImplementedError
+
     def _end(self) -> None:
         """Raises what ended the stream early."""
         self._copy()
@@ -81,6 +95,15 @@ class SyncStreamedResponse(StreamedResponse):
     def __init__(self, exchange: Exchange, channel: Channel) -> None:
         super().__init__(exchange)
         self._channel = channel
+
+    def _is_ended(self) -> bool:
+        return self._exchange.done or not self._channel.queue
+
+    def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
+        """A StateError until the body was read: waiting would block the event loop."""
+        if not self._is_read:
+            raise StateError("this is a response of Client. Use iter_bytes(), or AsyncClient", "wrong_state")
+        return super().aiter_bytes(chunk_size)
 
     def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
         """The body as it comes, or in pieces of that size."""
@@ -103,22 +126,6 @@ class SyncStreamedResponse(StreamedResponse):
             yield from pieces.feed(data)
         self._end()
         yield from pieces.end()
-
-    def iter_text(self) -> Iterator[str]:
-        """The text as it comes; characters are never cut."""
-        import codecs
-
-        decoder = codecs.getincrementaldecoder(self.encoding)("replace")
-        for piece in self.iter_bytes():
-            yield from filter(None, (decoder.decode(piece),))
-        yield from filter(None, (decoder.decode(b"", True),))
-
-    def iter_lines(self) -> Iterator[str]:
-        """The lines of the text as they come, without their ends."""
-        splitter = Lines(self.encoding)
-        for piece in self.iter_bytes():
-            yield from splitter.feed(piece)
-        yield from splitter.end()
 
     def iter_events(self, max_bytes: int = 1 << 20) -> Iterator[ServerEvent]:
         """The server-sent events of the body as they come; one longer than that is a LimitError.
@@ -236,6 +243,9 @@ class AsyncStreamedResponse(StreamedResponse):
         super().__init__(exchange)
         self._inbox = inbox
 
+    def _is_ended(self) -> bool:
+        return self._inbox._is_closed or self._exchange.done and not self._inbox._records
+
     async def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
         """The body as it comes, or in pieces of that size."""
         if self._is_read:
@@ -253,28 +263,6 @@ class AsyncStreamedResponse(StreamedResponse):
         self._end()
         for piece in pieces.end():
             yield piece
-
-    async def aiter_text(self) -> AsyncIterator[str]:
-        """The text as it comes; characters are never cut."""
-        import codecs
-
-        decoder = codecs.getincrementaldecoder(self.encoding)("replace")
-        async for piece in self.aiter_bytes():
-            text = decoder.decode(piece)
-            if text:
-                yield text
-        text = decoder.decode(b"", True)
-        if text:
-            yield text
-
-    async def aiter_lines(self) -> AsyncIterator[str]:
-        """The lines of the text as they come, without their ends."""
-        splitter = Lines(self.encoding)
-        async for piece in self.aiter_bytes():
-            for line in splitter.feed(piece):
-                yield line
-        for line in splitter.end():
-            yield line
 
     async def aiter_events(self, max_bytes: int = 1 << 20) -> AsyncIterator[ServerEvent]:
         """As `SyncStreamedResponse.iter_events`."""

@@ -133,6 +133,8 @@ class Router:
     def __init__(self, transport: Transport, mounts: Optional[Mapping[str, Transport]], is_async: bool) -> None:
         self._is_async = is_async
         self._default = transport
+        #: The transports that were entered, and are left instead of closed.
+        self._entered: List[Transport] = []
         found = [(Pattern(key), value) for key, value in (mounts or {}).items()]
         self._mounts = sorted(found, key=lambda pair: pair[0].rank)
         for each in self.transports():
@@ -171,10 +173,32 @@ class Router:
             raise InternalError(f"No transport is mounted for {shown(request.url)}", "internal")
         return responded(transport, request, self._is_async)
 
+    def enter(self) -> None:
+        """Enters the transports of a blocking client that is used in a ``with`` statement."""
+        for each in self._to_enter("__enter__", "__exit__"):
+            each.__enter__()
+            self._entered.append(each)
+
+    async def aenter(self) -> None:
+        """The same for an `AsyncClient`."""
+        for each in self._to_enter("__aenter__", "__aexit__"):
+            await each.__aenter__()
+            self._entered.append(each)
+
+    def _to_enter(self, *names: str) -> List[Transport]:
+        """The transports with these methods, without mocks, which the program closes."""
+        return [
+            each for each in self.transports()
+            if not _is_mock(each) and all(hasattr(each, name) for name in names)
+        ]  # fmt: skip
+
     def close(self) -> None:
         """Closes the transports of a blocking client."""
         for each in self.transports():
-            if hasattr(each, "close") and not _is_mock(each):
+            if each in self._entered:
+                self._entered.remove(each)
+                each.__exit__(None, None, None)
+            elif not _is_mock(each) and hasattr(each, "close"):
                 each.close()
 
     async def aclose(self) -> None:
@@ -182,7 +206,10 @@ class Router:
         for each in self.transports():
             if _is_mock(each):
                 continue
-            if hasattr(each, "aclose"):
+            if each in self._entered:
+                self._entered.remove(each)
+                await each.__aexit__(None, None, None)
+            elif hasattr(each, "aclose"):
                 await each.aclose()
             elif hasattr(each, "close"):
                 each.close()
@@ -199,8 +226,14 @@ class MockRouter:
         """As `Router.respond`."""
         return responded(self._transport, request, self._is_async)
 
+    def enter(self) -> None:
+        """A mock is not entered: the program closes it, after it has looked at its requests."""
+
+    async def aenter(self) -> None:
+        """The same."""
+
     def close(self) -> None:
-        """A mock is closed by the program, which looks at its requests."""
+        """The same."""
 
     async def aclose(self) -> None:
         """The same."""

@@ -1,0 +1,5 @@
+# Wherry: requests._internal_utils has no counterpart
+# SPDX-License-Identifier: Apache-2.0
+from absent import module
+
+__getattr__ = module(globals(), "requests._internal_utils")

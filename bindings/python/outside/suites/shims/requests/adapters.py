@@ -1,0 +1,5 @@
+# Wherry: requests.adapters has no counterpart
+# SPDX-License-Identifier: Apache-2.0
+from absent import module
+
+__getattr__ = module(globals(), "requests.adapters")

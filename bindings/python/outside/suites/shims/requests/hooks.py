@@ -1,0 +1,9 @@
+# Wherry: requests.hooks has no counterpart
+# SPDX-License-Identifier: Apache-2.0
+from absent import module
+
+__getattr__ = module(globals(), "requests.hooks")
+
+
+def default_hooks():
+    return {"response": []}

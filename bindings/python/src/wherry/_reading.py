@@ -1,0 +1,183 @@
+# Wherry: the body of a response, piece by piece
+# SPDX-License-Identifier: Apache-2.0
+"""The part of `Response` that gives its body in pieces, as bytes, text, or lines."""
+
+from __future__ import annotations
+
+from ._errors import StateError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, AsyncIterator, Iterator, List, Optional
+
+
+class Reading:
+    """See `Response`."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def encoding(self) -> str:
+            """See `Response.encoding`."""
+
+    _body: bytes
+    #: The pieces of a body that were given to the constructor and not read yet.
+    _pieces: Any = None
+    #: Why those pieces cannot be read any more; "" while they can.
+    _spent: str = ""
+
+    @property
+    def content(self) -> bytes:
+        """The body."""
+        if self._pieces is not None:
+            from ._body import as_bytes
+
+            if not hasattr(self._pieces, "__iter__"):
+                raise StateError("Could not read the body: its pieces are asynchronous. Call aread()", "wrong_state")
+            self._keep(b"".join(as_bytes(piece) for piece in self._take_pieces()))
+        return self._body
+
+    def read(self) -> bytes:
+        """The body, as httpx calls it."""
+        return self.content
+
+    async def aread(self) -> bytes:
+        """The same for asynchronous pieces."""
+        if self._pieces is not None and hasattr(self._pieces, "__aiter__"):
+            from ._body import as_bytes
+
+            self._keep(b"".join([as_bytes(piece) async for piece in self._take_pieces()]))
+        return self.content
+
+    def _keep(self, body: bytes) -> None:
+        self._body, self._pieces, self._spent = body, None, ""
+
+    def _take_pieces(self) -> Any:
+        if self._spent:
+            raise StateError(f"Could not read the body: {self._spent}", "wrong_state")
+        self._spent = "it was streamed already. Call read() first to keep it"
+        return self._pieces
+
+    def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
+        """The body in pieces of that size, or in one."""
+        if self._pieces is not None:
+            from ._body import as_bytes
+            from ._response import Pieces
+
+            if not hasattr(self._pieces, "__iter__"):
+                raise StateError("Could not read the body: its pieces are asynchronous. Use aiter_bytes()", "wrong_state")
+            cutter = Pieces(chunk_size)
+            for piece in self._take_pieces():
+                yield from cutter.feed(as_bytes(piece))
+            yield from cutter.end()
+            return
+        body = self.content
+        size = chunk_size or len(body) or 1
+        for start in range(0, len(body), size):
+            yield body[start : start + size]
+
+    async def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
+        """The same as an asynchronous iterator."""
+        if self._pieces is None or not hasattr(self._pieces, "__aiter__"):
+            for piece in self.iter_bytes(chunk_size):
+                yield piece
+            return
+        from ._body import as_bytes
+        from ._response import Pieces
+
+        cutter = Pieces(chunk_size)
+        async for piece in self._take_pieces():
+            for cut in cutter.feed(as_bytes(piece)):
+                yield cut
+        for cut in cutter.end():
+            yield cut
+
+    def iter_text(self, chunk_size: Optional[int] = None) -> Iterator[str]:
+        """The text in pieces of so many characters, or as it comes. Characters are never cut."""
+        cutter = TextPieces(self.encoding, chunk_size)
+        for piece in self.iter_bytes():
+            yield from cutter.feed(piece)
+        yield from cutter.end()
+
+    async def aiter_text(self, chunk_size: Optional[int] = None) -> AsyncIterator[str]:
+        """The same as an asynchronous iterator."""
+        cutter = TextPieces(self.encoding, chunk_size)
+        async for piece in self.aiter_bytes():
+            for text in cutter.feed(piece):
+                yield text
+        for text in cutter.end():
+            yield text
+
+    def iter_lines(self) -> Iterator[str]:
+        """The lines of the text, without their ends."""
+        from ._response import Lines
+
+        splitter = Lines(self.encoding)
+        for piece in self.iter_bytes():
+            yield from splitter.feed(piece)
+        yield from splitter.end()
+
+    async def aiter_lines(self) -> AsyncIterator[str]:
+        """The same as an asynchronous iterator."""
+        from ._response import Lines
+
+        splitter = Lines(self.encoding)
+        async for piece in self.aiter_bytes():
+            for line in splitter.feed(piece):
+                yield line
+        for line in splitter.end():
+            yield line
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no more of the body can arrive."""
+        return self._pieces is None or bool(self._spent)
+
+    @property
+    def is_stream_consumed(self) -> bool:
+        """Whether the body was read."""
+        return self.is_closed
+
+    def close(self) -> None:
+        """Ends a stream. Other responses are complete, and stay readable."""
+        if self._pieces is not None and not self._spent:
+            if not hasattr(self._pieces, "__iter__"):
+                raise StateError("Could not close the response: its pieces are asynchronous. Call aclose()", "wrong_state")
+            self._spent = "the response was closed"
+
+    async def aclose(self) -> None:
+        """The same for responses of an `AsyncClient`."""
+        if self._pieces is not None and not self._spent:
+            self._spent = "the response was closed"
+
+
+class TextPieces:
+    """Decodes a stream, and cuts its text into pieces of one size."""
+
+    __slots__ = ("_decoder", "_size", "_rest")
+
+    def __init__(self, encoding: str, size: Optional[int]) -> None:
+        import codecs
+
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._size = size
+        self._rest = ""
+
+    def feed(self, data: bytes, is_last: bool = False) -> List[str]:
+        """The pieces that are now complete."""
+        text = self._decoder.decode(data, is_last)
+        if self._size is None:
+            return [text] if text else []
+        text = self._rest + text
+        whole = len(text) - len(text) % self._size
+        self._rest = text[whole:]
+        return [text[at : at + self._size] for at in range(0, whole, self._size)]
+
+    def end(self) -> List[str]:
+        """What is left."""
+        found = self.feed(b"", True)
+        rest, self._rest = self._rest, ""
+        return [*found, rest] if rest else found
+
+
+__all__ = ["Reading", "TextPieces"]
