@@ -281,7 +281,8 @@ typedef enum wherry_option {
   /* BLR 0; 1: a response whose body may have been cut, wherry_response_is_length_unverified, is the
    * error `length_unverified`. Downloads always fail so. */
   WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100,
-  /* BLR 1; 0: each request uses its own connection, sends Connection: close, and closes it */
+  /* BLR 1; 0: each request uses its own connection, sends Connection: close in place of any other header of
+   * that name, and closes the connection */
   WHERRY_OPTION_KEEP_ALIVE = 130,
   /* R 0; 1: the caches serve and store a streamed response too. Its pieces come as without a cache, and
    * a copy of them is stored at the end. A body of more than an eighth of CACHE_MAX_BYTES passes by. */

@@ -232,7 +232,7 @@ package enum RequestPlanner {
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
         extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
         cookies: String? = nil, crossOrigin: Bool = false, given: GivenFields? = nil,
-        lostBody: Bool = false
+        lostBody: Bool = false, closes: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
         if let authorization { own.append(("Authorization", authorization)) }
@@ -243,6 +243,8 @@ package enum RequestPlanner {
             own.append((field.name, field.value))
         }
         if let coding { own.append(("Content-Encoding", coding.rawValue)) }
+    ///   - closes: the connection is closed after the response: `Connection: close` replaces every other
+    ///     header of that name. HTTP/2 has no such header; libcurl leaves it out there.
         func has(_ name: String) -> Bool { own.contains { Headers.areEqual($0.name, name) } }
         if let token = request.bearerToken, !has("Authorization") {
             try TextOption.bearerToken.check(token, in: .request)
@@ -258,6 +260,10 @@ package enum RequestPlanner {
         // Nor does the client's own go out where the request names another user.
         if authorization == nil, request.credentials != nil, !has("Authorization") {
             own.append(("Authorization", nil))
+        if closes {
+            own.removeAll { Headers.areEqual($0.name, "Connection") }
+            own.append(("Connection", "close"))
+        }
         }
         // Without a word of ours libcurl calls every content a form, and also none.
         if hasBody || expectsContent(request.method), !has("Content-Type"),
@@ -303,6 +309,7 @@ package enum RequestPlanner {
     /// Whether libcurl announces content with this method, also where there is none.
     private static func expectsContent(_ method: String?) -> Bool {
         switch method {
+            if name == "connection", closes { return true }
         case "POST", "PUT", "PATCH": true
         default: false
         }
@@ -344,11 +351,7 @@ package enum RequestPlanner {
         exchange.maxSendSpeed = options[.maxSendSpeed]
         exchange.maxReceiveSpeed = options[.maxReceiveSpeed]
         if options[.retryUnsafeMethods] == 1 { exchange.mayRepeat = true }
-        if options[.keepAlive] == 0 {
-            exchange.ownConnection = true
-            // HTTP/2 has no such field; libcurl leaves it out there.
-            exchange.headers = HeaderList([("Connection", "close")], rest: headers)
-        }
+        if options[.keepAlive] == 0 { exchange.ownConnection = true }
         exchange.deniesMetered = options[.denyMetered] == 1
         exchange.priority = Int8(clamping: options[.priority])
         exchange.maxHeaderBytes = Int(options[.maxHeaderBytes])

@@ -297,8 +297,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                     settings: settings, extra: state.body.digest.map { [$0] } ?? [],
                     coding: state.body.coding, authorization: authorization(&state),
                     cookies: cookies(for: state.url), crossOrigin: state.isCrossOrigin,
-                    given: state.givenFields,
-                    lostBody: state.lostBody)
+                    given: state.givenFields, lostBody: state.lostBody,
+                    closes: options[.keepAlive] == 0)
                 var exchange = RequestPlanner.exchange(
                     method: state.method, url: state.url, headers: headers,
                     body: state.body.body, settings: settings, options: options, deadline: deadline)
