@@ -899,8 +899,9 @@ wherry_status wherry_event_answer_head(wherry_event *event, bool proceed);
  * has its path as text. It appears when it is whole, as that of a download does; TARGET_EXISTS,
  * TARGET_IS_DIRECTORY, MAKE_DIRECTORIES, DURABILITY and KEEP_SERVER_TIME of the request count,
  * MAX_BODY_BYTES and a shape of JSON do not, and no cache stores it as it comes. What is known of the
- * target is answered here: E_FILE `exists`, `is_directory` and the like; the question stands then. A refused status goes on,
- * and makes no file. */
+ * target is answered here: E_FILE `exists`, `is_directory` and the like; the question stands then. A refused
+ * status goes on, and makes no file. A body that may have been cut (wherry_response_is_length_unverified)
+ * makes no file either: E_NETWORK `length_unverified`. */
 wherry_status wherry_event_answer_save(wherry_event *event, const char *path);
 /* delay_ms: how long to wait before; -1: as MAX_RETRIES would. Any method, and as often as you say. */
 wherry_status wherry_event_answer_retry(wherry_event *event, bool again, int64_t delay_ms);

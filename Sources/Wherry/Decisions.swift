@@ -84,8 +84,9 @@ public struct Decisions: Sendable {
         /// The file appears when it is complete, with the content encoding removed, as for
         /// downloads. The request's download settings apply: `existingFile`, `savesIntoDirectory`,
         /// `makesDirectories`, `durability` and `keepsServerTime`. The transfer fails if the file
-        /// cannot be written or exists; a truncated response leaves no file. `maxBodyBytes` limits
-        /// memory and does not apply. A body saved this way is not cached. An error response
+        /// cannot be written or exists; a truncated response leaves no file, and
+        /// a response whose `isLengthUnverified` is true fails with `length_unverified`.
+        /// `maxBodyBytes` limits memory and does not apply. A body saved this way is not cached. An error response
         /// continues and creates no file.
         case save(to: String)
     }
