@@ -172,8 +172,9 @@ typedef enum wherry_option {
   WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: uploads of parts and downloads; 0; 1 */
   /* BLR 0; what an upload does with a picture that is damaged, unsupported (GIF, WebP, HEIC), or above a
    * limit of its compression. 0: fails before a byte is sent, with a message that names every such
-   * picture. 1: leaves it out, and fails if none is left. 2: sends the bytes as they are, with all
-   * metadata. MAX_BYTES still counts, and a file that cannot be opened still fails. */
+   * picture; with SEPARATE_IMAGES the other pictures are sent, and the upload fails at its end. 1: leaves
+   * the picture out, and fails if none is left. 2: sends the bytes as they are, with all metadata.
+   * MAX_BYTES still counts, and a file that cannot be opened still fails. */
   WHERRY_OPTION_UNREADABLE_IMAGES = 34,
   /* BLR 0: one form with all pictures. n: a form of its own for each, with every other part, n at
    * once, as an upload of that picture alone. One that fails keeps no other from being sent; any

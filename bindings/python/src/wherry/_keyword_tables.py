@@ -98,7 +98,7 @@ compression | none | a Compression: more than the quality
 fields | none | fields beside the pictures
 separate | 0 | so many pictures at once, each in a request of its own; 0 sends one form
 image_retries | 0 | with separate=, how often a picture is sent again whose failure may pass
-unreadable | "fail" | pictures that cannot be read: "fail" before a byte is sent, "skip", or "send" as they are
+unreadable | "fail" | pictures that cannot be read: "fail" before a byte is sent (with separate=, those alone), "skip", "send"
 part_headers | none | further fields in the head of each picture's part
 extended_names | False | True sends names of files that are not ASCII as filename* too
 body_digest | "none" | sent before the body: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
@@ -154,6 +154,7 @@ array_style | "brackets" | arrays in queries: "brackets" a[]=, "repeat" a=, "ind
 member_style | "brackets" | members of objects in queries: "brackets" a[b]=, "dots" a.b=
 bool_style | "digits" | bools in queries: "digits" 1 and 0, "words" true and false
 extended_names | False | True sends names of files that are not ASCII as filename* too
+unreadable | "fail" | pictures that cannot be read: "fail" before a byte is sent (with separate=, those alone), "skip", "send"
 body_digest | "none" | sent before bodies: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
 part_digests | "none" | the same in the heads of pictures and files of forms
 body_coding | "identity" | the content coding of bodies: "gzip" or "deflate"; not of forms with files
