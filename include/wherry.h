@@ -605,18 +605,25 @@ const char *wherry_request_url(const wherry_request *request);
  * client's base (NULL client: no base). It keeps the form of SJNetwork, the iOS library whose cache
  * identifiers are kept, and is what wherry_client_cancel and its kind take. */
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
-/* What the request itself has, for who edits or signs it (WHERRY_DECISION_ADAPT); the client's default
- * fields and parameters come to it as it is sent. Lent until the next call of the same function for
- * this request. In order, repeats included; false beyond the last. A NULL value leaves the client's field
- * of that name out. */
+/* The headers of a request, in order, with repeated names; false beyond the last. A NULL value leaves the
+ * client's header of that name out. Lent until the next call of the same function for this request.
+ *
+ * The request of WHERRY_DECISION_ADAPT is the one that will be sent. Its URL is absolute and contains the
+ * whole query. Its headers include those of the client and the Content-Type of the body. Its parameters
+ * include the client's default parameters, and wherry_request_body returns the bytes to sign. The client
+ * adds Authorization and Cookie of its own later, because they must not reach another origin, and
+ * Content-Digest, Content-Encoding, Accept, Accept-Encoding, and User-Agent. Any other request has only
+ * what was set for it. */
 bool wherry_request_header_at(const wherry_request *request, size_t index, const char **out_name,
     const char **out_value);
-/* What wherry_request_add_query has added, unescaped; what the URL has is in wherry_request_url. */
+/* What wherry_request_add_query has added, unescaped; what the URL has is in wherry_request_url. The URL of
+ * an ADAPT request contains these pairs too. */
 bool wherry_request_query_at(const wherry_request *request, size_t index, const char **out_name,
     const char **out_value);
 /* The parameters as JSON text of one object, "{}" for none. */
 const char *wherry_request_parameters(const wherry_request *request, size_t *out_count);
-/* The body that was given as bytes or as JSON; NULL and 0 for every other one, and for none. */
+/* The bytes of a body in memory: bytes, JSON, or the JSON or form that parameters and fields become. NULL and
+ * 0 without a body, and for files, streams, and parts. */
 const uint8_t *wherry_request_body(const wherry_request *request, size_t *out_count);
 
 /* ---- 7. Transfers: started by a client, known by handle and by number ------------------------ */
@@ -854,7 +861,7 @@ wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *
  * question's kind (E_ARGUMENT), and comes too late after its time (E_STATE `decision_expired`). */
 typedef enum wherry_decision {
   WHERRY_DECISION_NONE = 0,
-  WHERRY_DECISION_ADAPT = 1,        /* before every attempt; default: send as it is */
+  WHERRY_DECISION_ADAPT = 1,        /* before every attempt; default: send it without edits */
   WHERRY_DECISION_REDIRECT = 2,     /* text: the absolute target; default: the rules */
   WHERRY_DECISION_CREDENTIALS = 4,  /* a 401; text: the realm; default: the 401 is the answer */
   /* error: the failure, response: its answer; default: MAX_RETRIES. Not asked of what could not be sent
@@ -880,9 +887,13 @@ typedef enum wherry_decision {
   WHERRY_DECISION_RESPOND = 256
 } wherry_decision;
 
-/* ADAPT: the request about to go out; REDIRECT: the one that the rules would send to the target. Read it with
- * wherry_request_header_at and its kind, edit it with wherry_request_set_*, then answer with `true`; edits
- * count only then. Lent. NULL otherwise. */
+/* ADAPT: the final request of the next attempt (see wherry_request_header_at); REDIRECT: the request that the
+ * rules would send to the target. Read it with wherry_request_header_at and the functions after it, edit it
+ * with wherry_request_set_*, then answer with `true`: edits count only then. Lent. NULL otherwise.
+ *
+ * Every ADAPT shows the request without the edits of earlier attempts, so that a signature is not added
+ * twice. A new URL is complete: the client's base, parameters, and query are not added to it, only what you
+ * add to the request afterwards. */
 wherry_request *wherry_event_request(const wherry_event *event);
 /* false ends the transfer with E_CANCELLED `refused`. */
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
@@ -1073,6 +1084,8 @@ typedef struct wherry_metrics {
   int64_t first_byte_us, total_us;
   int64_t sent_bytes, received_bytes; /* on the wire, heads included */
   int32_t http_version;               /* 10, 11, 20 */
+  /* retries: the attempts after the first one of each URL, for any reason: a retry, a 401 that was
+   * answered, a new token, the next base URL, or a cache that asked again */
   int32_t redirects, retries;
   int32_t is_reused;                  /* 1: no new connection */
 } wherry_metrics;

@@ -43,7 +43,7 @@ max_retry_after | 60 | seconds a server may ask for before that; after more a do
 """
 
 QUESTIONS = """\
-adapt | none | called with each Request before it is sent, also again, to edit it; what it raises refuses it
+adapt | none | called with the final Request before every attempt, to edit or sign it; an exception refuses the request
 on_credentials | none | called with a 401 and its realm; gives (user, password), or None
 on_retry | none | called with a failure and how many attempts failed before: None (max_retries), False, True, or seconds
 refresh_token | none | called with the 401 to auth=Bearer(...), once for all requests that met it; gives the new token, or None
@@ -58,7 +58,7 @@ make_directories | False | True makes the folders of that file
 """
 
 BODY = """\
-parameters | none | query for GET, HEAD and DELETE, else a JSON body or form fields beside files
+parameters | none | with GET, HEAD, DELETE, or a body of your own (json=, data=): the query; else a JSON body or form fields
 json | none | the body as JSON
 data | none | bytes, str, a dictionary (form), a file, a path, an iterator, or a Sized one
 content | none | the same without the dictionary, as httpx has it
@@ -127,7 +127,7 @@ progress | none | called with a Progress while bytes move
 """
 
 LIVE = """\
-adapt | none | called with each Request before it is sent, also again, to edit it; what it raises refuses it
+adapt | none | called with the final Request before every attempt, to edit or sign it; an exception refuses the request
 on_retry | none | called with a failure and how many attempts failed before: None (max_retries), False, True, or seconds
 refresh_token | none | called with the 401 to auth=Bearer(...), once for all requests that met it; gives the new token, or None
 on_head | none | called when the head of the answer has come: None goes on, False ends it, a path has the body saved there
