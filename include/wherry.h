@@ -172,8 +172,9 @@ typedef enum wherry_option {
   WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: uploads of parts and downloads; 0; 1 */
   /* BLR 0; what an upload does with a picture that is damaged, unsupported (GIF, WebP, HEIC), or above a
    * limit of its compression. 0: fails before a byte is sent, with a message that names every such
-   * picture. 1: leaves it out, and fails if none is left. 2: sends the bytes as they are, with all
-   * metadata. MAX_BYTES still counts, and a file that cannot be opened still fails. */
+   * picture; with SEPARATE_IMAGES the other pictures are sent, and the upload fails at its end. 1: leaves
+   * the picture out, and fails if none is left. 2: sends the bytes as they are, with all metadata.
+   * MAX_BYTES still counts, and a file that cannot be opened still fails. */
   WHERRY_OPTION_UNREADABLE_IMAGES = 34,
   /* BLR 0: one form with all pictures. n: a form of its own for each, with every other part, n at
    * once, as an upload of that picture alone. One that fails keeps no other from being sent; any
@@ -281,7 +282,8 @@ typedef enum wherry_option {
   /* BLR 0; 1: a response whose body may have been cut, wherry_response_is_length_unverified, is the
    * error `length_unverified`. Downloads always fail so. */
   WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100,
-  /* BLR 1; 0: each request uses its own connection, sends Connection: close, and closes it */
+  /* BLR 1; 0: each request uses its own connection, sends Connection: close in place of any other header of
+   * that name, and closes the connection */
   WHERRY_OPTION_KEEP_ALIVE = 130,
   /* R 0; 1: the caches serve and store a streamed response too. Its pieces come as without a cache, and
    * a copy of them is stored at the end. A body of more than an eighth of CACHE_MAX_BYTES passes by. */
@@ -603,18 +605,25 @@ const char *wherry_request_url(const wherry_request *request);
  * client's base (NULL client: no base). It keeps the form of SJNetwork, the iOS library whose cache
  * identifiers are kept, and is what wherry_client_cancel and its kind take. */
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
-/* What the request itself has, for who edits or signs it (WHERRY_DECISION_ADAPT); the client's default
- * fields and parameters come to it as it is sent. Lent until the next call of the same function for
- * this request. In order, repeats included; false beyond the last. A NULL value leaves the client's field
- * of that name out. */
+/* The headers of a request, in order, with repeated names; false beyond the last. A NULL value leaves the
+ * client's header of that name out. Lent until the next call of the same function for this request.
+ *
+ * The request of WHERRY_DECISION_ADAPT is the one that will be sent. Its URL is absolute and contains the
+ * whole query. Its headers include those of the client and the Content-Type of the body. Its parameters
+ * include the client's default parameters, and wherry_request_body returns the bytes to sign. The client
+ * adds Authorization and Cookie of its own later, because they must not reach another origin, and
+ * Content-Digest, Content-Encoding, Accept, Accept-Encoding, and User-Agent. Any other request has only
+ * what was set for it. */
 bool wherry_request_header_at(const wherry_request *request, size_t index, const char **out_name,
     const char **out_value);
-/* What wherry_request_add_query has added, unescaped; what the URL has is in wherry_request_url. */
+/* What wherry_request_add_query has added, unescaped; what the URL has is in wherry_request_url. The URL of
+ * an ADAPT request contains these pairs too. */
 bool wherry_request_query_at(const wherry_request *request, size_t index, const char **out_name,
     const char **out_value);
 /* The parameters as JSON text of one object, "{}" for none. */
 const char *wherry_request_parameters(const wherry_request *request, size_t *out_count);
-/* The body that was given as bytes or as JSON; NULL and 0 for every other one, and for none. */
+/* The bytes of a body in memory: bytes, JSON, or the JSON or form that parameters and fields become. NULL and
+ * 0 without a body, and for files, streams, and parts. */
 const uint8_t *wherry_request_body(const wherry_request *request, size_t *out_count);
 
 /* ---- 7. Transfers: started by a client, known by handle and by number ------------------------ */
@@ -852,7 +861,7 @@ wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *
  * question's kind (E_ARGUMENT), and comes too late after its time (E_STATE `decision_expired`). */
 typedef enum wherry_decision {
   WHERRY_DECISION_NONE = 0,
-  WHERRY_DECISION_ADAPT = 1,        /* before every attempt; default: send as it is */
+  WHERRY_DECISION_ADAPT = 1,        /* before every attempt; default: send it without edits */
   WHERRY_DECISION_REDIRECT = 2,     /* text: the absolute target; default: the rules */
   WHERRY_DECISION_CREDENTIALS = 4,  /* a 401; text: the realm; default: the 401 is the answer */
   /* error: the failure, response: its answer; default: MAX_RETRIES. Not asked of what could not be sent
@@ -878,9 +887,13 @@ typedef enum wherry_decision {
   WHERRY_DECISION_RESPOND = 256
 } wherry_decision;
 
-/* ADAPT: the request about to go out; REDIRECT: the one that the rules would send to the target. Read it with
- * wherry_request_header_at and its kind, edit it with wherry_request_set_*, then answer with `true`; edits
- * count only then. Lent. NULL otherwise. */
+/* ADAPT: the final request of the next attempt (see wherry_request_header_at); REDIRECT: the request that the
+ * rules would send to the target. Read it with wherry_request_header_at and the functions after it, edit it
+ * with wherry_request_set_*, then answer with `true`: edits count only then. Lent. NULL otherwise.
+ *
+ * Every ADAPT shows the request without the edits of earlier attempts, so that a signature is not added
+ * twice. A new URL is complete: the client's base, parameters, and query are not added to it, only what you
+ * add to the request afterwards. */
 wherry_request *wherry_event_request(const wherry_event *event);
 /* false ends the transfer with E_CANCELLED `refused`. */
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
@@ -898,8 +911,9 @@ wherry_status wherry_event_answer_head(wherry_event *event, bool proceed);
  * has its path as text. It appears when it is whole, as that of a download does; TARGET_EXISTS,
  * TARGET_IS_DIRECTORY, MAKE_DIRECTORIES, DURABILITY and KEEP_SERVER_TIME of the request count,
  * MAX_BODY_BYTES and a shape of JSON do not, and no cache stores it as it comes. What is known of the
- * target is answered here: E_FILE `exists`, `is_directory` and the like; the question stands then. A refused status goes on,
- * and makes no file. */
+ * target is answered here: E_FILE `exists`, `is_directory` and the like; the question stands then. A refused
+ * status goes on, and makes no file. A body that may have been cut (wherry_response_is_length_unverified)
+ * makes no file either: E_NETWORK `length_unverified`. */
 wherry_status wherry_event_answer_save(wherry_event *event, const char *path);
 /* delay_ms: how long to wait before; -1: as MAX_RETRIES would. Any method, and as often as you say. */
 wherry_status wherry_event_answer_retry(wherry_event *event, bool again, int64_t delay_ms);
@@ -1070,6 +1084,8 @@ typedef struct wherry_metrics {
   int64_t first_byte_us, total_us;
   int64_t sent_bytes, received_bytes; /* on the wire, heads included */
   int32_t http_version;               /* 10, 11, 20 */
+  /* retries: the attempts after the first one of each URL, for any reason: a retry, a 401 that was
+   * answered, a new token, the next base URL, or a cache that asked again */
   int32_t redirects, retries;
   int32_t is_reused;                  /* 1: no new connection */
 } wherry_metrics;

@@ -15,15 +15,15 @@
 
 int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
-int clinux_inherited_pair(int descriptor) {
+int clinux_inherited_pair(int descriptor, int *out_unread, int *out_unsent) {
   int flags = fcntl(descriptor, F_GETFD);
   if (flags < 0 || (flags & FD_CLOEXEC)) return -1;
-  int domain = 0, unread = 0, unsent = 0;
+  int domain = 0;
   socklen_t size = sizeof domain;
   if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX ||
-      ioctl(descriptor, SIOCINQ, &unread) != 0 || ioctl(descriptor, SIOCOUTQ, &unsent) != 0)
+      ioctl(descriptor, SIOCINQ, out_unread) != 0 || ioctl(descriptor, SIOCOUTQ, out_unsent) != 0)
     return -1;
-  return unread > 0 || unsent > 0;
+  return 0;
 }
 
 int clinux_close_on_exec(int descriptor) { return fcntl(descriptor, F_SETFD, FD_CLOEXEC); }

@@ -142,9 +142,12 @@ final class BodyInbox: TransferObserver {
         }
     }
 
-    /// Whether the transfer has ended with a body that may have been cut.
+    /// Whether the stream has ended, and its body may have been cut.
     var isLengthUnverified: Bool {
-        monitor.withLock { $0.outcome?.response?.isLengthUnverified ?? false }
+        monitor.withLock { state in
+            let outcome = state.outcome
+            return (outcome?.response ?? outcome?.error?.response)?.isLengthUnverified == true
+        }
     }
 
     /// Releases the reader's chunk; the stream continues.

@@ -177,6 +177,12 @@ extension Client.Configuration {
 
     // MARK: Uploads
 
+    /// What an upload does with pictures that cannot be read. Default: `fail`, which sends nothing. With
+    /// ``Request/separateImages`` only the unreadable pictures fail, and the others are sent.
+    public var unreadableImages: UnreadableImages {
+        get { UnreadableImages(rawValue: values.options[.unreadableImages]) ?? .fail }
+        set { values.options[.unreadableImages] = newValue.rawValue }
+    }
     /// Whether to send non-ASCII file names a second time as `filename*`. Default: false, since RFC
     /// 7578 advises against it and few servers need it.
     public var sendsExtendedNames: Bool {

@@ -9,9 +9,19 @@ import WherrySystem
 /// behavior applies. A closure runs in a new task, which is cancelled when the transfer ends.
 /// Downloads do not use callbacks: each attempt sends the original request.
 public struct Decisions: Sendable {
-    /// Called before every attempt and every redirect. Returns the request to send, edited or
-    /// unchanged. Throwing fails the transfer with `refused`, and nothing is sent. After a redirect
-    /// that keeps the body, the closure may replace it; a multipart form cannot be changed.
+    /// Called before every attempt and after every redirect: returns the request to send, edited or
+    /// unchanged. Throwing ends the transfer with `refused`, and nothing is sent.
+    ///
+    /// The request is the one that will be sent, so that it can be signed. Its URL is absolute and
+    /// contains the whole query. Its headers include those of the client and the `Content-Type` of the
+    /// body. Its parameters include the client's default parameters, and `bodyBytes` has the bytes of
+    /// the body. The client adds its own `Authorization` and `Cookie` later, because they must not reach
+    /// another origin, and `Content-Digest`, `Content-Encoding`, `Accept`, `Accept-Encoding`, and
+    /// `User-Agent`.
+    ///
+    /// A new URL is complete: the client's base, parameters, and query are not added to it, only what
+    /// you add to the request. Every call shows the request without the edits of earlier attempts. After
+    /// a redirect that keeps the body you can replace the body, but not a form of parts.
     public var adapt: (@Sendable (Request) async throws -> Request)?
 
     /// Called before a redirect is followed, with the redirect response and the request that would
@@ -84,8 +94,9 @@ public struct Decisions: Sendable {
         /// The file appears when it is complete, with the content encoding removed, as for
         /// downloads. The request's download settings apply: `existingFile`, `savesIntoDirectory`,
         /// `makesDirectories`, `durability` and `keepsServerTime`. The transfer fails if the file
-        /// cannot be written or exists; a truncated response leaves no file. `maxBodyBytes` limits
-        /// memory and does not apply. A body saved this way is not cached. An error response
+        /// cannot be written or exists; a truncated response leaves no file, and
+        /// a response whose `isLengthUnverified` is true fails with `length_unverified`.
+        /// `maxBodyBytes` limits memory and does not apply. A body saved this way is not cached. An error response
         /// continues and creates no file.
         case save(to: String)
     }

@@ -56,8 +56,9 @@ extension Request {
         set { set(.imageRetries, newValue.map { Int64($0) }) }
     }
 
-    /// The treatment of unreadable images: fail, skip, or send them unchanged. `nil` uses the
-    /// client's setting, which defaults to `fail`.
+    /// The treatment of unreadable images: fail, skip, or send them unchanged. `nil` uses
+    /// ``Client/Configuration/unreadableImages``. With ``separateImages``, `fail` fails only the
+    /// unreadable images, and the others are sent.
     public var unreadableImages: UnreadableImages? {
         get { value(of: .unreadableImages).flatMap { UnreadableImages(rawValue: $0) } }
         set { set(.unreadableImages, newValue?.rawValue) }

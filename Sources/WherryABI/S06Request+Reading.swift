@@ -146,12 +146,9 @@ public func wherry_request_body(
     out_count?.pointee = 0
     return value(nil) { () throws(WherryError) in
         let box = try Handles.get(request, Box<RequestValue>.self)
-        switch box.with({ $0.request.body }) {
-        case .bytes(let body, _), .json(let body):
-            keep(body, in: \.body, of: box)
-            out_count?.pointee = body.count
-            return body.lent.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
-        case .none, .form, .file, .stream, .multipart: return nil
-        }
+        guard let body = box.with({ $0.request }).bodyBytes else { return nil }
+        keep(body, in: \.body, of: box)
+        out_count?.pointee = body.count
+        return body.lent.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
     }
 }

@@ -251,7 +251,8 @@ public func wherry_request_set_json_value(
     _ request: OpaquePointer?, _ value: OpaquePointer?
 ) -> wherry_status {
     status { () throws(WherryError) in
-        let printed = try RequestPlanner.json(Handles.change(value, JSONValue.self) { $0.json })
+        let printed = try RequestPlanner.json(
+            Handles.change(value, JSONValue.self, name: "value") { $0.json })
         try Handles.change(request, RequestValue.self) { $0.request.body = .json(printed) }
     }
 }

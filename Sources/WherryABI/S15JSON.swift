@@ -191,7 +191,7 @@ public func wherry_json_set_value(
 ) -> wherry_status {
     set(json, path) { () throws(WherryError) in
         guard value != nil else { return .null }
-        return try Handles.change(value, JSONValue.self) { $0.json }
+        return try Handles.change(value, JSONValue.self, name: "value") { $0.json }
     }
 }
 

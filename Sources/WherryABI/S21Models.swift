@@ -71,7 +71,7 @@ public func wherry_mapping_add(
         case WHERRY_FIELD_NUMBER: fieldType = .number
         case WHERRY_FIELD_BOOL: fieldType = .bool
         case WHERRY_FIELD_ITEM:
-            let nested = try Handles.change(item, MappingValue.self) { $0.mapping }
+            let nested = try Handles.change(item, MappingValue.self, name: "item") { $0.mapping }
             // Adding a mapping to itself repeatedly would double the work each time.
             guard nested.depth < 16 else {
                 throw WherryError(.badArgument, "Mappings are at most 16 deep in each other")
@@ -94,7 +94,7 @@ public func wherry_mapping_apply(
     status { () throws(WherryError) in
         let mapping = try WherryABI.mapping(mapping)
         let value = try found(json, path)
-        let (texts, printed) = try Handles.change(record, JSONValue.self) {
+        let (texts, printed) = try Handles.change(record, JSONValue.self, name: "record") {
             record throws(WherryError) in
             let before: JSONObject
             switch record.json {

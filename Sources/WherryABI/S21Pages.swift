@@ -60,8 +60,10 @@ public func wherry_endpoint_access(
         let box = try get(endpoint)
         var object: JSONObject?
         if parameters != nil {
-            guard case .object(let found) = try Handles.change(parameters, JSONValue.self, { $0.json })
-            else { throw WherryError(.badParameters, "The parameters are no object") }
+            let json = try Handles.change(parameters, JSONValue.self, name: "parameters") { $0.json }
+            guard case .object(let found) = json else {
+                throw WherryError(.badParameters, "The parameters are not a JSON object. Pass an object")
+            }
             object = found
         }
         try start(out_transfer) { begun throws(WherryError) in

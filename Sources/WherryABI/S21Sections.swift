@@ -21,7 +21,7 @@ private func look<Result>(
     _ sections: OpaquePointer?, _ otherwise: Result, _ body: (SectionedList<JSON>) -> Result
 ) -> Result {
     value(otherwise) { () throws(WherryError) in
-        try Handles.change(sections, SectionsValue.self) { body($0.list) }
+        try Handles.change(sections, SectionsValue.self, name: "sections") { body($0.list) }
     }
 }
 
@@ -33,7 +33,7 @@ private func change<Given>(
     _ body: (inout SectionedList<JSON>, Given) -> [ListChange]
 ) -> wherry_status {
     status { () throws(WherryError) in
-        let box = try Handles.get(sections, Box<SectionsValue>.self)
+        let box = try Handles.get(sections, Box<SectionsValue>.self, name: "sections")
         let given = try given()
         let changes = box.with { body(&$0.list, given) }
         if let out { try Handles.give(ListBox(changes: changes), to: out) }
@@ -43,7 +43,8 @@ private func change<Given>(
 /// Returns the elements of the caller's array; empty for NULL.
 private func items(_ json: OpaquePointer?) throws(WherryError) -> [JSON] {
     guard json != nil else { return [] }
-    guard case .array(let items) = try Handles.change(json, JSONValue.self, { $0.json }) else {
+    let found = try Handles.change(json, JSONValue.self, name: "items") { $0.json }
+    guard case .array(let items) = found else {
         throw WherryError(.badArgument, "The items of a section are an array")
     }
     return items
@@ -68,7 +69,9 @@ public func wherry_sectioned_list_new(
 
 @_cdecl("wherry_sectioned_list_free") @implementation
 public func wherry_sectioned_list_free(_ sections: OpaquePointer?) -> wherry_status {
-    status { () throws(WherryError) in try Handles.free(sections, Box<SectionsValue>.self) }
+    status { () throws(WherryError) in
+        try Handles.free(sections, Box<SectionsValue>.self, name: "sections")
+    }
 }
 
 @_cdecl("wherry_sectioned_list_count") @implementation
@@ -88,7 +91,7 @@ public func wherry_sectioned_list_copy_item(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let out = try required(out_item)
-        let item = try Handles.change(sections, SectionsValue.self) {
+        let item = try Handles.change(sections, SectionsValue.self, name: "sections") {
             $0.list.item(section: section, row: row)
         }
         guard let item else {
@@ -119,7 +122,7 @@ private func title(
     _ find: (SectionedList<JSON>) -> String?
 ) -> UnsafePointer<CChar>? {
     value(nil) { () throws(WherryError) in
-        let box = try Handles.get(sections, Box<SectionsValue>.self)
+        let box = try Handles.get(sections, Box<SectionsValue>.self, name: "sections")
         let text = box.with { find($0.list) }.flatMap { LentText($0) }
         // Release the previous text after unlocking.
         let before = box.with { value in
@@ -176,7 +179,7 @@ public func wherry_sectioned_list_replace(
     _ out_changes: UnsafeMutablePointer<OpaquePointer?>?
 ) -> wherry_status {
     change(sections, out_changes) { () throws(WherryError) in
-        try Handles.change(item, JSONValue.self) { $0.json }
+        try Handles.change(item, JSONValue.self, name: "item") { $0.json }
     } _: { list, item in
         list.replace(section: section, row: row, with: item)
     }

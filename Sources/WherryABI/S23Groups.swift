@@ -59,7 +59,7 @@ public func wherry_group_add_group(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let box = try Handles.get(group, Box<GroupValue>.self)
-        let inner = try Handles.change(inner, GroupValue.self) { $0.group }
+        let inner = try Handles.change(inner, GroupValue.self, name: "inner") { $0.group }
         try box.with { value throws(WherryError) in
             try value.beforeStart()
             try value.group.add(inner, userData: UInt(bitPattern: user_data))

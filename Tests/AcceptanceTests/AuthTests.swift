@@ -217,6 +217,24 @@ import WherrySystem
         }
     }
 
+    // Only attempts after a failure and with a new token were counted.
+    @Test("R20 an attempt that answers a challenge counts as a retry")
+    func counted() async throws {
+        let digest = try await client.send(
+            request("auth/digest/skye/p", .digest("skye", "p")))
+        #expect(digest.metrics.retries == 1)
+        // The nonce is known now.
+        let known = try await client.send(
+            request("auth/digest/skye/p", .digest("skye", "p")))
+        #expect(known.metrics.retries == 0)
+        let asked = try await client.send(
+            Request("auth/basic/skye/p"),
+            decisions: .authenticating { _ in .basic("skye", "p") })
+        #expect(asked.metrics.retries == 1)
+        let redirected = try await client.send(Request("redirect/2"))
+        #expect(redirected.metrics.redirects == 2 && redirected.metrics.retries == 0)
+    }
+
     @Test("R20 R31 naming others before each attempt makes for no more attempts")
     func rotated() async throws {
         let attempts = Guarded(0)

@@ -113,6 +113,56 @@ import WherrySystem
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/file"))
     }
 
+    // The file got its final name, also where the request failed for the same reason.
+    @Test("SEC-R4 R21 a body that may have been cut makes no file")
+    func unverifiedFile() async throws {
+        let server = try TestServer(certificate: .good)
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/file"
+        for isStrict in [false, true] {
+            let client = try makeClient {
+                $0.caFile = server.ca
+                $0.requiresVerifiedLength = isStrict
+            }
+            let save = Decisions.judgingHeads { _ in .save(to: path) }
+            let cut = Request(server.tlsURL("/bytes/1000?no_length=1&cut=400&unclean=1"))
+            let error = await failure { () throws(WherryError) in
+                try await client.send(cut, decisions: save)
+            }
+            #expect(error?.reason == "length_unverified" && error?.httpStatus == 200)
+            #expect(error?.response?.isLengthUnverified == true)
+            #expect(try folder.names == [])
+            let whole = Request(server.tlsURL("/bytes/1000?no_length=1"))
+            let saved = try await client.send(whole, decisions: save)
+            #expect(saved.savedPath == path)
+            try FileManager.default.removeItem(atPath: path)
+        }
+    }
+
+    @Test("SEC-R4 R22 a stream tells at its end whether its body may have been cut")
+    func unverifiedStream() async throws {
+        let server = try TestServer(certificate: .good)
+        let client = try makeClient { $0.caFile = server.ca }
+        for (path, isUnverified) in [
+            ("/bytes/1000?no_length=1&cut=400&unclean=1", true), ("/bytes/1000?no_length=1", false),
+        ] {
+            var request = Request(server.tlsURL(path))
+            let stream = try await client.stream(request)
+            #expect(!stream.body.isLengthUnverified)
+            for try await _ in stream.body {}
+            #expect(stream.body.isLengthUnverified == isUnverified)
+            request.requiresVerifiedLength = true
+            let strict = try await client.stream(request)
+            var count = 0
+            let error = await failure { () throws(WherryError) in
+                for try await piece in strict.body { count += piece.count }
+            }
+            #expect(error?.reason == (isUnverified ? "length_unverified" : nil))
+            #expect(count == (isUnverified ? 400 : 1000))
+            #expect(strict.body.isLengthUnverified == isUnverified)
+        }
+    }
+
     @Test("SEC-R5 S11 a head is bounded in fields, in the length of a line and in all")
     func heads() async throws {
         #expect(await ending("headers?count=200&size=10") == "")

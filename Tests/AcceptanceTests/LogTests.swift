@@ -126,6 +126,34 @@ import WherrySystem
         client.close()
     }
 
+    // A read of the cache by itself was not in the log.
+    @Test("L3 K8 reads of the caches are in the log, and stale and confirmed responses are marked")
+    func cacheReads() async throws {
+        let bench = try HTTPCacheBench()
+        let client = try bench.client()
+        let keeper = LogKeeper(client)
+        func told(_ body: () async throws -> Void) async rethrows -> [String] {
+            keeper.clear()
+            try await body()
+            return keeper.sentences.filter { $0.hasPrefix("Load cache") }
+        }
+        func readCache() throws(WherryError) -> Response { try client.cache.response(to: cached()) }
+        let missed = await told { _ = try? readCache() }
+        #expect(missed.count == 1 && missed[0].hasPrefix("Load cache failed:"))
+        bench.answer("body", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
+        _ = try await client.send(cached())
+        let read = try await told { #expect(try readCache().text == "body") }
+        #expect(read == ["Load cache succeed:4 bytes"])
+        bench.stub.advance(by: .seconds(61))
+        bench.answer("", ["ETag": "\"1\""], status: 304)
+        let confirmed = try await told { _ = try await client.send(cached()) }
+        #expect(confirmed == ["Load cache succeed:4 bytes, revalidated"])
+        bench.stub.advance(by: .seconds(61))
+        let stale = try await told { _ = try await client.send(cached(.anyAge)) }
+        #expect(stale == ["Load cache succeed:4 bytes, stale"])
+        client.close()
+    }
+
     // MARK: L4
 
     @Test("L4 a transfer describes itself as SJNetwork does, in full while debugging")

@@ -116,11 +116,12 @@ import WherryCore
     func adaptedOrigin() async throws {
         let home = scope.url("/echo")
         let away = scope.url("/redirect-to?url=\(escaped(home))", host: "localhost")
+        let attempts = Guarded(0)
         let response = try await client.send(
             Request("echo"),
             decisions: .adapting { request in
                 var request = request
-                guard request.url == "echo" else { return request }
+                guard attempts.withLock({ $0 += 1; return $0 }) == 1 else { return request }
                 request.url = away
                 request.headers["Authorization"] = "Bearer away"
                 return request

@@ -45,6 +45,46 @@ struct UnreadablePictureTests {
         #expect(request.unreadableImages == .send)
     }
 
+    // Only a request could choose.
+    @Test("U11 a client chooses for its uploads, and a request chooses otherwise")
+    func ofClient() async throws {
+        let client = try makeClient(scope) { $0.unreadableImages = .send }
+        let response = try await client.upload([gif], to: "echo", name: "photo").value
+        #expect(response.images.map(\.encodedBytes) == [14])
+        let strict = try client.upload([gif], to: "echo", name: "photo", unreadable: .fail)
+        let error = await failure { () throws(WherryError) in try await strict.value }
+        #expect(error?.code == .image)
+        #expect(try scope.requests().count == 1)
+    }
+
+    @Test("U11 U22 of separate requests only the unreadable picture fails")
+    func separate() async throws {
+        let sound = try Image.pixels([UInt8](repeating: 7, count: 12), .rgb8, width: 2, height: 2)
+        let upload = try client.upload([gif, sound], to: "echo", name: "photo", separately: 1)
+        let error = await failure { () throws(WherryError) in try await upload.value }
+        #expect(error?.failedImages.map(\.index) == [0])
+        #expect(try scope.requests().count == 1)
+    }
+
+    @Test("U11 a picture has the same file name whether it is sent or not")
+    func names() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/a.gif"
+        try Data(Array("GIF89a".utf8) + [1, 0, 1, 0, 0, 0, 0, 0x3B]).write(
+            to: URL(fileURLWithPath: path))
+        let pictures = [Image.file(path), text]
+        let sent = try await client.upload(
+            pictures, to: "echo", name: "photo", unreadable: .send
+        ).value
+        #expect(sent.images.map(\.fileName) == [path, "text.jpg"])
+        let refused = try client.upload(pictures, to: "status/500", name: "photo", unreadable: .send)
+        let unread = try client.upload(pictures, to: "echo", name: "photo")
+        for upload in [refused, unread] {
+            let error = await failure { () throws(WherryError) in try await upload.value }
+            #expect(error?.failedImages.map(\.fileName) == [path, "text.jpg"])
+        }
+    }
+
     @Test("U11 raw pixels that are refused are not sent untouched")
     func pixels() async throws {
         var settings = Compression()

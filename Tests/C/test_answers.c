@@ -462,6 +462,7 @@ TEST("R23 progress goes up to the end and never past it") {
   CHECK(!got.progress_fell);
   CHECK_INT(got.last_done, 3000000);
   CHECK_INT(got.last_expected, 3000000);
+  CHECK(!got.progress_repeated);
 
   request = new_request("GET", server_url("/bytes/3000000?gzip=1"));
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_PROGRESS, 1));

@@ -1,5 +1,7 @@
 /* Wherry: rows R19 and R31 of features.md, from C: questions as events
  * SPDX-License-Identifier: Apache-2.0 */
+#include <strings.h>
+
 #include "check.h"
 #include "fixture.h"
 #include "server.h"
@@ -60,7 +62,10 @@ TEST("R31 a signer reads what the request has: fields, query, parameters and bod
   CHECK(wherry_request_header_at(lent, 1, &name, &value));
   CHECK_TEXT(name, "X-Client");
   CHECK(value == NULL);
-  CHECK(!wherry_request_header_at(lent, 2, &name, &value));
+  CHECK(wherry_request_header_at(lent, 2, &name, &value));
+  CHECK_TEXT(name, "Content-Type");
+  CHECK_TEXT(value, "text/plain");
+  CHECK(!wherry_request_header_at(lent, 3, &name, &value));
   CHECK(!wherry_request_header_at(lent, SIZE_MAX, NULL, NULL));
   CHECK(wherry_request_query_at(lent, 0, &name, &value));
   CHECK_TEXT(name, "page");
@@ -77,7 +82,8 @@ TEST("R31 a signer reads what the request has: fields, query, parameters and bod
   body = wherry_request_body(lent, &count);
   CHECK(count == 3 && memcmp(body, "[1]", 3) == 0);
   CHECK_OK(wherry_request_add_field(lent, "a", "b"));
-  CHECK(wherry_request_body(lent, &count) == NULL && count == 0);
+  body = wherry_request_body(lent, &count);
+  CHECK_BYTES(body, count, "name=%22x%22&a=b", 16);
   CHECK_OK(wherry_event_answer_adapt(event, true));
   CHECK_OK(wherry_event_free(event));
   outcome got = next_done(queue);
@@ -85,6 +91,74 @@ TEST("R31 a signer reads what the request has: fields, query, parameters and bod
   CHECK(echoed_header(&got, "X-Client") == NULL);
   wherry_request *plain = new_request(NULL, "/");
   CHECK_TEXT(wherry_request_parameters(plain, NULL), "{}");
+}
+
+static const char *const signed_names[] = {"X-Client", "X-Both", "Content-Type"};
+
+/* The header of that name, or "-". */
+static const char *shown_header(const wherry_request *request, const char *wanted) {
+  const char *name = NULL, *value = NULL;
+  for (size_t i = 0; wherry_request_header_at(request, i, &name, &value); i++)
+    if (strcasecmp(name, wanted) == 0 && value != NULL) return check_format("%s", value);
+  return "-";
+}
+
+/* Signs what is shown: the signature is the text itself. */
+static void sign(wherry_request *request) {
+  size_t count = 0;
+  const uint8_t *body = wherry_request_body(request, &count);
+  char *text = check_format("%s %s", wherry_request_method(request), wherry_request_url(request));
+  for (int i = 0; i < 3; i++) text = check_format("%s %s", text, shown_header(request, signed_names[i]));
+  text = check_format("%s %.*s", text, (int)count, body == NULL ? "" : (const char *)body);
+  CHECK_OK(wherry_request_set_header(request, "X-Signature", text));
+}
+
+/* ADAPT showed a relative URL, and neither headers nor parameters of the client. */
+TEST("R31 a signer sees the final request: absolute URL, default parameters, client headers") {
+  wherry_config *config = new_config();
+  const char *host = server_url("%s", "");
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, host));
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BEARER_TOKEN, "secret"));
+  wherry_client *client = new_client(config);
+  wherry_queue *queue = new_queue();
+  CHECK_OK(wherry_client_set_header(client, "X-Client", "c"));
+  CHECK_OK(wherry_client_set_header(client, "X-Both", "client"));
+  CHECK_OK(wherry_client_set_header(client, "X-Dropped", "1"));
+  CHECK_OK(wherry_client_set_parameter(client, "token", "t"));
+  for (int i = 0; i < 4; i++) {
+    wherry_request *request = new_request(i == 0 ? "GET" : "POST", "echo?own=1");
+    CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_ADAPT));
+    CHECK_OK(wherry_request_set_parameter(request, "page", "2"));
+    if (i == 0) CHECK_OK(wherry_request_set_header(request, "X-Both", "own"));
+    if (i == 2) CHECK_OK(wherry_request_add_field(request, "field", "a b"));
+    if (i == 3) CHECK_OK(wherry_request_set_json(request, "[1]", 3));
+    send_request(client, request, queue, NULL);
+    wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+    wherry_request *lent = wherry_event_request(event);
+    CHECK_TEXT(shown_header(lent, "Authorization"), "-");
+    CHECK_TEXT(wherry_request_identifier(lent, client),
+               check_format("%s", wherry_request_identifier(request, client)));
+    sign(lent);
+    CHECK_OK(wherry_request_set_header(lent, "X-Dropped", NULL));
+    CHECK_OK(wherry_event_answer_adapt(event, true));
+    CHECK_OK(wherry_event_free(event));
+    outcome got = next_done(queue);
+    REQUIRE_STATUS(got.status, WHERRY_OK);
+    /* The server computes the signature again from what it received. */
+    const char *target = strstr(echoed(&got, "target"), "/echo");
+    char *text = check_format("%s %s%s", echoed(&got, "method"), host, target);
+    for (int j = 0; j < 3; j++) {
+      const char *value = echoed_header(&got, signed_names[j]);
+      text = check_format("%s %s", text, value == NULL ? "-" : value);
+    }
+    CHECK_TEXT(echoed_header(&got, "X-Signature"), check_format("%s %s", text, echoed_body(&got)));
+    /* Each default is sent once, and the client adds its credentials. */
+    const char *whole = check_format("%s %s", target, echoed_body(&got));
+    CHECK_HOLDS(whole, "token");
+    CHECK_LACKS(strstr(whole, "token") + 1, "token");
+    CHECK_TEXT(echoed_header(&got, "Authorization"), "Bearer secret");
+    CHECK(echoed_header(&got, "X-Dropped") == NULL);
+  }
 }
 
 TEST("R31 a refusal ends the transfer, and nothing is sent") {

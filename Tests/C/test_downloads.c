@@ -254,6 +254,7 @@ TEST("D9 progress includes what was there, rises and ends at the whole") {
   outcome got = download(client, once(url), path);
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK(got.progress_count > 0);
+  CHECK(!got.progress_repeated);
   CHECK(got.first_done >= CUT);
   CHECK(!got.progress_fell);
   CHECK_INT(got.last_done, SIZE);

@@ -230,6 +230,76 @@ TEST("bad_handle names the argument and what is wrong with it") {
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "argument request is invalid: the handle was freed");
 }
 
+/* The last failure names this argument. */
+static void check_names(wherry_status status, const char *argument) {
+  CHECK_STATUS(status, WHERRY_E_ARGUMENT);
+  CHECK_TEXT(wherry_error_reason(wherry_last_error()), "bad_handle");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()),
+              check_format("argument %s is invalid", argument));
+}
+
+/* The message had the name of the kind, and so it blamed the good one of two handles. */
+TEST("bad_handle names the right one of two handles of a kind, as the header does") {
+  wherry_json *json = new_json("{}", 2), *gone = NULL;
+  REQUIRE_OK(wherry_json_new(&gone));
+  CHECK_OK(wherry_json_free(gone));
+  check_names(wherry_json_set_value(json, "a", gone), "value");
+  check_names(wherry_json_set_value(gone, "a", json), "json");
+  check_names(wherry_request_set_json_value(new_request("POST", "/"), gone), "value");
+  check_names(wherry_request_set_json_value(NULL, json), "request");
+
+  wherry_mapping *mapping = NULL, *freed = NULL;
+  REQUIRE_OK(wherry_mapping_new(&mapping));
+  REQUIRE_OK(wherry_mapping_new(&freed));
+  CHECK_OK(wherry_mapping_free(freed));
+  check_names(wherry_mapping_add(mapping, "a", NULL, WHERRY_FIELD_ITEM, 0, freed), "item");
+  check_names(wherry_mapping_add(freed, "a", NULL, WHERRY_FIELD_ITEM, 0, mapping), "mapping");
+  check_names(wherry_mapping_apply(mapping, json, NULL, gone), "record");
+  check_names(wherry_mapping_apply(mapping, gone, NULL, json), "json");
+  CHECK_OK(wherry_mapping_free(mapping));
+
+  wherry_group *group = NULL, *inner = NULL;
+  REQUIRE_OK(wherry_group_new(WHERRY_GROUP_FAIL_FAST, &group));
+  REQUIRE_OK(wherry_group_new(WHERRY_GROUP_FAIL_FAST, &inner));
+  CHECK_OK(wherry_group_free(inner));
+  check_names(wherry_group_add_group(group, inner, NULL), "inner");
+  check_names(wherry_group_add_group(inner, group, NULL), "group");
+  CHECK_OK(wherry_group_free(group));
+
+  wherry_endpoint *endpoint = NULL;
+  REQUIRE_OK(wherry_endpoint_new(new_client(NULL), new_request("GET", "/"), new_queue(), NULL,
+                                 &endpoint));
+  check_names(wherry_endpoint_access(endpoint, gone, NULL), "parameters");
+  CHECK_OK(wherry_endpoint_free(endpoint));
+
+  wherry_sectioned_list *sections = NULL, *ended = NULL;
+  REQUIRE_OK(wherry_sectioned_list_new(&sections));
+  REQUIRE_OK(wherry_sectioned_list_new(&ended));
+  CHECK_OK(wherry_sectioned_list_free(ended));
+  check_names(wherry_sectioned_list_free(ended), "sections");
+  check_names(wherry_sectioned_list_append(ended, 0, json, NULL), "sections");
+  check_names(wherry_sectioned_list_append(sections, 0, gone, NULL), "items");
+  check_names(wherry_sectioned_list_replace(sections, 0, 0, gone, NULL), "item");
+  check_names(wherry_sectioned_list_replace_section(sections, 0, NULL, NULL, gone, NULL), "items");
+  CHECK_OK(wherry_sectioned_list_free(sections));
+}
+
+/* A message repeated a URL of 80 MB. */
+TEST("a message shortens a long URL") {
+  wherry_client *client = new_client(NULL);
+  const char *starts[] = {"http://[", "ftp://example.org/"};
+  for (int i = 0; i < 2; i++) {
+    char *url = check_memory(5000001);
+    memset(url, 'a', 5000000);
+    memcpy(url, starts[i], strlen(starts[i]));
+    url[5000000] = '\0';
+    outcome got = perform(client, new_request("GET", url));
+    CHECK_STATUS(got.status, WHERRY_E_ARGUMENT);
+    CHECK(strlen(got.message) < 700);
+    CHECK_HOLDS(got.message, check_format("%.100s", url));
+  }
+}
+
 TEST("R8 what JSON cannot say is an error, and nothing is sent") {
   wherry_request *request = new_request("POST", server_url("/echo"));
   const char *bad[] = {"{\"a\": NaN}", "[1,", "{\"a\":1}x", "\"\xff\"", "'a'", ""};

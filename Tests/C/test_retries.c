@@ -114,6 +114,50 @@ TEST("R32 fifty requests that meet a 401 ask once, and all go again") {
   CHECK_INT(asked, 1);
 }
 
+/* The retries that the response of a record counts. */
+static int32_t retries_of(wherry_queue *queue) {
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DONE);
+  wherry_metrics metrics = {.size = sizeof metrics};
+  CHECK_STATUS(wherry_event_status(event), WHERRY_OK);
+  CHECK_OK(wherry_response_metrics(wherry_event_response(event), &metrics));
+  CHECK_OK(wherry_event_free(event));
+  return metrics.retries;
+}
+
+/* Only attempts after a failure and with a new token were counted. */
+TEST("R29 every attempt after the first one of a URL is counted, for whatever reason") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_base(config, "down", "http://127.0.0.1:1/"));
+  CHECK_OK(wherry_config_set_base(config, "up", server_url("/echo")));
+  wherry_client *client = new_client(config);
+  wherry_queue *queue = new_queue();
+
+  wherry_request *request = new_request("GET", server_url("/auth/digest/skye/p"));
+  CHECK_OK(wherry_request_set_credentials(request, WHERRY_AUTH_DIGEST, "skye", "p"));
+  for (int32_t expected = 1; expected >= 0; expected--) { /* the second time the nonce is known */
+    send_request(client, request, queue, NULL);
+    CHECK_INT(retries_of(queue), expected);
+  }
+
+  request = new_request("GET", "x");
+  CHECK_OK(wherry_request_set_base(request, "down,up"));
+  send_request(client, request, queue, NULL);
+  CHECK_INT(retries_of(queue), 1);
+
+  send_request(client, new_request("GET", server_url("/redirect/2")), queue, NULL);
+  CHECK_INT(retries_of(queue), 0);
+
+  CHECK_STATUS(perform(client, new_request("POST", server_url("/token"))).status, WHERRY_OK);
+  CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_BEARER_TOKEN, "stale"));
+  request = new_request("GET", server_url("/protected"));
+  CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_TOKEN));
+  send_request(client, request, queue, NULL);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+  CHECK_OK(wherry_event_answer_token(event, "token-1"));
+  CHECK_OK(wherry_event_free(event));
+  CHECK_INT(retries_of(queue), 1);
+}
+
 TEST("R32 without a new token every 401 stands") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();

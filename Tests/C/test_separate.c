@@ -19,7 +19,8 @@ static char *picture_file(const char *name, int width, int height) {
 }
 
 /* Only this picture is to blame, and it is told so. */
-static void check_blamed(const wherry_error *error, int32_t index, wherry_status status) {
+static void check_blamed(const wherry_error *error, int32_t index, wherry_status status,
+                         const char *path) {
   wherry_list *list = NULL;
   wherry_image_row row = {.size = sizeof row};
   REQUIRE_OK(wherry_error_list_failed_images(error, &list));
@@ -28,7 +29,8 @@ static void check_blamed(const wherry_error *error, int32_t index, wherry_status
   CHECK_OK(wherry_list_image(list, 0, &row));
   CHECK_INT(row.index, index);
   CHECK_INT(row.status, status);
-  CHECK(row.file_name != NULL && row.reason != NULL && row.message != NULL);
+  CHECK_TEXT(row.file_name, path);
+  CHECK(row.reason != NULL && row.message != NULL);
 }
 
 /* Reads an IMAGE event's transfer: the rows of its pictures, freed with the test. */
@@ -78,7 +80,7 @@ TEST("U22 pictures go one by one, are encoded while others are sent, and fail al
 
   event = next_event(queue, WHERRY_EVENT_DONE);
   CHECK_STATUS(wherry_event_status(event), WHERRY_E_IMAGE);
-  check_blamed(wherry_event_error(event), 2, WHERRY_E_IMAGE);
+  check_blamed(wherry_event_error(event), 2, WHERRY_E_IMAGE, check_path("text2.jpg"));
   CHECK_HOLDS(wherry_error_message(wherry_event_error(event)), "Picture 3 (");
   wherry_list *list = images_of(event);
   REQUIRE_INT(wherry_list_count(list), 4);
@@ -86,6 +88,8 @@ TEST("U22 pictures go one by one, are encoded while others are sent, and fail al
     wherry_image_row row = image_row(list, i);
     const wherry_response *response = wherry_list_response(list, i);
     CHECK_INT(row.index, (int32_t)i);
+    /* The same name whether the picture was sent or not. */
+    CHECK_TEXT(row.file_name, check_path("%s", names[i]));
     CHECK_INT(row.http_code, i == 2 ? 0 : 200);
     CHECK_INT(wherry_response_http_code(response), row.http_code);
     CHECK_INT(row.width, i == 2 ? 0 : 32);

@@ -348,3 +348,55 @@ TEST("SEC-R4 a TLS body without a length is complete by close_notify alone") {
   CHECK(!wherry_response_is_length_unverified(response));
   CHECK_OK(wherry_response_free(response));
 }
+
+/* The file got its final name. */
+TEST("SEC-R4 R21 a body that may have been cut makes no file") {
+  const char *cut = authority_url("tls_port", "good", "/bytes/1000?no_length=1&cut=400&unclean=1");
+  const char *ended = authority_url("tls_port", "good", "/bytes/1000?no_length=1");
+  wherry_client *client = new_client(trusting());
+  for (int i = 0; i < 4; i++) {
+    bool is_cut = i < 2;
+    wherry_queue *queue = new_queue();
+    wherry_request *request = new_request("GET", is_cut ? cut : ended);
+    CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_HEAD));
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH, i % 2));
+    send_request(client, request, queue, NULL);
+    wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+    const char *path = check_path("file%d", i);
+    CHECK_OK(wherry_event_answer_save(event, path));
+    CHECK_OK(wherry_event_free(event));
+    outcome got = next_done(queue);
+    CHECK_STATUS(got.status, is_cut ? WHERRY_E_NETWORK : WHERRY_OK);
+    CHECK_TEXT(got.reason, is_cut ? "length_unverified" : "");
+    CHECK_INT(check_exists(path), !is_cut);
+    CHECK_INT(check_entries(check_path(".")), is_cut ? 0 : i - 1);
+  }
+}
+
+TEST("SEC-R4 R22 a stream tells at its end whether its body may have been cut") {
+  const char *cut = authority_url("tls_port", "good", "/bytes/1000?no_length=1&cut=400&unclean=1");
+  wherry_client *client = new_client(trusting());
+  for (int i = 0; i < 2; i++) {
+    wherry_queue *queue = new_queue();
+    wherry_request *request = new_request("GET", cut);
+    CHECK_OK(wherry_request_set_streamed(request, true));
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH, i));
+    send_request(client, request, queue, NULL);
+    size_t received = 0;
+    for (bool is_over = false; !is_over;) {
+      wherry_record record = {.size = sizeof record};
+      size_t count = 0;
+      REQUIRE_OK(wherry_queue_read(queue, &record, 1, 600000, &count));
+      is_over = record.kind == WHERRY_EVENT_DONE;
+      if (record.kind == WHERRY_EVENT_BODY) received += record.body_count;
+      if (is_over) {
+        CHECK_STATUS(record.status, i == 0 ? WHERRY_OK : WHERRY_E_NETWORK);
+        CHECK(record.flags & WHERRY_RECORD_LENGTH_UNVERIFIED);
+        CHECK(wherry_response_is_length_unverified(wherry_event_response(record.event)));
+        CHECK_TEXT(wherry_error_reason(wherry_event_error(record.event)), i == 0 ? "" : "length_unverified");
+      }
+      CHECK_OK(wherry_queue_release(queue, &record, count));
+    }
+    CHECK_INT(received, 400);
+  }
+}

@@ -301,13 +301,15 @@ TEST("U10 progress counts the whole body, rises and ends at its end") {
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK(got.progress_count > 0);
   CHECK(!got.progress_fell);
+  CHECK(!got.progress_repeated);
   CHECK(got.last_expected > (int64_t)count); /* the boundaries too */
   CHECK_INT(got.last_done, got.last_expected);
   CHECK_HOLDS(got.body, check_format("\"bytes\": %lld", (long long)got.last_done));
 }
 
 /* Only this picture is to blame, and it is told so. */
-static void check_blamed(const wherry_error *error, int32_t index, wherry_status status) {
+static void check_blamed(const wherry_error *error, int32_t index, wherry_status status,
+                         const char *path) {
   wherry_list *list = NULL;
   wherry_image_row row = {.size = sizeof row};
   REQUIRE_OK(wherry_error_list_failed_images(error, &list));
@@ -316,7 +318,8 @@ static void check_blamed(const wherry_error *error, int32_t index, wherry_status
   CHECK_OK(wherry_list_image(list, 0, &row));
   CHECK_INT(row.index, index);
   CHECK_INT(row.status, status);
-  CHECK(row.file_name != NULL && row.reason != NULL && row.message != NULL);
+  CHECK_TEXT(row.file_name, path);
+  CHECK(row.reason != NULL && row.message != NULL);
 }
 
 TEST("U11 when the request fails, all its pictures are listed as not sent") {
@@ -344,7 +347,8 @@ TEST("U11 when the request fails, all its pictures are listed as not sent") {
     wherry_image_row row = {.size = sizeof row};
     CHECK_OK(wherry_list_image(list, i, &row));
     CHECK_INT(row.index, i);
-    CHECK(row.file_name != NULL && row.reason != NULL && row.message != NULL);
+    CHECK_TEXT(row.file_name, paths[i]);
+    CHECK(row.reason != NULL && row.message != NULL);
     CHECK(row.original_bytes > 0);
   }
   CHECK_OK(wherry_event_free(event));
@@ -376,7 +380,7 @@ TEST("U11 a picture that cannot be read fails the upload and says which") {
   CHECK_INT(bad_ones, 1);
   CHECK_INT(wherry_event_status(event), WHERRY_E_IMAGE);
   CHECK_HOLDS(wherry_error_message(wherry_event_error(event)), "bad.jpg");
-  check_blamed(wherry_event_error(event), 1, WHERRY_E_IMAGE);
+  check_blamed(wherry_event_error(event), 1, WHERRY_E_IMAGE, bad);
   CHECK_OK(wherry_event_free(event));
   CHECK_INT(server_count("requests"), 0);
 }
@@ -424,7 +428,7 @@ TEST("U11 a folder where a picture should be fails the upload and is named") {
   } while (wherry_event_get_kind(event) != WHERRY_EVENT_DONE);
   CHECK_INT(wherry_event_status(event), WHERRY_E_FILE);
   CHECK_HOLDS(wherry_error_message(wherry_event_error(event)), folder);
-  check_blamed(wherry_event_error(event), 1, WHERRY_E_FILE);
+  check_blamed(wherry_event_error(event), 1, WHERRY_E_FILE, folder);
   CHECK_OK(wherry_event_free(event));
   CHECK_INT(server_count("requests"), 0);
 }

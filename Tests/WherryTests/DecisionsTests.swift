@@ -39,7 +39,7 @@ import WherrySystem
             .adapting { request in
                 var request = request
                 request.headers["X-Signature"] = "\(request.parameters.count)"
-                if request.url == "a" { request.parameters["extra"] = 1 }
+                if request.url.contains("/a?b=2") { request.parameters["extra"] = 1 }
                 return request
             })
         _ = try await client.get("a", parameters: ["b": 2])

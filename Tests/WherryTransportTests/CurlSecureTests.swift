@@ -111,6 +111,26 @@ import WherrySystem
         }
     }
 
+    // The rule for subjectAltName is ours, in a callback of OpenSSL. Without the callback a common name
+    // counted again.
+    @Test func `SEC-T3 nothing is sent over TLS if certificates cannot be checked`() throws {
+        let server = try TestServer(certificate: .good)
+        for isInsecure in [false, true] {
+            var configuration = trusting(server.ca)
+            configuration.trust.findsOpenSSL = false
+            configuration.insecure = isInsecure
+            try withTransport(configuration) { transport in
+                let call = try Call("GET", server.tlsURL("/empty"))
+                let error = try call.start(on: transport).result().error
+                #expect((error == nil) == isInsecure, "\(String(describing: error))")
+                guard !isInsecure else { return }
+                #expect(error?.kind == .tls)
+                #expect(error?.message.contains("Install a libcurl") == true)
+            }
+        }
+        #expect(try server.requests().count == 1)
+    }
+
     // MARK: Lengths
 
     @Test func `a body over TLS without a length is verified by close_notify only`()

@@ -8,9 +8,9 @@
 /* An eventfd, close-on-exec and non-blocking; -1 and errno. */
 int clinux_eventfd(void);
 
-/* Whether a connected pair of Unix sockets, given by either end, holds unread bytes: 1 or 0. -1 for a
- * descriptor that is close-on-exec or not such a socket. */
-int clinux_inherited_pair(int descriptor);
+/* Reads how many bytes wait in a local socket, and how much memory those take that its peer has not read.
+ * 0, or -1 if the descriptor is close-on-exec or no local socket. */
+int clinux_inherited_pair(int descriptor, int *out_unread, int *out_unsent);
 /* Makes the descriptor close-on-exec. 0, or -1 and errno. */
 int clinux_close_on_exec(int descriptor);
 

@@ -62,10 +62,10 @@ extension Handles {
     /// Changes the value of a handle.
     @inline(__always)
     static func change<Value: BoxedValue, Result>(
-        _ pointer: OpaquePointer?, _ type: Value.Type,
+        _ pointer: OpaquePointer?, _ type: Value.Type, name: StaticString? = nil,
         _ body: (inout Value) throws(WherryError) -> Result
     ) throws(WherryError) -> Result {
-        try get(pointer, Box<Value>.self).with(body)
+        try get(pointer, Box<Value>.self, name: name).with(body)
     }
 
     /// Frees the handle of a value that the caller owns.

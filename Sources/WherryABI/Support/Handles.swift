@@ -4,9 +4,12 @@
 import WherryCore
 
 extension WherryError {
-    /// Returns an error that names the argument, which has the name of its kind, and says what was
-    /// passed instead.
-    static func badHandle(_ pointer: OpaquePointer?, _ kind: HandleKind) -> WherryError {
+    /// Returns an error that names the argument and says what was passed instead.
+    ///
+    /// - Parameter name: The name of the argument in wherry.h, if it is not that of its kind.
+    static func badHandle(
+        _ pointer: OpaquePointer?, _ kind: HandleKind, name: StaticString? = nil
+    ) -> WherryError {
         let why: String
         switch pointer.map({ Handle($0).kind }) {
         case nil: why = "it is NULL"
@@ -17,7 +20,7 @@ extension WherryError {
         }
         return WherryError(
             .badHandle,
-            "The argument \(kind.word) is invalid: \(why). Pass a wherry_\(kind.word) that was not freed")
+            "The argument \(name?.description ?? kind.word) is invalid: \(why). Pass a wherry_\(kind.word) that was not freed")
     }
     static let inheritedHandle = WherryError(
         .forked, "The handle is one of the process that this one was forked from: make another")
@@ -30,12 +33,14 @@ enum Handles {
     static let table = HandleTable()
 
     /// Returns the object of a handle.
+    ///
+    /// - Parameter name: The name of the argument in wherry.h, if it is not that of its kind.
     @inline(__always)
     static func get<Object: HandleObject>(
-        _ pointer: OpaquePointer?, _ type: Object.Type = Object.self
+        _ pointer: OpaquePointer?, _ type: Object.Type = Object.self, name: StaticString? = nil
     ) throws(WherryError) -> Object {
         guard let pointer, let object = table.object(pointer, Object.kind) else {
-            throw unknown(pointer, Object.kind)
+            throw unknown(pointer, Object.kind, name)
         }
         // The table has checked the kind, and each kind has one class.
         return unsafeDowncast(object, to: Object.self)
@@ -56,17 +61,21 @@ enum Handles {
     /// Frees a handle. Returns `nil` for NULL, which is allowed.
     @discardableResult
     static func free<Object: HandleObject>(
-        _ pointer: OpaquePointer?, _ type: Object.Type
+        _ pointer: OpaquePointer?, _ type: Object.Type, name: StaticString? = nil
     ) throws(WherryError) -> Object? {
         guard let pointer else { return nil }
-        guard let object = table.remove(pointer, Object.kind) else { throw unknown(pointer, Object.kind) }
+        guard let object = table.remove(pointer, Object.kind) else {
+            throw unknown(pointer, Object.kind, name)
+        }
         return unsafeDowncast(object, to: Object.self)
     }
 
     /// Returns why a handle has no object.
-    private static func unknown(_ pointer: OpaquePointer?, _ kind: HandleKind) -> WherryError {
+    private static func unknown(
+        _ pointer: OpaquePointer?, _ kind: HandleKind, _ name: StaticString?
+    ) -> WherryError {
         pointer.map { table.isInherited($0) } == true
-            ? .inheritedHandle : .badHandle(pointer, kind)
+            ? .inheritedHandle : .badHandle(pointer, kind, name: name)
     }
 
     /// Frees handles that an object lent out, when that object ends.

@@ -7,6 +7,7 @@ extension Client {
         _ request: Request, settings: ClientSettings, observer: any TransferObserver,
         userData: UInt
     ) throws(WherryError) -> Transfer {
+        let request = request.ownForm
         let made = try makeRequest(
             request, settings: settings, observer: observer, userData: userData)
         guard made.options[.separateImages] > 0, request.hasImages,

@@ -322,6 +322,7 @@ public final class Client: Sendable {
         _ request: Request, settings: ClientSettings, observer: any TransferObserver,
         userData: UInt = 0
     ) throws(WherryError) -> RequestTransfer {
+        let request = request.ownForm
         for value in request.overrides { try value.option.check(value.value, in: .request) }
         let options = settings.options.overridden(by: request.overrides)
         guard options[.acceptStatusMin] <= options[.acceptStatusMax] else {

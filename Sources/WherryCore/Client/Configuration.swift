@@ -56,7 +56,10 @@ extension Client {
             get { values.headers }
             set { values.headers = newValue }
         }
-        /// Parameters of every request but downloads, under the request's own (C5).
+        /// Default parameters of every request except downloads; a parameter of the request wins (C5). With
+        /// GET, HEAD, and DELETE they go into the query. With other methods they become a JSON body, or
+        /// fields of a form or of parts. Beside a body that you made (JSON, bytes, a file, a stream) they
+        /// go into the query.
         public var parameters: JSONObject {
             get { values.parameters }
             set { values.parameters = newValue }

@@ -42,7 +42,7 @@ extension ResponseCache {
             of: request, method: method, settings: settings, options: options)
         let headers = try RequestPlanner.fields(
             of: request, contentType: nil, hasBody: false, settings: settings, crossOrigin: false,
-            lostBody: false)
+            lostBody: false, closes: options[.keepAlive] == 0)
         // Only whether there is one counts.
         let hasBody = if case .none = request.body { false } else { true }
         let asked = RequestPlanner.exchange(

@@ -36,6 +36,8 @@ package enum RequestPlanner {
         of request: Request, method: String, settings: ClientSettings, options: OptionTable,
         near known: HTTPURL? = nil
     ) throws(WherryError) -> HTTPURL {
+        // The URL of a preview contains its parameters already.
+        let request = request.ownForm
         let base = try settings.base(named: request.base)
         var url = try target(request.url, base: base, options: options, near: known)
         guard !request.parameters.isEmpty || !request.query.isEmpty
@@ -77,11 +79,17 @@ package enum RequestPlanner {
     private static func queryParameters(
         _ request: Request, method: String, _ settings: ClientSettings, _ options: OptionTable
     ) -> JSONObject {
-        if takesQuery(method) { return merged(request, settings, options) }
-        switch request.body {
-        case .none, .form, .multipart: return JSONObject()
-        // A body that the caller made is left alone.
-        case .json, .bytes, .file, .stream: return merged(request, settings, options)
+        guard putsParametersIntoQuery(request, method: method) else { return JSONObject() }
+        return merged(request, settings, options)
+    }
+
+    /// Whether parameters go into the query: with GET, HEAD, and DELETE, and beside a body that the
+    /// caller made (R4). Elsewhere they become a JSON body or fields of a form.
+    package static func putsParametersIntoQuery(_ request: Request, method: String) -> Bool {
+        if takesQuery(method) { return true }
+        return switch request.body {
+        case .none, .form, .multipart: false
+        case .json, .bytes, .file, .stream: true
         }
     }
 
@@ -149,12 +157,10 @@ package enum RequestPlanner {
         case .json(let bytes):
             return PreparedBody(.bytes(bytes), contentType: "application/json")
         case .form(let pairs):
-            var text = takesQuery(method)
-                ? "" : try encode(merged(request, settings, options), options)
-            let fields = encode(pairs)
-            text += (text.isEmpty || fields.isEmpty ? "" : "&") + fields
+            let parameters = takesQuery(method) ? JSONObject() : merged(request, settings, options)
             return PreparedBody(
-                .bytes(Bytes(text)), contentType: "application/x-www-form-urlencoded")
+                .bytes(try form(parameters, pairs, options)),
+                contentType: "application/x-www-form-urlencoded")
         case .bytes(let bytes, let type):
             return PreparedBody(.bytes(bytes), contentType: type)
         case .file(let path, let type):
@@ -162,6 +168,15 @@ package enum RequestPlanner {
         case .stream, .multipart:
             throw WherryError(.internal, "This body is prepared by its transfer")
         }
+    }
+
+    /// The text of a form: parameters, then fields.
+    package static func form(
+        _ parameters: JSONObject, _ pairs: [Request.Pair], _ options: OptionTable
+    ) throws(WherryError) -> Bytes {
+        let text = parameters.isEmpty ? "" : try encode(parameters, options)
+        let fields = encode(pairs)
+        return Bytes(text + (text.isEmpty || fields.isEmpty ? "" : "&") + fields)
     }
 
     private static func file(
@@ -228,11 +243,13 @@ package enum RequestPlanner {
     ///   - given: fields of the request that are meant for that origin all the same.
     ///   - lostBody: a redirect has taken the body away, and what was said of it goes too
     ///     (RFC 9110 section 15.4).
+    ///   - closes: the connection is closed after the response: `Connection: close` replaces every other
+    ///     header of that name. HTTP/2 has no such header; libcurl leaves it out there.
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
         extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
         cookies: String? = nil, crossOrigin: Bool = false, given: GivenFields? = nil,
-        lostBody: Bool = false
+        lostBody: Bool = false, closes: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
         if let authorization { own.append(("Authorization", authorization)) }
@@ -243,6 +260,10 @@ package enum RequestPlanner {
             own.append((field.name, field.value))
         }
         if let coding { own.append(("Content-Encoding", coding.rawValue)) }
+        if closes {
+            own.removeAll { Headers.areEqual($0.name, "Connection") }
+            own.append(("Connection", "close"))
+        }
         func has(_ name: String) -> Bool { own.contains { Headers.areEqual($0.name, name) } }
         if let token = request.bearerToken, !has("Authorization") {
             try TextOption.bearerToken.check(token, in: .request)
@@ -282,13 +303,13 @@ package enum RequestPlanner {
             return HeaderList(own + rest.map { ($0.name, $0.value) })
         }
         func mayGo(_ name: String) -> Bool {
-            if lostBody && bodyNames.contains(name) { return false }
-            return !crossOrigin || safeNames.contains(name)
+            Self.mayGo(name, crossOrigin: crossOrigin, lostBody: lostBody)
         }
         var kept: [(String, String?)] = own.filter { field in
             let name = field.name.asciiLowercased
             if name == "authorization", authorization != nil { return true }
             if name == "cookie", isJar { return true }
+            if name == "connection", closes { return true }
             if lostBody && bodyNames.contains(name) { return false }
             return mayGo(name) || given?.contains(name, field.value) == true
         }
@@ -299,6 +320,15 @@ package enum RequestPlanner {
         if lostBody { kept.append(("Content-Type", nil)) }
         return HeaderList(kept)
     }
+
+    /// Whether a header of this name, in lower case, may be sent after a redirect.
+    static func mayGo(_ name: String, crossOrigin: Bool, lostBody: Bool) -> Bool {
+        if lostBody && isAboutBody(name) { return false }
+        return !crossOrigin || safeNames.contains(name)
+    }
+
+    /// Whether a header of this name, in lower case, describes the body of the request.
+    static func isAboutBody(_ name: String) -> Bool { bodyNames.contains(name) }
 
     /// Whether libcurl announces content with this method, also where there is none.
     private static func expectsContent(_ method: String?) -> Bool {
@@ -344,11 +374,7 @@ package enum RequestPlanner {
         exchange.maxSendSpeed = options[.maxSendSpeed]
         exchange.maxReceiveSpeed = options[.maxReceiveSpeed]
         if options[.retryUnsafeMethods] == 1 { exchange.mayRepeat = true }
-        if options[.keepAlive] == 0 {
-            exchange.ownConnection = true
-            // HTTP/2 has no such field; libcurl leaves it out there.
-            exchange.headers = HeaderList([("Connection", "close")], rest: headers)
-        }
+        if options[.keepAlive] == 0 { exchange.ownConnection = true }
         exchange.deniesMetered = options[.denyMetered] == 1
         exchange.priority = Int8(clamping: options[.priority])
         exchange.maxHeaderBytes = Int(options[.maxHeaderBytes])

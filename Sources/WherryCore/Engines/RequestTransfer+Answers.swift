@@ -104,8 +104,9 @@ extension RequestTransfer {
         }
         do throws(WherryError) {
             let goesOn = try hops.withLock { state throws(WherryError) -> Bool in
-                var next = state.edited ?? request
+                var next = state.unedited?.request ?? state.edited ?? request
                 guard next.bases.count > 1, state.redirects.isEmpty else { return false }
+                state.forgetEdits()
                 next.bases.removeFirst()
                 state.url = try RequestPlanner.url(
                     of: next, method: state.method, settings: settings, options: options)
@@ -183,7 +184,7 @@ extension RequestTransfer {
             metrics.received += state.wire.received
             return Response(
                 head: head, body: body, url: state.url.text, redirects: state.redirects,
-                metrics: metrics, retries: state.attempts.retries + state.attempts.tokens,
+                metrics: metrics, retries: state.resends,
                 isLengthUnverified: result.isLengthUnverified, marks: marks)
         }
     }

@@ -107,6 +107,13 @@ extension RequestTransfer {
                 }
                 return true
             }
+            if let response, response.isLengthUnverified {
+                // As with a download, a file that may be incomplete does not appear.
+                file.abandon { [self] failure in
+                    end(failure.map { unsaved(response, $0) } ?? unverified(response))
+                }
+                return true
+            }
             file.publish(length: length) { [self] outcome in
                 switch outcome {
                 case .success(let path):
@@ -152,6 +159,7 @@ extension RequestTransfer {
     }
 
     private func save(_ response: Response, to file: BodyFile, _ outcome: TransferOutcome) {
+        guard !response.isLengthUnverified else { return end(unverified(response.bodiless)) }
         file.open {}
         file.write(whole: response.body)
         file.publish(length: Int64(response.body.count)) { [self] published in
@@ -189,6 +197,11 @@ extension RequestTransfer {
         return BodyPlace(
             response, hasBody: hasBody, url: url, request: edited ?? request, options: options,
             now: Int64(client.transport.clock.wallSeconds()))
+    }
+
+    /// The end of a response whose body may have been cut, and so is in no file.
+    private func unverified(_ response: Response) -> TransferOutcome {
+        TransferOutcome(response: response, error: ResponseRules.lengthUnverified(response))
     }
 
     /// What the program ended at its head.

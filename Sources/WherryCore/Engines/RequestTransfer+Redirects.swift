@@ -117,6 +117,8 @@ extension RequestTransfer {
             state.wire.received += metrics.received
             state.redirects.append(.init(url: state.url.text, status: head.status, head: head))
             state.spare = nil
+            state.unedited = nil
+            state.hasLaunchedHop = false
             state.url = hop.url
             state.method = hop.method
             state.isCrossOrigin = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0

@@ -12,6 +12,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     struct State {
         /// The request as a decision changed it.
         var edited: Request?
+        /// The present hop before a decision edited it: each attempt starts from that.
+        var unedited: Unedited?
         /// The caches have been asked, if they are to be.
         var hasLooked = false
         /// A decision may have changed it after that: the answer is not that of what was looked for.
@@ -69,6 +71,10 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var attempts = Attempts()
         /// Exchanges that were handed to the transport.
         var launches = 0
+        /// Whether the present hop had an exchange before.
+        var hasLaunchedHop = false
+        /// Exchanges after the first one of their hop, for whatever reason.
+        var resends = 0
         /// What is told after the end: that something was stored, and how many bytes.
         var stored: [([LogRecord.Line], Int64)] = []
         /// How far it came, once it has ended.
@@ -95,7 +101,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     package let stream: StreamedBody?
     /// `nil` for a request without a cache. Changed only by an answer to the first question, which
     /// comes before everything that reads it.
-    private(set) var caching: TransferCaching?
+    var caching: TransferCaching?
 
     package init(
         _ kind: Kind, _ request: Request, method: String, url: HTTPURL, body: PreparedBody?,
@@ -169,24 +175,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         }
     }
 
-    /// Puts the question before an attempt, where it is wanted.
-    func ask() {
-        guard decisions.contains(.adapt) else { return send(wake: .now) }
-        let request = hops.withLock { $0.edited } ?? request
-        put(.adapt(request)) { [self] answer in
-            switch answer {
-            case .standard, .follow, .credentials, .store, .again, .save, .token, .next, .stop, .fail:
-                resume { self.proceed() }
-            case .adapted(let request):
-                note(.debug, .adapted, [.everybody("Adapted request:\(shortDescription)")])
-                resume { self.adapt(request) }
-            case .refuse(let message): refuse(message)
-            }
-        }
-    }
-
-    /// Goes on after a question: with a look into the caches after the first one.
-    private func proceed() {
+    /// Continues after a decision; after the first one with a look into the caches.
+    func proceed() {
         let isFirst = hops.withLock { state in
             defer { state.hasLooked = true }
             return !state.hasLooked
@@ -226,60 +216,6 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         end(TransferOutcome(error: WherryError(.refused, message)))
     }
 
-    /// Takes over an edited request.
-    private func adapt(_ edited: Request) {
-        do {
-            let method = edited.effectiveMethod
-            try RequestPlanner.check(method: method, body: edited.body)
-            let (isRedirected, shown) = hops.withLock { state in
-                (!state.redirects.isEmpty, state.edited?.body ?? .none)
-            }
-            // The URL of a redirect has had its parameters, and a body that goes along is made.
-            var options = options
-            if isRedirected { options[.defaultParameters] = 0 }
-            let url = try RequestPlanner.url(
-                of: edited, method: method, settings: settings, options: options)
-            let keepsBody = stream != nil || edited.hasImages
-                || (isRedirected && !edited.body.replaces(shown))
-            let body = keepsBody
-                ? nil
-                : try UploadEngine.body(
-                    of: edited, method: method, settings: settings, options: options,
-                    workers: client.workers)
-            let isLate = hops.withLock { $0.hasLooked }
-            if !isLate, caching != nil || edited.caching != nil {
-                caching = try client.transferCaching(edited, method: method, settings: settings)
-            }
-            hops.withLock { state in
-                if isLate { state.isEditedLate = true }
-                state.spare = nil
-                let isOther = !edited.asksLike(state.edited ?? request)
-                state.edited = edited
-                state.method = method
-                state.url = url
-                if isRedirected {
-                    state.isCrossOrigin = url.origin != state.origin
-                        && options[.keepAuthAcrossHosts] == 0
-                } else {
-                    state.origin = url.origin
-                }
-                if isOther {
-                    let credentials = settings.credentials(
-                        of: edited, at: url.origin, isHome: !state.isCrossOrigin)
-                    state.auth = state.auth?.with(credentials)
-                }
-                if let body {
-                    state.body = body
-                    state.isDigested = false
-                    state.lostBody = false
-                }
-            }
-            proceed()
-        } catch {
-            end(TransferOutcome(error: error))
-        }
-    }
-
     // MARK: One hop
 
     /// Starts the exchange of the present hop, unless the HTTP cache has an answer.
@@ -297,8 +233,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                     settings: settings, extra: state.body.digest.map { [$0] } ?? [],
                     coding: state.body.coding, authorization: authorization(&state),
                     cookies: cookies(for: state.url), crossOrigin: state.isCrossOrigin,
-                    given: state.givenFields,
-                    lostBody: state.lostBody)
+                    given: state.givenFields, lostBody: state.lostBody,
+                    closes: options[.keepAlive] == 0)
                 var exchange = RequestPlanner.exchange(
                     method: state.method, url: state.url, headers: headers,
                     body: state.body.body, settings: settings, options: options, deadline: deadline)
@@ -325,7 +261,13 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     /// Sets it going, whatever the network is like.
     func launchNow(_ exchange: Exchange, wake: Wake) {
-        if client.log.isOn(.info) { noteLaunch(exchange) }
+        let isFirst = hops.withLock { state in
+            state.launches += 1
+            if state.hasLaunchedHop { state.resends += 1 }
+            state.hasLaunchedHop = true
+            return state.launches == 1
+        }
+        if isFirst, client.log.isOn(.info) { noteLaunch(exchange) }
         // From now on it is known how much there is to send.
         if isUpload { observer.transfer(self, isMoving: false) }
         client.transport.start(exchange, wake: wake)

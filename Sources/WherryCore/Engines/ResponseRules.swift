@@ -32,7 +32,12 @@ package enum ResponseRules {
     /// The error of a body that may have been cut, if the caller does not accept one.
     private static func lengthError(_ response: Response, _ options: OptionTable) -> WherryError? {
         guard response.isLengthUnverified, options[.requireVerifiedLength] == 1 else { return nil }
-        return WherryError(
+        return lengthUnverified(response)
+    }
+
+    /// The error of a body that may have been cut.
+    static func lengthUnverified(_ response: Response) -> WherryError {
+        WherryError(
             .lengthUnverified,
             "The body of \(RedirectRules.redacted(response.url)) may be incomplete: it has no length, and the connection ended without close_notify. The server should send Content-Length or a chunked body"
         ).with {

@@ -102,6 +102,7 @@ extension Client {
     func timedCaching(
         _ request: Request, _ caching: RequestCaching, method: String, settings: ClientSettings
     ) throws(WherryError) -> TimedCaching {
+        let request = request.ownForm
         var fields = settings.fields
         if settings.hasCredentials {
             // They become a field later; what they get is for nobody else (K19).

@@ -5,7 +5,8 @@
 ///
 /// A file that cannot be opened fails the upload, unless pictures are skipped.
 public enum UnreadableImages: Int64, Sendable, CaseIterable {
-    /// Fails the upload before a byte is sent; the error names every such picture. The default.
+    /// Fails the upload before a byte is sent; the error names every such picture. The default. An
+    /// upload with a request for each picture sends the others and fails at its end.
     case fail = 0
     /// Leaves the picture out. The upload fails if no picture is left.
     case skip = 1

@@ -163,7 +163,7 @@ struct CurlCommand {
     ) throws(WherryError) {
         let list = try RequestPlanner.fields(
             of: request, contentType: body.type, hasBody: body.hasContent, settings: settings,
-            coding: coding)
+            coding: coding, closes: options[.keepAlive] == 0)
         let exchange = RequestPlanner.exchange(
             method: method, url: url, headers: list, body: .none, settings: settings,
             options: options, deadline: .never)

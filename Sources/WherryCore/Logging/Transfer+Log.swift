@@ -421,11 +421,6 @@ extension Transfer {
 extension RequestTransfer {
     /// Logs an exchange passed to the transport; the first one is the start of the transfer.
     func noteLaunch(_ exchange: Exchange) {
-        let attempt = hops.withLock { state -> Int in
-            state.launches += 1
-            return state.launches
-        }
-        guard attempt == 1 else { return }
         if caching == nil, kind == .request { noteBypass() }
         noteStart(exchange.request.url.text, exchange.request.headers.fields)
     }

@@ -1,5 +1,7 @@
-// Wherry: comparison of request bodies.
+// Wherry: comparison of request bodies, and their bytes.
 // SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
 
 extension Request.Body {
     /// Returns whether this body differs from `shown`. Multipart bodies count as equal: images and
@@ -14,6 +16,28 @@ extension Request.Body {
         case (.file(let mine, let type), .file(let theirs, let shownType)):
             type != shownType || mine != theirs
         default: true
+        }
+    }
+}
+
+extension Request {
+    /// The bytes of a body in memory: those that were given, or the JSON or form that ``parameters`` and
+    /// fields become. `nil` without a body, for files, streams, and parts, and for parameters that cannot
+    /// be encoded.
+    ///
+    /// A request that is shown before an attempt includes the client's default parameters: these are the
+    /// bytes to sign. Any other request has only its own parameters.
+    public var bodyBytes: Bytes? {
+        let takesQuery = RequestPlanner.takesQuery(effectiveMethod)
+        switch body {
+        case .json(let bytes), .bytes(let bytes, _): return bytes
+        case .none:
+            guard !takesQuery, !parameters.isEmpty else { return nil }
+            return try? RequestPlanner.json(.object(parameters))
+        case .form(let pairs):
+            return try? RequestPlanner.form(
+                takesQuery ? JSONObject() : parameters, pairs, OptionTable().overridden(by: overrides))
+        case .file, .stream, .multipart: return nil
         }
     }
 }

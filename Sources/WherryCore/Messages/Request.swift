@@ -53,6 +53,7 @@ public struct Request: Sendable {
         var userInfo: (any Sendable)?
         /// Most requests have no cache settings.
         var caching: CopyOnWrite<RequestCaching>?
+        var preview: RequestPreview?
     }
 
     private var content: CopyOnWrite<Fields>
@@ -90,8 +91,10 @@ public struct Request: Sendable {
         get { content.value.headers }
         _modify { yield &content.value.headers }
     }
-    /// The parameters. The method decides their place: the query for GET, HEAD and DELETE,
-    /// otherwise a JSON body, or form fields if there are parts. They are part of the identifier.
+    /// The parameters, which replace the client's default parameters. One rule applies to both. With GET, HEAD,
+    /// and DELETE they go into the query. With other methods they become a JSON body, or fields of a
+    /// form or of parts. Beside a body that you made (JSON, bytes, a file, a stream) they go into the
+    /// query. Those of the request count for the identifier.
     public var parameters: JSONObject {
         get { content.value.parameters }
         _modify { yield &content.value.parameters }
@@ -201,6 +204,11 @@ public struct Request: Sendable {
         var caching = content.value.caching ?? CopyOnWrite(RequestCaching())
         change(&caching.value)
         content.value.caching = caching
+    }
+    /// What the request was before a transfer showed it to the program; `nil` for every other request.
+    package var preview: RequestPreview? {
+        get { content.value.preview }
+        _modify { yield &content.value.preview }
     }
     package var decisions: DecisionSet? {
         get { content.value.decisions }
@@ -316,6 +324,7 @@ public struct Request: Sendable {
 
     /// Returns the identifier for a base URL, which counts unless the request ignores it (K3).
     package func identifier(base: String?) throws(WherryError) -> String {
+        if preview != nil { return try ownForm.identifier(base: base) }
         do {
             return try RequestIdentity.request(
                 base: ignoresBase ? nil : base, url: url, method: effectiveMethod,

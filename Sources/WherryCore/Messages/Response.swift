@@ -53,7 +53,8 @@ public struct Response: Sendable {
         public var httpVersion = 0
         /// The number of redirects followed.
         public var redirects = 0
-        /// The number of attempts after the first one, including those with a new token.
+        /// The number of attempts after the first one of each URL, for any reason: a retry, a 401 that was
+        /// answered, a new token, the next base URL, or a cache that asked again.
         public var retries = 0
         /// Whether the connection was reused.
         public var isReused = false

@@ -51,13 +51,26 @@ extension CurlEasy {
         guard let exchange else { return CURLE_OK }
         let host = loop.host(exchange.request.url.origin)
         if host.watch(context) { return CURLE_OK }
-        // What only the watch can check must not go unchecked.
-        return host.pins?.anchors.isEmpty == false ? CURLE_SSL_ENGINE_INITFAILED : CURLE_OK
+        return mustCheck(host) ? CURLE_SSL_ENGINE_INITFAILED : CURLE_OK
+    }
+
+    /// Whether anything about the certificate of a host matters. libcurl alone would accept a common
+    /// name, weak keys, and any anchor.
+    private func mustCheck(_ host: TrustedHost) -> Bool {
+        let (configuration, trust) = (loop.configuration, loop.configuration.trust)
+        if host.pins != nil { return true }
+        return !configuration.insecure && (!trust.allowsInvalid || trust.checksName)
     }
 
     /// What one host is held to; or why it is not spoken to at all.
     func prepareTrust(_ origin: Origin) -> TransportError? {
         let trust = loop.configuration.trust
+        if origin.isSecure, !trust.canCheck, mustCheck(loop.host(origin)) {
+            return TransportError(
+                .tls,
+                "Could not trust \(origin.text): certificates cannot be checked, because libcurl does not use a shared OpenSSL library. Install a libcurl that does"
+            )
+        }
         guard trust.isByHost else { return nil }
         let host = loop.host(origin)
         if let error = refusal(of: host) { return error }

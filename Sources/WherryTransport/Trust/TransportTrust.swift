@@ -25,11 +25,16 @@ package struct TransportTrust: Hashable, Sendable {
     package var identities: [String: ClientIdentity] = [:]
     /// The blocked address classes.
     package var denied: AddressClasses = []
+    /// False acts as if the TLS library of libcurl were not OpenSSL: for tests.
+    package var findsOpenSSL = true
 
     package init() {}
 
     /// Whether the settings differ between hosts.
     var isByHost: Bool { requiresPins || !pins.isEmpty || !identities.isEmpty }
+
+    /// Whether certificates can be checked: by callbacks of the OpenSSL that libcurl uses.
+    var canCheck: Bool { findsOpenSSL && TrustedCertificates.areSupported }
 }
 
 /// A client certificate and its key.

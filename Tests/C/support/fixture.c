@@ -168,6 +168,9 @@ static void take_progress(outcome *got, const wherry_event *event) {
   if (got->progress_count++ == 0) got->first_done = now.done_bytes;
   if (now.done_bytes < got->last_done) got->progress_fell = true;
   if (now.expected_bytes >= 0 && now.done_bytes > now.expected_bytes) got->progress_fell = true;
+  if (now.done_bytes == now.expected_bytes && now.done_bytes == got->last_done &&
+      now.expected_bytes == got->last_expected)
+    got->progress_repeated = true;
   got->last_done = now.done_bytes;
   got->last_expected = now.expected_bytes;
 }

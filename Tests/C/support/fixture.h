@@ -48,6 +48,7 @@ typedef struct outcome {
   int64_t progress_count, image_count, body_count, state_count;
   int64_t first_done, last_done, last_expected; /* of PROGRESS; -1 if none came */
   bool progress_fell; /* done_bytes or the fraction went back */
+  bool progress_repeated; /* the end, 100 %, was told twice */
 } outcome;
 
 /* wherry_client_perform, which is to be E_HTTP or OK or what it may. */

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import hmac
 import json
@@ -41,9 +42,10 @@ def test_R31_a_request_is_edited_before_it_goes_out(make: Make, mock: wherry.Moc
         context="mine", adapt=edit,
     )  # fmt: skip
     assert answer.content == b"ok"
-    assert seen == [("POST", "http://h/here", [("first", "1")], "mine")]
+    assert seen == [("POST", "http://h/here?first=1", [("first", "1")], "mine")]
     (sent,) = mock.requests
-    assert sent.url == "http://h/moved?own=1&first=1&page=2&tag=a&tag=b&more=x%20y"
+    # A new URL is complete: only what was added afterwards goes into its query.
+    assert sent.url == "http://h/moved?own=1&page=2&tag=a&tag=b&more=x%20y"
     assert sent.headers["X-Signature"] == "abc" and "X-Mine" not in sent.headers
     assert sent.content == b"edited"
 
@@ -64,7 +66,9 @@ def test_R31_a_field_that_only_the_client_has_is_left_out(
 
     way.get("http://h/", headers={"X-Both": "own", "X-Own": "1"}, adapt=edit)
     own = {"X-Own": "1"}
-    assert seen == [{"X-Both": "own", **own}, (own, own, "RequestHeaders(['x-own'])")]
+    assert seen == [
+        {"X-Both": "own", "X-Client": "1", **own}, (own, own, "RequestHeaders(['x-own'])"),
+    ]  # fmt: skip
     (sent,) = mock.requests
     assert sent.headers["X-Own"] == "1"
     assert not {"X-Client", "X-Both", "X-Nobody"} & set(sent.headers)
@@ -94,7 +98,8 @@ def test_R31_parameters_and_bodies_are_read_and_changed(
     way.request("POST", "http://h/", json=[1, None], adapt=change)
     way.request("POST", "http://h/", data={"form": "1"}, adapt=change)
     assert seen == [
-        (given, None), ({"a": "é", "b": 1}, None), ({}, b"[1,null]"), ({}, None),
+        (given, b'{"a":1,"b":["x"]}'), ({"a": "é", "b": 1}, None), ({}, b"[1,null]"),
+        ({}, b"form=1"),
     ]  # fmt: skip
     assert [one.content for one in mock.requests] == [
         b'{"a":1,"c":{"d":[true,null]}}', b"", b'{"as":["json",1.5]}', b'{"as":["json",1.5]}',
@@ -133,11 +138,66 @@ def test_R31_a_signer_signs_what_is_sent_again_after_a_redirect(server: Server, 
 
     answer = blocking() if kind == "sync" else asyncio.run(waiting())
     first, second, last = server.log()
-    assert shown == [("POST", target), ("POST", url), ("GET", target)]
+    assert shown == [("POST", target + "&page=3"), ("POST", url + "&page=3"), ("GET", target)]
     signed = signature("POST", [("page", "3")], {}, b'{"n":1}')
     assert field(first, "X-Signature") == field(second, "X-Signature") == [signed]
     assert field(last, "X-Signature") == [signature("GET", [], {}, None)]
     assert answer.json()["method"] == "GET"
+
+
+SIGNED = ("X-Client", "X-Both", "Content-Type")
+
+
+def test_R31_a_signer_sees_the_final_request(server: Server) -> None:
+    # The URL was relative, and headers and parameters of the client were missing.
+    def sign(request: wherry.Request) -> None:
+        assert "Authorization" not in request.headers
+        headers = [request.headers.get(name) for name in SIGNED]
+        request.headers["X-Signature"] = signature(
+            request.method, request.url, headers, request.content or b"")
+        del request.headers["X-Dropped"]
+
+    with wherry.Client(
+        base_url=server.base, parameters={"token": "t", "page": 1}, auth=wherry.Bearer("secret"),
+        headers={"X-Client": "c", "X-Both": "client", "X-Dropped": "1"}, adapt=sign,
+    ) as client:  # fmt: skip
+        path = f"/echo?key={server.key}"
+        answers = [
+            client.get(path, params={"a b": "c"}, parameters={"page": 2}, headers={"X-Both": "own"}),
+            client.post(path, parameters={"list": [1, 2]}),
+            client.post(path, data={"field": "ä b"}, parameters={"list": [True]}, array_style="repeat"),
+            client.put(path, json=[1], parameters={"page": 2}),
+            client.put(path, data=b"raw", headers={"Content-Type": "text/plain"}),
+        ]
+        # A new request has the client's header again.
+        assert field(client.get(path, adapt=None).json(), "X-Dropped") == ["1"]
+    for answer in answers:
+        echo = answer.json()
+        headers = [next(iter(field(echo, name)), None) for name in SIGNED]
+        body = base64.b64decode(echo["body"])
+        # The server computes the signature again from what it received.
+        expected = signature(echo["method"], server.base + echo["target"], headers, body)
+        assert field(echo, "X-Signature") == [expected]
+        assert field(echo, "Authorization") == ["Bearer secret"] and not field(echo, "X-Dropped")
+        assert (echo["target"].encode() + body).count(b"token") == 1
+
+
+def test_R31_a_signature_in_the_url_is_not_added_twice(
+    make: Make, mock: wherry.MockTransport
+) -> None:
+    # A second attempt began with the URL that the first one had signed.
+    mock.add(None, "*", times=2, status=503, headers={"Retry-After": "0"})
+    mock.add(None, "*")
+    count = iter(range(1, 9))
+
+    def sign(request: wherry.Request) -> None:
+        request.url += f"&signature={next(count)}"
+
+    way = make(transport=mock, cache=False, adapt=sign, parameters={"a": 1})
+    assert way.get("http://h/", max_retries=2).status_code == 200
+    assert [one.url for one in mock.requests] == [
+        f"http://h/?a=1&signature={number}" for number in (1, 2, 3)
+    ]
 
 
 def test_R31_what_the_function_raises_or_cannot_mean_refuses_the_request(

@@ -53,6 +53,23 @@ def test_R32_an_attempt_with_a_new_token_counts_as_a_retry(server: Server) -> No
         assert answer.metrics is not None and answer.metrics.retries == 0
 
 
+def test_R29_every_attempt_after_the_first_one_of_a_url_counts_as_a_retry(server: Server) -> None:
+    # Answers to a challenge and further base URLs were not counted.
+    def retries(answer: wherry.Response) -> int:
+        assert answer.status_code == 200 and answer.metrics is not None
+        return answer.metrics.retries
+
+    bases = {"down": "http://127.0.0.1:1/", "up": server.base + "/echo"}
+    digest: Any = {"auth": wherry.DigestAuth("skye", "p"), "metrics": True}
+    with wherry.Client(bases=bases, trust_env=False) as client:
+        # The second time the nonce is known.
+        for expected in (1, 0):
+            url = server.url("/auth/digest/skye/p")
+            assert retries(client.get(url, **digest)) == expected
+        assert retries(client.get("x", base=["down", "up"], metrics=True)) == 1
+        assert retries(client.get(server.url("/redirect/2"), metrics=True)) == 0
+
+
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])
 def test_R32_fifty_async_requests_meet_a_401_once(server: Server, kind: str) -> None:
     asked: List[int] = []

@@ -96,3 +96,28 @@ def test_a_word_that_unreadable_does_not_know_is_refused(client: wherry.Client) 
     old: Any = {"skip_broken": True}
     with pytest.raises(wherry.ArgumentError, match="unreadable='skip'"):
         client.upload("http://localhost/", [GIF], **old)
+
+
+def test_U11_a_client_chooses_for_its_uploads(server: Server) -> None:
+    # Only an upload could choose.
+    with wherry.Client(unreadable="send") as client:
+        answer = client.upload(server.url("/echo"), [GIF])
+        assert [part["type"] for part in answer.json()["parts"]] == ["image/gif"]
+        with pytest.raises(wherry.ImageError):
+            client.upload(server.url("/echo"), [GIF], unreadable="fail")
+        client.configure(unreadable="fail")
+        with pytest.raises(wherry.ImageError):
+            client.upload(server.url("/echo"), [GIF])
+    assert len(server.log()) == 1
+    options: Any = {"unreadable": "ignore"}
+    with pytest.raises(wherry.ArgumentError, match="unreadable= is one of fail, skip, send"):
+        wherry.Client(**options)
+
+
+def test_U11_U22_of_separate_requests_only_the_unreadable_picture_fails(
+    server: Server, client: wherry.Client
+) -> None:
+    with pytest.raises(wherry.ImageError) as caught:
+        client.upload(server.url("/echo"), [("a.gif", GIF), png(4, 4)], separate=1)
+    assert [failed.index for failed in caught.value.failed_images] == [0]
+    assert len(server.log()) == 1

@@ -80,7 +80,7 @@ extension DownloadTransfer {
                 of: asked, contentType: nil, hasBody: false, settings: settings,
                 extra: extra, authorization: authorization,
                 cookies: options[.cookies] == 1 ? client.cookies.field(for: start.url) : nil,
-                crossOrigin: start.isCrossOrigin)
+                crossOrigin: start.isCrossOrigin, closes: options[.keepAlive] == 0)
             var exchange = RequestPlanner.exchange(
                 method: method, url: start.url, headers: headers, body: .none, settings: settings,
                 options: options, deadline: deadline)

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 class RequestHeaders(ClientHeaders):
-    """The fields of a request that is about to be sent, without regard to case, to be edited in place.
+    """The headers of a request that is about to be sent, to be edited in place. Names ignore case.
 
-    Those of its client are not among them: ``headers[name] = value`` goes before the client's, and
-    ``del headers[name]`` leaves the client's out too, also where the request has none of that name.
+    They include the headers of the client. ``headers[name] = value`` replaces the client's header for
+    this request, and ``del headers[name]`` leaves it out. ``del`` never raises KeyError, because the client
+    may add a header later, such as ``Authorization``.
     """
 
     __slots__ = ()
@@ -41,12 +42,18 @@ class RequestHeaders(ClientHeaders):
 
 
 class Request:
-    """A request about to be sent, as functions of ``adapt=`` and ``on_redirect=`` are given it: read
-    it, edit it in place.
+    """A request about to be sent. Functions of ``adapt=`` and ``on_redirect=`` read it and edit it in
+    place.
 
-    It has what the request itself says; the headers and parameters of its client come to it as it
-    is sent. Once the function has returned, reading and editing are a StateError. Programs make
-    none: what they send are the arguments of `Client.request` and its like.
+    ``adapt=`` receives the request that will be sent, so that it can sign it. `url` is absolute and
+    contains the whole query, `headers` include those of the client and the ``Content-Type`` of the body,
+    `parameters` include the client's default parameters, and `content` is the body. The client adds its
+    own ``Authorization`` and ``Cookie`` later, because they must not reach another origin, and
+    ``Content-Digest``, ``Content-Encoding``, ``Accept``, ``Accept-Encoding``, and ``User-Agent``. Each
+    attempt starts without the edits of earlier attempts.
+
+    After the function has returned, reading and editing raise StateError. Programs do not create
+    requests: they call `Client.request` and its kind.
     """
 
     __slots__ = ("_handle", "_context")
@@ -76,8 +83,8 @@ class Request:
 
     @property
     def url(self) -> str:
-        """As it was given, so that the client's base may come before it; absolute after a redirect.
-        Setting it replaces it; the parameters come to it as before."""
+        """The absolute URL with the whole query. A new URL is complete: the client's base, `params`, and
+        `parameters` are not added to it, only what you add afterwards."""
         return (lib.wherry_request_url(self._live()) or b"").decode("utf-8", "replace")
 
     @url.setter
@@ -86,8 +93,8 @@ class Request:
 
     @property
     def headers(self) -> RequestHeaders:
-        """The fields, without regard to case: ``request.headers["X-Signature"] = "..."``. Deleting
-        one leaves the client's of that name out too, and is no KeyError where only it has one."""
+        """The headers, with names that ignore case: ``request.headers["X-Signature"] = "..."``. They
+        include those of the client; deleting one leaves it out of this request."""
         handle = self._live()
         found: Dict[str, Tuple[str, List[str]]] = {}
         for name, value in _pairs(lib.wherry_request_header_at, handle):
@@ -97,7 +104,7 @@ class Request:
 
     @property
     def params(self) -> List[Tuple[str, str]]:
-        """What goes into the query, in order, unescaped; what `url` has of its own comes before."""
+        """The pairs of ``params=``, in order, unescaped. `url` contains them too."""
         return [(name, value or "") for name, value in _pairs(lib.wherry_request_query_at, self._live())]
 
     def add_params(self, params: Union[Pairs, str]) -> None:
@@ -106,7 +113,8 @@ class Request:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters, a copy. The method says whether they go into the query or the body."""
+        """A copy of the parameters, with the client's default parameters. They are in `url` with GET,
+        HEAD, and DELETE and beside a body that you gave; else they are the body, or fields of it."""
         import json
 
         found: Dict[str, Any] = json.loads(
@@ -124,8 +132,8 @@ class Request:
 
     @property
     def content(self) -> Optional[bytes]:
-        """The body that was given as bytes, text or JSON; None for parameters, forms, files and what
-        is written as it goes. Bytes or text replace any body but the last, which stays."""
+        """The bytes of a body in memory: bytes, text, JSON, or a form. None without a body, and for files,
+        iterators, and parts. Bytes or text replace any body but one that is written while it is sent."""
         count = Cell()
         place = lib.wherry_request_body(self._live(), count.address)
         size = count.take()

@@ -9,7 +9,8 @@ from ._bridge import lib, text
 from ._errors import ArgumentError
 from ._image import NativeImage, is_path, native_compression
 from ._compression import Compression
-from ._options import choice, pairs
+from ._options import pairs
+from ._request_values import unreadable_images
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from ._background import BaseSession
     from ._base import BaseClient
     from ._request import Draft
-
-_UNREADABLE = {"fail": 0, "skip": 1, "send": 2}
 
 
 def prepare(
@@ -40,9 +39,10 @@ def prepare(
     part_headers = rest.pop("part_headers", None)
     if "skip_broken" in rest:
         raise ArgumentError("an upload has no skip_broken=. Use unreadable='skip'", "bad_argument")
+    unreadable = rest.pop("unreadable", None)
     numbers = [
         (codes.OPTION_IMAGE_RETRIES, rest.pop("image_retries", None)),
-        (codes.OPTION_UNREADABLE_IMAGES, choice(_UNREADABLE, "unreadable", rest.pop("unreadable", None))),
+        (codes.OPTION_UNREADABLE_IMAGES, unreadable if unreadable is None else unreadable_images(unreadable)),
     ]
     draft = client._draft(rest.pop("method", "POST"), url, rest)
     draft.note("", None)

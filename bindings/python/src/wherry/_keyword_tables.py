@@ -43,7 +43,7 @@ max_retry_after | 60 | seconds a server may ask for before that; after more a do
 """
 
 QUESTIONS = """\
-adapt | none | called with each Request before it is sent, also again, to edit it; what it raises refuses it
+adapt | none | called with the final Request before every attempt, to edit or sign it; an exception refuses the request
 on_credentials | none | called with a 401 and its realm; gives (user, password), or None
 on_retry | none | called with a failure and how many attempts failed before: None (max_retries), False, True, or seconds
 refresh_token | none | called with the 401 to auth=Bearer(...), once for all requests that met it; gives the new token, or None
@@ -58,7 +58,7 @@ make_directories | False | True makes the folders of that file
 """
 
 BODY = """\
-parameters | none | query for GET, HEAD and DELETE, else a JSON body or form fields beside files
+parameters | none | with GET, HEAD, DELETE, or a body of your own (json=, data=): the query; else a JSON body or form fields
 json | none | the body as JSON
 data | none | bytes, str, a dictionary (form), a file, a path, an iterator, or a Sized one
 content | none | the same without the dictionary, as httpx has it
@@ -98,7 +98,7 @@ compression | none | a Compression: more than the quality
 fields | none | fields beside the pictures
 separate | 0 | so many pictures at once, each in a request of its own; 0 sends one form
 image_retries | 0 | with separate=, how often a picture is sent again whose failure may pass
-unreadable | "fail" | pictures that cannot be read: "fail" before a byte is sent, "skip", or "send" as they are
+unreadable | "fail" | pictures that cannot be read: "fail" before a byte is sent (with separate=, those alone), "skip", "send"
 part_headers | none | further fields in the head of each picture's part
 extended_names | False | True sends names of files that are not ASCII as filename* too
 body_digest | "none" | sent before the body: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
@@ -127,7 +127,7 @@ progress | none | called with a Progress while bytes move
 """
 
 LIVE = """\
-adapt | none | called with each Request before it is sent, also again, to edit it; what it raises refuses it
+adapt | none | called with the final Request before every attempt, to edit or sign it; an exception refuses the request
 on_retry | none | called with a failure and how many attempts failed before: None (max_retries), False, True, or seconds
 refresh_token | none | called with the 401 to auth=Bearer(...), once for all requests that met it; gives the new token, or None
 on_head | none | called when the head of the answer has come: None goes on, False ends it, a path has the body saved there
@@ -154,6 +154,7 @@ array_style | "brackets" | arrays in queries: "brackets" a[]=, "repeat" a=, "ind
 member_style | "brackets" | members of objects in queries: "brackets" a[b]=, "dots" a.b=
 bool_style | "digits" | bools in queries: "digits" 1 and 0, "words" true and false
 extended_names | False | True sends names of files that are not ASCII as filename* too
+unreadable | "fail" | pictures that cannot be read: "fail" before a byte is sent (with separate=, those alone), "skip", "send"
 body_digest | "none" | sent before bodies: "md5" (Content-MD5), "sha256", "sha512" (Content-Digest)
 part_digests | "none" | the same in the heads of pictures and files of forms
 body_coding | "identity" | the content coding of bodies: "gzip" or "deflate"; not of forms with files

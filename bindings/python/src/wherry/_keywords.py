@@ -363,6 +363,8 @@ class LiveSettings(TypedDict, total=False):
     member_style: str
     bool_style: str
     extended_names: bool
+    #: What uploads do with pictures that cannot be read: "fail", "skip", or "send".
+    unreadable: str
     body_digest: str
     part_digests: str
     body_coding: str

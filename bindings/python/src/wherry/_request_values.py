@@ -52,6 +52,14 @@ def content_digest(value: str) -> int:
     return kinds[value]
 
 
+def unreadable_images(value: str) -> int:
+    """The number behind what an upload does with pictures that cannot be read."""
+    kinds = {"fail": 0, "skip": 1, "send": 2}
+    if value not in kinds:
+        raise ArgumentError(f"unreadable= is one of {', '.join(kinds)}, not {value!r}", "bad_value")
+    return kinds[value]
+
+
 def http_version(value: Any) -> int:
     """The number behind the name of an HTTP version."""
     versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}

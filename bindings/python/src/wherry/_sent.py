@@ -117,7 +117,7 @@ class Asked:
 
     __slots__ = (
         "_method", "url", "_given", "_fields", "_auth", "_has_own_auth", "_parameters", "content",
-        "kind", "is_streamed", "_first", "_adapted",
+        "kind", "is_streamed", "_first", "_adapted", "_shown",
     )  # fmt: skip
 
     def __init__(
@@ -149,6 +149,8 @@ class Asked:
         self._first: Optional[SentRequest] = None
         #: The requests as `adapt=` has edited them, by the URL before the edit; "" is the first.
         self._adapted: Dict[str, SentRequest] = {}
+        #: The URL of the first request as `adapt=` received it: absolute, with the whole query.
+        self._shown = ""
 
     @classmethod
     def of(cls, request: SentRequest) -> Asked:
@@ -194,7 +196,9 @@ class Asked:
 
     def adapted(self, url: str, request: Request) -> None:
         """Notes a request as an `adapt=` function has left it; the URL is that before its edits."""
-        key = url if url != self.url and "" in self._adapted else ""
+        if not self._adapted:
+            self._shown = url
+        key = "" if url == self._shown else url
         before = self._plain(url) if not key else self._adapted[""].at(url)
         own = request._all_fields()
         named = {name.lower() for name, _ in own}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from . import _codes as codes
 from ._numbers import whole
 from ._options import array_style, body_coding, bool_style, coded_body, member_style
-from ._request_values import content_digest, http_version, milliseconds, segments
+from ._request_values import content_digest, http_version, milliseconds, segments, unreadable_images
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "member_style": (codes.OPTION_MEMBER_STYLE, member_style),
     "bool_style": (codes.OPTION_BOOL_STYLE, bool_style),
     "extended_names": (codes.OPTION_EXTENDED_NAMES, whole),
+    "unreadable": (codes.OPTION_UNREADABLE_IMAGES, unreadable_images),
     "body_digest": (codes.OPTION_BODY_DIGEST, content_digest),
     "part_digests": (codes.OPTION_PART_DIGESTS, content_digest),
     "body_coding": (codes.OPTION_BODY_CODING, body_coding),

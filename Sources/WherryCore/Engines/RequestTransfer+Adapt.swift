@@ -1,0 +1,146 @@
+// Wherry: the decision before each attempt: a request that the program edits or signs.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherrySystem
+import WherryTransport
+
+extension RequestTransfer.State {
+    /// A hop before a decision edited it. Every attempt starts from it, so that an edit, such as a
+    /// signature in the URL, is not made twice.
+    struct Unedited {
+        let request: Request
+        let method: String
+        let body: PreparedBody
+        let lostBody: Bool
+        /// An edit replaced the body.
+        var isBodyReplaced = false
+    }
+
+    /// Takes back the edits of earlier attempts at this hop.
+    mutating func forgetEdits() {
+        guard let unedited else { return }
+        edited = unedited.request
+        method = unedited.method
+        restoreBody()
+        self.unedited = nil
+    }
+
+    /// Takes back a body that an edit replaced. The restored body was not sent in this hop.
+    mutating func restoreBody() {
+        guard let before = unedited, before.isBodyReplaced else { return }
+        body = before.body
+        lostBody = before.lostBody
+        isDigested = false
+        unedited?.isBodyReplaced = false
+    }
+}
+
+extension RequestTransfer {
+    /// Shows the program the request of the next attempt, if it wants to see it, and sends the request.
+    func ask() {
+        guard decisions.contains(.adapt) else { return send(wake: .now) }
+        let (own, preview) = makePreview()
+        let isEdited = hops.withLock { $0.unedited != nil }
+        put(.adapt(preview.request)) { [self] answer in
+            switch answer {
+            case .standard, .follow, .credentials, .store, .again, .save, .token, .next, .stop, .fail:
+                // An earlier attempt may have been edited.
+                resume { isEdited ? self.adapt(own, from: own) : self.proceed() }
+            case .adapted(let request):
+                note(.debug, .adapted, [.everybody("Adapted request:\(shortDescription)")])
+                resume { self.adapt(request.ownForm, from: own) }
+            case .refuse(let message): refuse(message)
+            }
+        }
+    }
+
+    /// The request of the next attempt, as the transfer keeps it and as the program sees it.
+    private func makePreview() -> (own: Request, RequestPreview) {
+        hops.withLock { state in
+            let own = state.unedited?.request ?? state.edited ?? request
+            let body = state.unedited?.isBodyReplaced == true ? state.unedited?.body : state.body
+            let method = state.unedited?.method ?? state.method
+            var options = planning(own)
+            if !state.redirects.isEmpty { options[.defaultParameters] = 0 }
+            var url = state.url
+            if state.unedited != nil {
+                let unedited = try? RequestPlanner.url(
+                    of: own, method: method, settings: settings, options: options)
+                url = unedited ?? url
+            }
+            let fields = RequestPlanner.previewFields(
+                of: own, contentType: body?.contentType, settings: settings,
+                crossOrigin: state.isCrossOrigin, given: state.givenFields, lostBody: state.lostBody)
+            let preview = RequestPreview(
+                own, method: method, url: url, headers: fields, settings: settings,
+                options: options)
+            return (own, preview)
+        }
+    }
+
+    /// The options that a request is planned with: an edit may leave the default parameters out.
+    private func planning(_ request: Request) -> OptionTable {
+        var options = options
+        if let value = request.value(of: .defaultParameters) { options[.defaultParameters] = value }
+        return options
+    }
+
+    /// Takes over an edited request.
+    ///
+    /// - Parameter own: the request before the edits of this and of earlier attempts.
+    private func adapt(_ edited: Request, from own: Request) {
+        do {
+            let method = edited.effectiveMethod
+            try RequestPlanner.check(method: method, body: edited.body)
+            let isRedirected = hops.withLock { !$0.redirects.isEmpty }
+            // The URL of a redirect contains its parameters, and a body that goes along is prepared.
+            var options = planning(edited)
+            if isRedirected { options[.defaultParameters] = 0 }
+            let url = try RequestPlanner.url(
+                of: edited, method: method, settings: settings, options: options)
+            let keepsBody = stream != nil || edited.hasImages
+                || (isRedirected && !edited.body.replaces(own.body))
+            let body = keepsBody
+                ? nil
+                : try UploadEngine.body(
+                    of: edited, method: method, settings: settings, options: options,
+                    workers: client.workers)
+            let isLate = hops.withLock { $0.hasLooked }
+            if !isLate, caching != nil || edited.caching != nil {
+                caching = try client.transferCaching(edited, method: method, settings: settings)
+            }
+            hops.withLock { state in
+                if isLate { state.isEditedLate = true }
+                state.spare = nil
+                if state.unedited == nil {
+                    state.unedited = State.Unedited(
+                        request: own, method: state.method, body: state.body,
+                        lostBody: state.lostBody)
+                }
+                let isOther = !edited.asksLike(state.edited ?? request)
+                state.edited = edited
+                state.method = method
+                state.url = url
+                if isRedirected {
+                    state.isCrossOrigin = url.origin != state.origin
+                        && options[.keepAuthAcrossHosts] == 0
+                } else {
+                    state.origin = url.origin
+                }
+                if isOther {
+                    let credentials = settings.credentials(
+                        of: edited, at: url.origin, isHome: !state.isCrossOrigin)
+                    state.auth = state.auth?.with(credentials)
+                }
+                guard let body else { return state.restoreBody() }
+                state.body = body
+                state.isDigested = false
+                state.lostBody = false
+                state.unedited?.isBodyReplaced = true
+            }
+            proceed()
+        } catch {
+            end(TransferOutcome(error: error))
+        }
+    }
+}
