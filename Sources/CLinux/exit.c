@@ -15,7 +15,9 @@
 
 enum {
   NO_ATEXIT = 0x80000, /* OPENSSL_INIT_NO_ATEXIT */
-  PATIENCE_MS = 80,    /* a library call that takes longer is left behind */
+  /* A library call that takes longer is left behind. A client that an exit handler of the program frees
+   * may wait 30 ms more (CurlLoop.exitPatience): together less than 100 ms. */
+  PATIENCE_MS = 50,
   STEP_NS = 50000,
   JOIN_STEP_NS = 20000000 /* how often a join looks whether the process is exiting */
 };

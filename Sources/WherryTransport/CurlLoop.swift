@@ -310,5 +310,5 @@ final class CurlLoop: @unchecked Sendable {  // mailbox under its monitor, the r
     static let closedError = TransportError(.cancelled, "The client was closed")
     static let exitError = TransportError(.cancelled, "The process is exiting")
     /// How long `close` waits, in nanoseconds, for a driver that the exit of the process left behind.
-    static let exitPatience: Int64 = 50_000_000
+    static let exitPatience: Int64 = 30_000_000
 }
