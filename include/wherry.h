@@ -264,12 +264,14 @@ typedef enum wherry_option {
   WHERRY_OPTION_SEGMENTS = 74,
   WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76, /* BLR 1000, downloads only; 0: none */
   /* BLR 10000: a download that is slower than that for this time has stalled, and is retried. If you set
-   * it, it also limits the wait for the first byte of a response; otherwise FIRST_BYTE_TIMEOUT_MS alone
-   * does (30 s, then MAX_RETRIES retries). */
+   * it, it also limits the wait for the first byte of a response, even if STALL_BYTES_PER_SECOND is 0;
+   * otherwise FIRST_BYTE_TIMEOUT_MS alone does (30 s, then MAX_RETRIES retries). */
   WHERRY_OPTION_STALL_TIMEOUT_MS = 77,
   /* R 1: which partial files a download resumes. 0: of the same URL; 1: of the same URL with any query,
-   * such as a link with a new signature; 2: of any URL for the same path. The download resumes only if
-   * the server confirms the validator (If-Range) and the length, and starts at byte 0 otherwise. */
+   * such as a link with a new signature; 2: of any URL for the same path, or as 1 if the server names the
+   * file. The download resumes only if the server confirms the validator (If-Range) and the length, and
+   * starts at byte 0 otherwise. If the server names the file (TARGET_IS_DIRECTORY), different queries may
+   * be different files: a partial file that the server does not confirm stays for its own query. */
   WHERRY_OPTION_PARTIAL_OF = 78,
   /* BLR 60000; a download that is asked to wait longer ends with `retry_later`, a request with what it
    * was answered */
