@@ -58,7 +58,7 @@
  *  STRUCTS   The library fills the few plain structs. Set `size` to sizeof first; fields that the
  *            library does not know are set to zero; size 0 is E_ARGUMENT. 64-bit Linux only.
  *  EXIT      The program may end at any time, on any thread, with transfers in flight. An exit
- *            handler cancels every transfer, waits at most 80 ms, and then keeps library threads
+ *            handler cancels every transfer, waits at most 50 ms, and then keeps library threads
  *            out of OpenSSL. Blocking calls on other threads return E_CANCELLED. Partial files
  *            stay. Exit handlers may call every function.
  *  SIGNALS   Library threads block every signal except SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
@@ -298,12 +298,15 @@ typedef enum wherry_option {
   WHERRY_OPTION_SEGMENTS = 74,
   WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76, /* BLR 1000, downloads only; 0: none */
   /* BLR 10000: a download that stays below that speed for this time has stalled and is retried. If you
-   * set it, it also limits the wait for the first byte of a response; otherwise only
-   * FIRST_BYTE_TIMEOUT_MS does (30 s, then MAX_RETRIES retries). */
+   * set it, it also limits the wait for the first byte of a response, even if STALL_BYTES_PER_SECOND is
+   * 0; otherwise only FIRST_BYTE_TIMEOUT_MS does (30 s, then MAX_RETRIES retries). */
   WHERRY_OPTION_STALL_TIMEOUT_MS = 77,
   /* R 1: which partial files a download resumes. 0: of the same URL; 1: of the same URL with any query,
-   * such as a link with a new signature; 2: of any URL for the same path. The download resumes only if
-   * the server confirms the validator (If-Range) and the length, and starts at byte 0 otherwise. */
+   * such as a link with a new signature; 2: of any URL for the same path, or as 1 if the server names
+   * the file. The download resumes only if the server confirms the validator (If-Range) and the length,
+   * and starts at byte 0 otherwise. If the server names the file (TARGET_IS_DIRECTORY), different
+   * queries may be different files: a partial file that the server does not confirm stays for its own
+   * query. */
   WHERRY_OPTION_PARTIAL_OF = 78,
   /* BLR 60000; if Retry-After asks for a longer wait, a download fails with `retry_later`, and a request
    * ends with the response */

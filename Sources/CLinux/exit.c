@@ -15,7 +15,9 @@
 
 enum {
   NO_ATEXIT = 0x80000, /* OPENSSL_INIT_NO_ATEXIT */
-  PATIENCE_MS = 80,    /* the handler gives up on a library call that takes longer */
+  /* The handler gives up on a library call that takes longer. A client that the program's own exit
+   * handler frees may wait 30 ms more (CurlLoop.exitPatience): together less than 100 ms. */
+  PATIENCE_MS = 50,
   STEP_NS = 50000,
   JOIN_STEP_NS = 20000000 /* how often a join checks whether the process is exiting */
 };

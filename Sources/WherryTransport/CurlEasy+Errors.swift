@@ -31,16 +31,23 @@ extension CurlEasy {
             kind, "\(what) \(host): \(detail)", curlCode: Int32(code.rawValue), osCode: osCode)
     }
 
-    /// The error if no connection was made because the process has no descriptor left. libcurl reports
-    /// that as a host that cannot be reached or looked up.
-    private func descriptorError(_ code: CURLcode) -> TransportError? {
+    /// Whether no connection was made because the process had no descriptor left. libcurl reports that as
+    /// a host that cannot be reached or looked up.
+    func lacksDescriptor(_ code: CURLcode) -> Bool {
+        guard let state = exchange?.state else { return false }
         switch code {
-        case CURLE_COULDNT_CONNECT where exchange?.state.lacksDescriptor == true: break
+        case CURLE_COULDNT_CONNECT where state.lacksDescriptor: return true
+        // After the connection, but before the request.
+        case CURLE_SSL_CACERT_BADFILE: return DescriptorLimit.isReached
         case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
-            CURLE_SSL_CACERT_BADFILE, CURLE_FAILED_INIT:
-            guard exchange?.state.openedAddresses == 0, DescriptorLimit.isReached else { return nil }
-        default: return nil
+            CURLE_FAILED_INIT:
+            return state.openedAddresses == 0 && DescriptorLimit.isReached
+        default: return false
         }
+    }
+
+    private func descriptorError(_ code: CURLcode) -> TransportError? {
+        guard lacksDescriptor(code) else { return nil }
         let host = exchange?.request.url.origin.text ?? "the server"
         return TransportError(
             .tooManyFiles, "Could not connect to \(host): \(DescriptorLimit.text)",

@@ -191,9 +191,7 @@ extension CurlLoop {
                 restart(exchange, easy)
                 continue
             }
-            if code == CURLE_COULDNT_CONNECT, exchange.state.lacksDescriptor, postpone(exchange, easy) {
-                continue
-            }
+            if easy.lacksDescriptor(code), postpone(exchange, easy) { continue }
             let isWaiting = exchange.isUndecided && code == CURLE_OK
             if exchange.state.decoder?.isHeld == true || isWaiting, exchange.state.failure == nil {
                 // The receiver gets the rest first, when it has room.
@@ -243,6 +241,8 @@ extension CurlLoop {
     func reconnect(_ exchange: Exchange) {
         guard exchange.state.phase == .active, let easy = exchange.state.easy else { return }
         exchange.state.postponedUntil = nil
+        exchange.state.openedAddresses = 0
+        exchange.state.lacksDescriptor = false
         exchange.state.lastActivity = now
         if let error = easy.prepare(exchange) { return finish(exchange, error: error) }
         addHandle(of: exchange, easy)

@@ -312,5 +312,5 @@ final class CurlLoop: @unchecked Sendable {
     static let exitError = TransportError(.cancelled, "The process is exiting")
     /// The time that `close` waits, in nanoseconds, for a driver that the exit of the process left
     /// behind.
-    static let exitPatience: Int64 = 50_000_000
+    static let exitPatience: Int64 = 30_000_000
 }

@@ -10,11 +10,11 @@ import WherryCore
 import WherrySystem
 
 extension BackgroundBench {
-    fileprivate func file(_ id: String, _ suffix: String) -> String {
+    func file(_ id: String, _ suffix: String) -> String {
         state + "/jobs/\(id).\(suffix)"
     }
 
-    fileprivate func uploadRequest(_ query: String) -> Request {
+    func uploadRequest(_ query: String) -> Request {
         var request = Request(scope.url("/sink?" + query), method: "POST")
         request.body = .bytes(Bytes(Array(Contents.v1)), contentType: "application/x-test")
         return request
@@ -281,7 +281,7 @@ extension Array {
 }
 
 /// The state in a record's file.
-private struct JobState {
+struct JobState {
     let isFinal: Bool
 
     init(_ path: String) throws {

@@ -44,6 +44,93 @@ import WherrySystem
         }
     }
 
+    /// Until no descriptor of this process leads into the folder.
+    private func noDescriptors(in bench: DownloadBench) async throws -> Bool {
+        let end = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < end {
+            if try descriptors(in: bench.folder.path) == 0 { return true }
+            try await bench.scope.wait("requests=0")
+        }
+        return false
+    }
+
+    // Only a process with more than 64 open parts closed any.
+    @Test("DR18 a download that waits for its retry or is paused holds no descriptor")
+    func waitingAndPaused() async throws {
+        let bench = try DownloadBench()
+        let (_, first) = try bench.client.begin(
+            bench.url("cut=400000&times=1"), to: bench.folder.file("retried")
+        ) { $0.maxRetries = 3 }
+        await first.wait(for: .waiting)
+        let (paused, second) = try bench.client.begin(
+            bench.url("hold=400000&gate=go"), to: bench.folder.file("paused"))
+        try await bench.wait(forBytes: 1, of: paused)
+        paused.pause()
+        #expect(try await noDescriptors(in: bench))
+
+        bench.clock.advance(by: .milliseconds(61_000))
+        #expect(await first.end().error == nil)
+        paused.resume()
+        try bench.scope.open(gate: "go")
+        #expect(await second.end().error == nil)
+        #expect(try bench.folder.names == ["paused", "retried"])
+        #expect(try bench.folder.contents("paused") == Contents.v1)
+        #expect(try bench.folder.contents("retried") == Contents.v1)
+        let ranges = try bench.scope.requests().compactMap { $0.header("range") }
+        #expect(ranges.contains("bytes=400000-") && ranges.count == 2)
+    }
+
+    // The lock goes with the descriptors; in this process the part is protected all the same.
+    @Test("DR24 a paused download is neither discarded nor taken over by another of its process")
+    func pausedIsInUse() async throws {
+        let bench = try DownloadBench()
+        let path = bench.folder.file("a.bin")
+        let (paused, watcher) = try bench.client.begin(bench.url("hold=400000&gate=go"), to: path)
+        try await bench.wait(forBytes: 1, of: paused)
+        paused.pause()
+        #expect(try await noDescriptors(in: bench))
+        let partial = try #require(try bench.client.partial(of: path))
+        #expect(partial.isRunning)
+        let discard = await failure { () throws(WherryError) in
+            _ = try bench.client.discardPartial(path)
+        }
+        #expect(discard?.reason == "busy")
+        let other = try makeClient(bench.scope)
+        let (_, refused) = try other.begin(bench.url("n=2"), to: path)
+        #expect(await refused.end().error?.reason == "busy")
+        paused.resume()
+        try bench.scope.open(gate: "go")
+        #expect(await watcher.end().error == nil)
+        #expect(try bench.contents() == Contents.v1)
+    }
+
+    // 1 of 40 ended with "busy: Every connection to host is taken", by a further connection that it tried
+    // of its own accord.
+    @Test("D23 of 40 downloads with automatic segments and few connections, none ends with busy")
+    func fewConnections() async throws {
+        let scope = try TestServer.shared.scope()
+        let folder = try TemporaryFolder()
+        let client = try makeClient(scope) { $0.stallBytesPerSecond = 0 }
+        let begun = try (0..<40).map { index in
+            // Fast once each of the first ones has wanted a further connection.
+            try client.begin(
+                scope.url("/bytes/12000000?rate=4000000&hold_at=11999999&gate=go&n=\(index)"),
+                to: folder.file("\(index)"))
+        }
+        let limit = ContinuousClock.now + .seconds(300)
+        for (transfer, _) in begun.prefix(6) {
+            while transfer.progress.completed < 4_000_000, !transfer.state.isFinal,
+                ContinuousClock.now < limit
+            { try await scope.wait("requests=0") }
+        }
+        try scope.open(gate: "go")
+        for (_, watcher) in begun { #expect(await watcher.end().error == nil) }
+        #expect(try folder.names.count == 40)
+        let size = try FileManager.default.attributesOfItem(atPath: folder.file("39"))[.size]
+        #expect(size as? Int == 12_000_000)
+        #expect(try scope.stats().peakRequests <= 6)
+    }
+
     @Test("DR18 a download cancelled while it waits for a connection leaves nothing")
     func cancelled() async throws {
         let bench = try DownloadBench { $0.maxPerHost = 1 }
@@ -93,11 +180,13 @@ import WherrySystem
         #expect(try bench.scope.requests().last?.header("range") == nil)
     }
 
-    // Only the first byte timeout, 30 s, applied before the first byte.
-    @Test("D13 DC-B12 a stall timeout that is set limits the wait for the first byte, too")
-    func stallBeforeFirstByte() async throws {
+    // Only the first byte timeout, 30 s, applied before the first byte; and without a speed limit still.
+    @Test(
+        "D13 DC-B12 a stall timeout that is set limits the wait for the first byte, too",
+        arguments: [1000, 0])
+    func stallBeforeFirstByte(speed: Int64) async throws {
         for isSet in [true, false] {
-            let bench = try DownloadBench()
+            let bench = try DownloadBench { $0.stallBytesPerSecond = speed }
             let watcher = DownloadWatcher()
             var request = Request(bench.scope.url("/silent?seconds=600"))
             request.maxRetries = 0
@@ -118,6 +207,36 @@ import WherrySystem
             if !isSet { bench.clock.advance(by: .milliseconds(20_001)) }
             #expect(await watcher.end().error?.reason == "first_byte_timeout")
         }
+    }
+
+    @Test("D13 with the defaults, a silent server ends a download after 30 s and five retries")
+    func silentServer() async throws {
+        let scope = try TestServer.shared.scope()
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let client = try Client {
+            $0.proxy = ""
+            $0.clock = clock
+        }
+        // Passes the waits between the attempts.
+        let watcher = DownloadWatcher(clock: clock)
+        let transfer = try client.download(
+            Request(scope.url("/silent?seconds=600")), to: folder.file("a.bin"), observer: watcher)
+        for attempt in 1...6 {
+            try await scope.wait("requests=\(attempt)")
+            await client.settle(clock)
+            clock.advance(by: .milliseconds(29_900))
+            for _ in 0..<5 {
+                await client.settle(clock)
+                try await scope.wait("requests=0")
+            }
+            let waits = watcher.states.count { $0.state == .waiting }
+            #expect(waits == attempt - 1 && !transfer.state.isFinal)
+            clock.advance(by: .milliseconds(200))
+        }
+        #expect(await watcher.end().error?.reason == "first_byte_timeout")
+        #expect(try scope.requests().count == 6)
+        #expect(try folder.names.isEmpty)
     }
 
     // The speed was known after the first tenth of a second, the time left after two; and the last

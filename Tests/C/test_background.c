@@ -117,6 +117,68 @@ TEST("D14 a job is followed to its end, told again until it is acknowledged, and
   end_session(session);
 }
 
+/* The byte became U+FFFD, and the second job wrote to the path of the first. */
+TEST("D14 jobs whose paths differ in one byte that is no UTF-8 write two files") {
+  wherry_session *session = new_session();
+  const char *names[] = {"caf\xe9.bin", "caf\xe8.bin"};
+  char ids[2][WHERRY_JOB_ID_SIZE];
+  wherry_queue *queue = new_queue();
+  for (int i = 0; i < 2; i++) {
+    wherry_request *request = new_request("GET", server_url("/bytes/%d", 1000 + i));
+    REQUIRE_OK(wherry_session_download(session, request, check_path("%s", names[i]), ids[i]));
+  }
+  CHECK(strcmp(ids[0], ids[1]) != 0);
+  for (int i = 0; i < 2; i++) {
+    REQUIRE_OK(wherry_session_follow(session, ids[i], queue, NULL));
+    wherry_event *event = next_of(queue, WHERRY_EVENT_DONE);
+    CHECK_STATUS(wherry_event_status(event), WHERRY_OK);
+    CHECK_TEXT(wherry_event_text(event), check_path("%s", names[i]));
+    CHECK_OK(wherry_event_free(event));
+    long count;
+    check_read_file(check_path("%s", names[i]), &count);
+    CHECK_INT(count, 1000 + i);
+  }
+  wherry_list *jobs = NULL;
+  REQUIRE_OK(wherry_session_list(session, &jobs));
+  keep_list(jobs);
+  REQUIRE_INT(wherry_list_count(jobs), 2);
+  for (size_t i = 0; i < 2; i++) {
+    wherry_job_row row = {.size = sizeof row};
+    CHECK_OK(wherry_list_job(jobs, i, &row));
+    int which = strcmp(row.job_id, ids[0]) == 0 ? 0 : 1;
+    CHECK_TEXT(row.path, check_path("%s", names[which]));
+  }
+  end_session(session);
+}
+
+/* The part was keyed by the whole URL, so that only a download to a file name resumed. */
+TEST("D26 a job with a fresh link into a directory resumes the part of one that has failed") {
+  wherry_session *session = new_session();
+  const char *folder = check_path("folder");
+  REQUIRE_INT(mkdir(folder, 0700), 0);
+  wherry_queue *queue = new_queue();
+  for (int sig = 1; sig <= 2; sig++) {
+    char id[WHERRY_JOB_ID_SIZE];
+    const char *cut = sig == 1 ? check_format("&cut=%d", CUT) : "";
+    wherry_request *request =
+        new_request("GET", server_url("/bytes/%d?sig=%d%s", SIZE, sig, cut));
+    REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_TARGET_IS_DIRECTORY, 1));
+    REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 0));
+    REQUIRE_OK(wherry_session_download(session, request, folder, id));
+    REQUIRE_OK(wherry_session_follow(session, id, queue, NULL));
+    wherry_event *event = next_of(queue, WHERRY_EVENT_DONE);
+    CHECK_INT(wherry_event_status(event) == WHERRY_OK, sig == 2);
+    CHECK_OK(wherry_event_free(event));
+  }
+  CHECK_TEXT(server_field(1, "Range"), check_format("bytes=%d-", CUT));
+  long count;
+  const char *bytes = check_read_file(check_path("folder/%d", SIZE), &count);
+  CHECK_INT(count, SIZE);
+  CHECK(bytes != NULL && is_pattern(bytes, SIZE, 0));
+  CHECK_INT(check_entries(folder), 1);
+  end_session(session);
+}
+
 TEST("D14 a job is listed, paused, resumed and cancelled") {
   wherry_session *session = new_session();
   const char *path = check_path("file.bin");

@@ -1,6 +1,10 @@
 /* Wherry: full disks and folders of somebody else, from C: what is there is kept, and it is said
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -146,4 +150,53 @@ TEST("C12 a storage folder that cannot be made or entered is E_FILE and says whi
     CHECK_HOLDS(wherry_error_message(wherry_last_error()), folder);
     CHECK_INT(check_entries(folder), 0);
   }
+}
+
+/* A client with this storage folder; its cache is on or off. */
+static wherry_status make_client(const char *folder, bool is_on) {
+  wherry_config *config = new_config();
+  wherry_client *client = NULL;
+  REQUIRE_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, folder));
+  REQUIRE_OK(wherry_config_set_option(config, WHERRY_OPTION_HTTP_CACHE, is_on));
+  wherry_status status = wherry_client_new(config, &client);
+  CHECK_INT(client != NULL, status == WHERRY_OK);
+  if (client != NULL) CHECK_OK(wherry_client_free(client));
+  return status;
+}
+
+/* The cache stayed empty, and only the log said so. */
+TEST("C12 a client with a storage folder that others may enter cannot be made") {
+  const char *folder = check_path("open");
+  REQUIRE_INT(mkdir(folder, 0700), 0);
+  for (int is_on = 0; is_on < 2; is_on++) {
+    REQUIRE_INT(chmod(folder, 0755), 0);
+    CHECK_FAILS(make_client(folder, is_on), WHERRY_E_FILE, "bad_storage");
+    CHECK_HOLDS(wherry_error_message(wherry_last_error()), folder);
+    REQUIRE_INT(chmod(folder, 0700), 0);
+    CHECK_OK(make_client(folder, is_on));
+  }
+}
+
+TEST("C12 a client with a storage folder on a read-only disk cannot be made") {
+  const char *disk = check_path("disk");
+  REQUIRE_INT(mkdir(disk, 0700), 0);
+  /* The mount is this thread's alone. */
+  if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
+      mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+      mount("tmpfs", disk, "tmpfs", 0, "size=1m") != 0) {
+    printf("  skipped: no small disk can be mounted here\n");
+    return;
+  }
+  const char *present = check_format("%s/present", disk), *missing = check_format("%s/none", disk);
+  REQUIRE_INT(mkdir(present, 0700), 0);
+  REQUIRE_INT(mount("tmpfs", disk, "tmpfs", MS_REMOUNT | MS_RDONLY, ""), 0);
+  for (int is_on = 0; is_on < 2; is_on++) {
+    const char *folders[] = {present, missing};
+    for (int i = 0; i < 2; i++) {
+      CHECK_STATUS(make_client(folders[i], is_on), WHERRY_E_FILE);
+      CHECK_INT(wherry_error_os_code(wherry_last_error()), EROFS);
+      CHECK_HOLDS(wherry_error_message(wherry_last_error()), disk);
+    }
+  }
+  CHECK_INT(umount2(disk, MNT_DETACH), 0);
 }

@@ -1,9 +1,11 @@
 /* Wherry: rows D23 and D26 and rules DR14 to DR16, from C: several connections for one file
  * SPDX-License-Identifier: Apache-2.0 */
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "fixture.h"
+#include "pattern.h"
 #include "server.h"
 
 enum { SIZE = 8389385, CUT = 3000000 };
@@ -88,6 +90,106 @@ TEST("D26 a fresh link goes on with the partial of one that has expired") {
   CHECK(got.first_done >= CUT); /* only the newest that is unread is told */
   CHECK_TEXT(server_field(2, "Range"), "bytes=3000000-");
   is_whole(path);
+}
+
+/* A fresh link resumed only if the program set the option. */
+TEST("D26 a fresh link resumes by default") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRIES, 0);
+  const char *path = check_path("a");
+  outcome got = download(
+      client, new_request("GET", server_url("/bytes/%d?sig=1&cut=%d&times=1", SIZE, CUT)), path);
+  CHECK_TEXT(got.reason, "truncated");
+  got = download(client, new_request("GET", server_url("/bytes/%d?sig=2", SIZE)), path);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(server_field(1, "Range"), "bytes=3000000-");
+  is_whole(path);
+}
+
+static wherry_request *into_directory(const char *url) {
+  wherry_request *request = new_request("GET", url);
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_TARGET_IS_DIRECTORY, 1));
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_SEGMENTS, 1));
+  return request;
+}
+
+/* The part was keyed by the whole URL, so that a fresh query always began at byte 0. */
+TEST("D26 a fresh link into a directory resumes, and another file of the same path does not") {
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRIES, 0);
+  const char *folder = check_path("folder");
+  REQUIRE_INT(mkdir(folder, 0700), 0);
+  outcome got = download(
+      client, into_directory(server_url("/bytes/%d?sig=1&cut=%d&times=1", SIZE, CUT)), folder);
+  CHECK_TEXT(got.reason, "truncated");
+  REQUIRE(got.partial != NULL);
+
+  /* Another file of the same length: the part of the first stays as it is. */
+  got = download(
+      client,
+      into_directory(server_url("/bytes/%d?id=2&seed=2&cut=%d&times=2", SIZE, CUT / 2)), folder);
+  CHECK_TEXT(got.reason, "truncated");
+  CHECK_HOLDS(server_field(1, "Range"), "bytes=3000000-");
+  CHECK_INT(check_entries(folder), 4);
+
+  got = download(client, into_directory(server_url("/bytes/%d?sig=3", SIZE)), folder);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(server_field(2, "Range"), "bytes=3000000-");
+  long found;
+  const char *bytes = check_read_file(check_path("folder/%d", SIZE), &found);
+  CHECK_INT(found, SIZE);
+  CHECK(bytes != NULL && is_pattern(bytes, SIZE, 0));
+  CHECK_INT(check_entries(folder), 3);
+
+  wherry_request *same = into_directory(
+      server_url("/bytes/%d?id=2&seed=2&cut=%d&times=2", SIZE, CUT / 2));
+  REQUIRE_OK(wherry_request_set_option(same, WHERRY_OPTION_TARGET_EXISTS, 2));
+  got = download(client, same, folder);
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(server_field(3, "Range"), check_format("bytes=%d-", CUT / 2));
+  CHECK_INT(check_entries(folder), 2);
+
+  /* A program may refuse parts of other queries. */
+  got = download(
+      client, into_directory(server_url("/bytes/%d?sig=4&cut=%d&times=1", SIZE - 1, CUT)), folder);
+  CHECK_TEXT(got.reason, "truncated");
+  wherry_request *strict = into_directory(server_url("/bytes/%d?sig=5", SIZE - 1));
+  REQUIRE_OK(wherry_request_set_option(strict, WHERRY_OPTION_PARTIAL_OF, 0));
+  CHECK_STATUS(download(client, strict, folder).status, WHERRY_OK);
+  CHECK(server_field(5, "Range") == NULL);
+}
+
+TEST("D26 different queries of one path are downloaded into a directory at the same time") {
+  enum { COUNT = 6 };
+  wherry_client *client = new_client(NULL);
+  const char *folder = check_path("folder");
+  REQUIRE_INT(mkdir(folder, 0700), 0);
+  wherry_queue *queue = new_queue();
+  for (int i = 1; i <= COUNT; i++) {
+    wherry_request *request =
+        into_directory(server_url("/bytes/100000?seed=%d&hold=50000&gate=all", i));
+    REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_TARGET_EXISTS, 2));
+    wherry_transfer *transfer = NULL;
+    REQUIRE_OK(wherry_client_download(client, request, folder, queue, NULL, &transfer));
+    keep_transfer(transfer);
+  }
+  REQUIRE(server_wait("requests=6"));
+  server_open("all");
+  bool seen[COUNT] = {false};
+  for (int i = 0; i < COUNT; i++) {
+    outcome got = next_done(queue);
+    CHECK_STATUS(got.status, WHERRY_OK);
+    if (got.text == NULL) continue;
+    long count;
+    const char *bytes = check_read_file(got.text, &count);
+    CHECK_INT(count, 100000);
+    for (int j = 1; bytes != NULL && j <= COUNT; j++) {
+      bool is_same = true;
+      for (long k = 0; k < count && is_same; k++)
+        is_same = (uint8_t)bytes[k] == test_pattern_byte((uint64_t)j, (uint64_t)k);
+      if (is_same) seen[j - 1] = true;
+    }
+  }
+  for (int j = 0; j < COUNT; j++) CHECK(seen[j]);
+  CHECK_INT(check_entries(folder), COUNT);
 }
 
 TEST("DR15 the longest wait that a server may ask for") {

@@ -69,6 +69,26 @@ def test_a_link_with_a_new_query_resumes_the_partial_file(server: Scope, tmp_pat
     assert field(server.requests()[-1], "range") == "bytes=50000-"
 
 
+@pytest.mark.parametrize("arguments", [[], ["-d", "."]])
+def test_a_link_with_a_new_query_resumes_without_a_name(
+    server: Scope, tmp_path: pathlib.Path, arguments: list[str]
+) -> None:
+    # The part was keyed by the whole URL, so that only -o resumed.
+    first = wherry(
+        "download", server.url("/bytes/100000?sig=1&cut=50000&times=1"), *arguments, "--retries", "0", cwd=tmp_path)
+    other = wherry(
+        "download", server.url("/bytes/100000?id=2&seed=2&cut=40000&times=2"), *arguments, "--retries", "0",
+        cwd=tmp_path)
+    assert first.status != 0 and other.status != 0 and len(list(tmp_path.iterdir())) == 4
+
+    second = wherry("download", server.url("/bytes/100000?sig=3"), *arguments, cwd=tmp_path)
+
+    assert second.status == 0, second.err
+    assert (tmp_path / "100000").read_bytes() == pattern(1, 100000)
+    assert field(server.requests()[-1], "range") == "bytes=50000-"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def test_a_wrong_digest_leaves_nothing(server: Scope, tmp_path: pathlib.Path) -> None:
     result = wherry("download", server.url("/bytes/1000"), "-o", tmp_path / "a", "--sha256", "ab" * 32)
 

@@ -5,8 +5,8 @@
  *
  * Starts COUNT transfers, waits until the work has begun and DELAY_US microseconds more, and ends.
  * Just before the end it writes the time of the monotonic clock to standard output, in nanoseconds.
- * FILE is the target of a download. With `initialized`, the program has initialized OpenSSL before,
- * as Python does with `import ssl`. */
+ * FILE is the target of a download. The work `queued` allows one connection. With `initialized`, the
+ * program has initialized OpenSSL before, as Python does with `import ssl`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -91,6 +91,13 @@ static void begin(const char *work, int count) {
     }
   } else {
     wherry_request *request = request_for(url);
+    if (strcmp(work, "upload") == 0) {
+      /* More than the sockets take, so that the request is never complete. */
+      static char body[64 << 20];
+      if (wherry_request_set_method(request, "POST") != WHERRY_OK ||
+          wherry_request_set_body(request, body, sizeof body, NULL) != WHERRY_OK)
+        fail("body");
+    }
     for (int i = 0; i < count; i++)
       if (wherry_client_send(client, request, queue, NULL, NULL) != WHERRY_OK) fail("send");
   }
@@ -112,7 +119,8 @@ int main(int count, char **words) {
   wherry_config *config = NULL;
   if (wherry_config_new(&config) != WHERRY_OK) fail("config");
   if (wherry_config_set_option(config, WHERRY_OPTION_INSECURE, 1) != WHERRY_OK) fail("option");
-  if (wherry_config_set_option(config, WHERRY_OPTION_MAX_PER_HOST, 64) != WHERRY_OK)
+  int64_t connections = strcmp(words[2], "queued") == 0 ? 1 : 64;
+  if (wherry_config_set_option(config, WHERRY_OPTION_MAX_PER_HOST, connections) != WHERRY_OK)
     fail("option");
   if (wherry_client_new(config, &client) != WHERRY_OK) fail("client");
   if (strcmp(way, "atexit-late") == 0) atexit(free_client);

@@ -110,6 +110,102 @@ import Testing
         line.pause(2)
         #expect((line.place(of: 2), line.place(of: 4), line.place(of: 3)) == (0, 1, 2))
     }
+
+    // An entry was searched from the start of the line: to resume, move, or end 10,000 downloads out of
+    // order compared 50,000,000 of them.
+    @Test("D25 the work for a download grows with the logarithm of their number")
+    func work() {
+        func visits(_ count: UInt64) -> Int {
+            var line = DownloadLine(limit: 4)
+            for id in 1...count { line.enter(id, priority: Int(id % 3)) }
+            for id in 1...count { line.pause(id) }
+            for id in (1...count).reversed() { line.resume(id) }
+            for id in stride(from: count, to: 0, by: -2) { line.setPriority(of: id, to: 9) }
+            for id in stride(from: count, to: 0, by: -3) { line.move(id, to: Int(id / 2)) }
+            for id in stride(from: count, to: 0, by: -5) { _ = line.place(of: id) }
+            for id in (1...count).reversed() {
+                _ = line.next()
+                line.leave(id)
+            }
+            #expect(line.next() == nil && line.activeCount == 0)
+            return line.visits
+        }
+        let (few, many) = (visits(1000), visits(16_000))
+        // 16 times as many downloads and 1.4 times the logarithm; a search would cost 256 times.
+        #expect(many < few * 16 * 3)
+        #expect(many < 16_000 * 2000)
+    }
+
+    private struct Dice: RandomNumberGenerator {
+        var numbers: SplitMix
+        mutating func next() -> UInt64 { numbers.next() }
+    }
+
+    /// The rules of the line, carried out by search.
+    private struct Model {
+        var entries: [(id: UInt64, priority: Int, standing: DownloadLine.Standing)] = []
+
+        mutating func insert(_ id: UInt64, _ priority: Int, _ standing: DownloadLine.Standing) {
+            let index = entries.firstIndex { $0.priority < priority } ?? entries.count
+            entries.insert((id, priority, standing), at: index)
+        }
+        mutating func remove(_ id: UInt64) -> (priority: Int, standing: DownloadLine.Standing)? {
+            guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
+            let entry = entries.remove(at: index)
+            return (entry.priority, entry.standing)
+        }
+        func place(_ id: UInt64) -> Int? {
+            let idle = entries.filter { $0.standing != .active }
+            return idle.firstIndex { $0.id == id }
+        }
+    }
+
+    @Test("D25 any order of verbs gives the same line as a search does", arguments: 1...8 as ClosedRange<UInt64>)
+    func model(_ seed: UInt64) {
+        var random = Dice(numbers: SplitMix(state: seed))
+        var (line, model) = (DownloadLine(limit: 0), Model())
+        for step in 0..<600 as Range<UInt64> {
+            let id = UInt64.random(in: 1...40, using: &random)
+            let priority = Int.random(in: -2...2, using: &random)
+            switch Int.random(in: 0..<7, using: &random) {
+            case 0, 1:
+                line.enter(step + 1000, priority: priority)
+                model.insert(step + 1000, priority, .waiting)
+            case 2:
+                let taken = line.next()
+                let index = model.entries.firstIndex { $0.standing == .waiting }
+                #expect(taken == index.map { model.entries[$0].id })
+                if let index { model.entries[index].standing = .active }
+            case let verb:
+                guard !model.entries.isEmpty else { continue }
+                let entry = model.entries[Int(id) % model.entries.count]
+                switch verb {
+                case 3:
+                    line.pause(entry.id)
+                    model.entries[Int(id) % model.entries.count].standing = .paused
+                case 4:
+                    line.resume(entry.id)
+                    if entry.standing == .paused {
+                        model.entries[Int(id) % model.entries.count].standing = .waiting
+                    }
+                case 5:
+                    line.setPriority(of: entry.id, to: priority)
+                    if priority != entry.priority, let old = model.remove(entry.id) {
+                        model.insert(entry.id, priority, old.standing)
+                    }
+                default:
+                    line.leave(entry.id)
+                    _ = model.remove(entry.id)
+                }
+            }
+            #expect(line.activeCount == model.entries.count { $0.standing == .active })
+            for entry in model.entries {
+                #expect(line.place(of: entry.id) == model.place(entry.id))
+                #expect(line.priority(of: entry.id) == entry.priority)
+                #expect(line.standing(of: entry.id) == entry.standing)
+            }
+        }
+    }
 }
 
 @Suite("Groups of transfers") struct TransferGroupsTests {

@@ -132,4 +132,28 @@ struct FullDiskTests {
                 _ = try DownloadTarget.locate(disk.path + "/x/a.bin", makesDirectories: true)
             } == "read_only")
     }
+
+    // The cache stayed empty, and only the log said so.
+    @Test("C12 a storage folder on a read-only disk is an error when the client is made")
+    func readOnlyStorage() throws {
+        for exists in [true, false] {
+            let disk = try #require(SmallDisk())
+            let path = disk.path + "/store"
+            if exists { #expect(mkdir(path, 0o700) == 0) }
+            #expect(disk.makeReadOnly())
+            for isOn in [true, false] {
+                do throws(WherryError) {
+                    _ = try Client {
+                        $0.storageDirectory = path
+                        $0.usesHTTPCache = isOn
+                    }
+                    Issue.record("exists \(exists), on \(isOn)")
+                } catch {
+                    #expect(error.code == .file)
+                    #expect(error.osCode == EROFS)
+                    #expect(error.message.contains(disk.path))
+                }
+            }
+        }
+    }
 }

@@ -85,7 +85,8 @@ import Testing
         try first.begin(facts(), isJournaled: true)
         try first.write(Array(bytes[..<400]), at: 0)
         try first.checkpoint()
-        first.rest()
+        // As a download of another process does.
+        first.rest(isKnown: false)
 
         let second = try folder.open()
         #expect(second.record?.ranges.ranges == [0..<400])
@@ -102,13 +103,13 @@ import Testing
     func removed() throws {
         let folder = try DownloadFolder()
         let fresh = try folder.open().part
-        fresh.rest()
+        fresh.rest(isKnown: false)
         #expect(try PartialDownload.discard(folder.path("a.bin")) == 1)
         try fresh.wake()
         try fresh.begin(facts(), isJournaled: true)
         try fresh.write(Array(bytes[..<400]), at: 0)
         try fresh.checkpoint()
-        fresh.rest()
+        fresh.rest(isKnown: false)
         #expect(try PartialDownload.discard(folder.path("a.bin")) == 1)
         #expect(reason { try fresh.wake() } == "no_file")
         #expect(folder.names == [])
@@ -122,6 +123,24 @@ import Testing
         found.part.rest()
         #expect(try found.part.close(keeping: true) == found.part.path)
         #expect(try PartialDownload.of(folder.path("a.bin")).first?.bytes == 400)
+    }
+
+    @Test("DR24 a part at rest is in use for the other downloads of its process")
+    func inUse() throws {
+        let folder = try DownloadFolder()
+        let part = try folder.open().part
+        try part.begin(facts(), isJournaled: true)
+        try part.write(Array(bytes[..<400]), at: 0)
+        try part.checkpoint()
+        part.rest()
+        #expect(reason { _ = try folder.open() } == "busy")
+        #expect(reason { _ = try PartialDownload.discard(folder.path("a.bin")) } == "busy")
+        #expect(try PartialDownload.of(folder.path("a.bin")).first?.isRunning == true)
+        try part.wake()
+        part.rest()
+        #expect(try part.close(keeping: true) == part.path)
+        #expect(try PartialDownload.of(folder.path("a.bin")).first?.isRunning == false)
+        #expect(try folder.open().record?.ranges.count == 400)
     }
 
     // MARK: Names
@@ -195,5 +214,33 @@ import Testing
         try found.part.adopt(facts(64 * mib))
         let read = try found.part.file.read(Int(mib), at: 48 * mib)
         #expect(read == piece)
+    }
+
+    // The part was let go of as it was, with the space for all that was missing.
+    @Test(
+        "DR23 a download that ends while it waits keeps no reserved space",
+        arguments: [false, true])
+    func endAtRest(releasing: Bool) throws {
+        let folder = try DownloadFolder()
+        let mib: Int64 = 1 << 20
+        let piece = [UInt8](repeating: 7, count: Int(mib))
+        let part = try folder.open().part
+        try part.begin(facts(64 * mib), isJournaled: true)
+        for start in [0, 32] { try part.write(piece, at: Int64(start) * mib) }
+        try part.checkpoint()
+        let path = part.path
+        let isReserved = allocated(path) >= 64 * mib
+        part.rest(releasing: releasing)
+        if releasing { #expect(allocated(path) <= 3 * mib) }
+        if isReserved, releasing {
+            try part.wake()
+            #expect(allocated(path) >= 64 * mib)
+            part.rest(releasing: true)
+        }
+        #expect(try part.close(keeping: true) == path)
+        #expect(allocated(path) <= 3 * mib)
+        let found = try folder.open()
+        #expect(found.record?.ranges.count == 2 * mib)
+        #expect(try found.part.file.read(Int(mib), at: 32 * mib) == piece)
     }
 }

@@ -7,7 +7,7 @@ import urllib.parse
 from typing import Any, Callable, Dict, List
 
 import pytest
-from conftest import FRESH, STALE, Make, Server, marks, miss, script
+from conftest import FRESH, PATIENT, STALE, Make, Server, marks, miss, script
 
 import wherry
 
@@ -291,3 +291,25 @@ def test_K14_what_is_held_in_memory_has_a_limit(server: Server, make: Make) -> N
     assert memory() == 0
     assert way.get(url).content == first.content and memory() == 0
     assert len(server.log()) == 1
+
+
+def test_K1_a_stream_of_any_length_passes_the_cache_and_a_small_one_is_stored(
+    server: Server, tmp_path: Any
+) -> None:
+    # A body of more than 64 MiB was an error if the cache was on; and only C could cache a stream.
+    size = 70_000_000
+    with wherry.Client(storage_directory=str(tmp_path / "store"), cache=True, **PATIENT) as client:
+        url = server.url(f"/bytes/{size}", cache="max-age=60")
+        with client.stream("GET", url, cache_stream=True) as response:
+            assert sum(map(len, response.iter_bytes())) == size
+        assert client.cache.usage().entries == 0
+        small = server.url("/bytes/3000000", cache="max-age=60")
+        for _ in range(2):
+            with client.stream("GET", small, cache_stream=True) as response:
+                assert len(response.read()) == 3_000_000
+        assert client.cache.usage().entries == 1
+        assert client.get(small).from_cache
+        # Without the keyword a stream takes no part.
+        with client.stream("GET", small) as response:
+            assert len(response.read()) == 3_000_000
+    assert len(server.log()) == 3

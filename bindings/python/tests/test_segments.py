@@ -106,6 +106,52 @@ def test_D26_a_fresh_link_goes_on_with_the_partial_of_one_that_has_expired(
         load(fresh, tmp_path / "b", partial_of="mine")
 
 
+def test_D26_a_fresh_link_resumes_by_default(server: Server, load: Load, tmp_path: Any) -> None:
+    # Only a program that set partial_of= was tested.
+    with pytest.raises(wherry.WherryError):
+        load(server.url(f"/bytes/{SIZE}", sig=1, cut=CUT, times=1), tmp_path / "a", max_retries=0)
+
+    told: Any = []
+    path = load(server.url(f"/bytes/{SIZE}", sig=2), tmp_path / "a", progress=told.append)
+
+    assert sha256(path) == digest(server, SIZE)
+    assert told[0].resumed_at_bytes == CUT
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_D26_a_fresh_link_into_a_directory_resumes_and_another_file_does_not(
+    server: Server, load: Load, tmp_path: Any
+) -> None:
+    # The part was keyed by the whole URL, so that a fresh query always began at byte 0.
+    def cut(**query: Any) -> str:
+        with pytest.raises(wherry.WherryError) as caught:
+            load(server.url(f"/bytes/{SIZE}", **query), None, directory=tmp_path, max_retries=0)
+        assert caught.value.reason == "truncated"
+        return str(caught.value.partial_path)
+
+    def first_range() -> Any:
+        fields = {name.lower(): value for name, value in server.log()[-1]["headers"]}
+        return fields.get("range")
+
+    first = cut(sig=1, cut=CUT, times=1)
+    other = cut(id=2, seed=2, cut=CUT // 2, times=2)
+    assert first_range() == f"bytes={CUT}-" and other != first
+    assert len(os.listdir(tmp_path)) == 4
+
+    told: Any = []
+    path = load(
+        server.url(f"/bytes/{SIZE}", sig=3), None, directory=tmp_path, progress=told.append
+    )
+    assert sha256(path) == digest(server, SIZE)
+    assert told[0].resumed_at_bytes == CUT
+    assert len(os.listdir(tmp_path)) == 3
+
+    url = server.url(f"/bytes/{SIZE}", id=2, seed=2, cut=CUT // 2, times=2)
+    path = load(url, None, directory=tmp_path, rename=True)
+    assert first_range() == f"bytes={CUT // 2}-"
+    assert os.path.getsize(path) == SIZE and len(os.listdir(tmp_path)) == 2
+
+
 def test_DR14_DR15_how_long_a_download_stands_still_or_waits(
     server: Server, load: Load, tmp_path: Any
 ) -> None:

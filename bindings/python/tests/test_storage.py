@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -72,6 +75,36 @@ def test_C12_a_folder_that_others_may_enter_is_refused_and_stays(tmp_path: Any, 
                 wherry.Client(storage_directory=folder, cache=cache)
             assert caught.value.reason == "bad_storage" and folder in caught.value.message
     assert stat.S_IMODE(os.stat(folder).st_mode) == mode
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
+@pytest.mark.parametrize("name", ["present", "missing"])
+def test_C12_a_folder_on_a_read_only_disk_is_an_error_when_the_client_is_made(
+    tmp_path: Any, name: str
+) -> None:
+    # The cache stayed empty, and only the log said so.
+    code = f"""
+import wherry
+for cache in (False, True):
+    try:
+        wherry.Client(storage_directory={str(tmp_path / name)!r}, cache=cache)
+    except wherry.FileError as error:
+        print(error.os_code, {str(tmp_path)!r} in error.message)
+"""
+    script = f"""
+mount -t tmpfs -o size=1m none {tmp_path} || exit 77
+mkdir -m 700 {tmp_path}/present && mount -o remount,ro {tmp_path} || exit 77
+exec "$@"
+"""
+    source = os.path.dirname(os.path.dirname(wherry.__file__))
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, "sh", sys.executable, "-c", code],
+        capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": source},
+    )  # fmt: skip
+    if done.returncode == 77:
+        pytest.skip("no small disk can be mounted")
+    assert done.stderr == ""
+    assert done.stdout.split() == [str(errno.EROFS), "True"] * 2
 
 
 def test_C12_a_file_in_its_place_is_an_error_and_stays(tmp_path: Any) -> None:

@@ -14,12 +14,10 @@ final class DownloadFiles: @unchecked Sendable {  // guarded by being in one ser
     /// The start was logged.
     var isNoted = false
 
-    /// Closes the files of a download that waits.
+    /// Closes the files of a download that waits. The lock of the part is given up with them.
     ///
-    /// - Parameter always: also if few files are open. The lock of the part is given up with them.
-    func rest(always: Bool) {
-        if always || PartFile.areMany { part?.rest() }
-    }
+    /// - Parameter releasing: whether to give back reserved space. Default false.
+    func rest(releasing: Bool = false) { part?.rest(releasing: releasing) }
 
     /// Lets go of the part, and of its lock.
     ///

@@ -46,6 +46,8 @@ package struct DownloadPolicy: Hashable, Sendable {
     package var isNewURLForSameFile = false
     /// The same, but only the query may have changed, as with a new signature.
     package var mayQueryChange = false
+    /// Whether a download that the server names may resume the part of another query of its URL.
+    var resumesOtherQueries: Bool { isResumable && (mayQueryChange || isNewURLForSameFile) }
     /// The umask that the finished file gets: of the program that started a background job. `nil`
     /// for this process's.
     package var creationMask: UInt32?

@@ -129,7 +129,7 @@ extension DownloadTransfer {
             if state == .paused || state == .verifying { tellProgress() }
             if state == .paused {
                 core.withLock { $0.meter.pause() }
-                disk.submit { [self] in files.rest(always: false) }
+                disk.submit { [self] in files.rest(releasing: true) }
             }
             // That it began at once goes without saying.
             let goesOn = self.state == .queued && state == .running
@@ -150,7 +150,7 @@ extension DownloadTransfer {
 
     private func wait(_ nanoseconds: Int64, _ error: DownloadError) {
         tellProgress()
-        disk.submit { [self] in files.rest(always: false) }
+        disk.submit { [self] in files.rest() }
         let timer = core.withLock { core -> UInt64 in
             core.retries += 1
             core.timer &+= 1

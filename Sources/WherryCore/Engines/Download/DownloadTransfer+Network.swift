@@ -90,16 +90,16 @@ extension DownloadTransfer {
             exchange.maxReceiveSpeed = 0
             exchange.speedLimits = speedLimits
             exchange.wantsProgress = true
+            let window = Int64.milliseconds(options[.stallTimeout])
+            // A server may take longer for its first byte than for the next ones, unless the caller has
+            // set how long nothing may arrive. No bytes at all are too few at any speed limit.
+            if options.hasStallTimeout, window > 0 {
+                let first = exchange.timeouts.firstByte
+                exchange.timeouts.firstByte = first > 0 ? min(first, window) : window
+            }
             if options[.stallSpeed] > 0 {
-                let window = Int64.milliseconds(options[.stallTimeout])
                 exchange.timeouts.stallWindow = window
                 exchange.timeouts.stallBytesPerSecond = options[.stallSpeed]
-                // A server may take longer for its first byte than for the next ones, unless the caller
-                // has set how long nothing may arrive.
-                if options.hasStallTimeout, window > 0 {
-                    let first = exchange.timeouts.firstByte
-                    exchange.timeouts.firstByte = first > 0 ? min(first, window) : window
-                }
             }
             // The frames of HTTP/2 cost processor time, and streams of one connection share what it
             // may have: further ones have one each, whatever was asked for.
@@ -151,7 +151,7 @@ extension DownloadTransfer {
         observer.transfer(self, waitsForConnection: true)
         // Nothing is written before the next response.
         guard core.withLock({ $0.hops.allSatisfy { $0.head == nil } }) else { return }
-        disk.submit { [self] in files.rest(always: true) }
+        disk.submit { [self] in files.rest() }
     }
 
     package func exchangeDidStart(_ exchange: Exchange) {

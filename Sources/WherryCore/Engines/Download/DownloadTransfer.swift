@@ -179,14 +179,20 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
                 target,
                 PartFile.Identity(
                     url: firstURL.text, shownURL: RedirectRules.redacted(firstURL.text),
-                    durability: policy.durability, creationMask: policy.creationMask))
+                    durability: policy.durability, creationMask: policy.creationMask),
+                resumes: policy.resumesOtherQueries ? { [self] in canResume($0) } : nil)
             files.part = found.part
-            files.rest(always: false)
+            if PartFile.areMany { files.rest() }
             opened { $0.start(found.record, defect: found.defect) }
         } catch {
             if error.reason == .tooManyFiles, waitForDescriptors() { return }
             opened { $0.refused(error) }
         }
+    }
+
+    private func canResume(_ record: JournalRecord) -> Bool {
+        let identity = DownloadIdentity(url: firstURL.text)
+        return ResumeRules.obstacle(record, identity: identity, policy: policy) == nil
     }
 
     /// The part is open, or cannot be.

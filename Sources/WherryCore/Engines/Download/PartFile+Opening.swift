@@ -7,17 +7,22 @@ import WherrySystem
 extension PartFile {
     /// Opens or makes the part of a target and locks it.
     ///
-    /// - Parameter fileSystem: `nil` to look. Where its locks are known to lie, the
-    ///   part gets a name of its own and no journal: no other run can go on with it (DR24).
+    /// - Parameters:
+    ///   - fileSystem: `nil` to look. Where its locks are known to lie, the part gets a name of its own
+    ///     and no journal: no other run can go on with it (DR24).
+    ///   - resumes: whether the download can resume the part of another query of its URL, by that
+    ///     part's record. `nil`, the default, if it never does. Only a download that the server names
+    ///     asks: the part of a named target is the same for all URLs.
     /// - Throws: `busy` if another download holds it, and what the file system says.
     package static func open(
-        _ target: DownloadTarget, _ identity: Identity, on fileSystem: FileSystem? = nil
+        _ target: DownloadTarget, _ identity: Identity, on fileSystem: FileSystem? = nil,
+        resumes: ((JournalRecord) -> Bool)? = nil
     ) throws(DownloadError) -> Found {
         var target = target
         try target.reopen()
         while true {
             do throws(DownloadError) {
-                return try openOnce(target, identity, on: fileSystem)
+                return try openOnce(target, identity, on: fileSystem, resumes)
             } catch {
                 // Somebody else is busy with "name (1)": "name (2)" will do.
                 guard error.reason == .busy, try target.takeNextNumber() else { throw error }
@@ -26,10 +31,11 @@ extension PartFile {
     }
 
     private static func openOnce(
-        _ target: DownloadTarget, _ identity: Identity, on fileSystem: FileSystem?
+        _ target: DownloadTarget, _ identity: Identity, on fileSystem: FileSystem?,
+        _ resumes: ((JournalRecord) -> Bool)?
     ) throws(DownloadError) -> Found {
         let directory = target.directory
-        let id =
+        var id =
             target.name == nil
             ? DownloadID(
                 session: identity.session, target: target.identity,
@@ -39,10 +45,16 @@ extension PartFile {
             () throws(SystemError) -> Result<Found, DownloadError> in
             let fileSystem = if let fileSystem { fileSystem } else { try directory.fileSystem() }
             let canLock = fileSystem != .withoutLocks
-            let names =
+            var names =
                 canLock
                 ? try PartNames.usable(for: id, name: target.stem, in: directory)
                 : PartNames(name: target.stem, digits: try SystemRandom.hex(byteCount: 4))
+            var lender: Lender?
+            let own = (id, names)
+            if let resumes, canLock, target.name == nil {
+                (id, names, lender) = try shared(
+                    target, identity, own: (id, names), resumes: resumes)
+            }
             guard let file = try lockedFile(names.part, in: directory) else {
                 return .failure(busy(names, in: directory, identity))
             }
@@ -50,20 +62,30 @@ extension PartFile {
                 target: target, id: id, names: names, file: file,
                 inode: try file.status().inode, owner: try SystemRandom.bytes(16),
                 identity: identity, fileSystem: fileSystem)
+            if names != own.1 { part.own = own }
+            if let lender {
+                part.lender = lender
+                part.facts = lender.record.facts
+                return .success(Found(part: part, record: lender.record, defect: nil))
+            }
             return .success(try part.readJournal())
         }.get()
     }
 
     /// The file under the name, made if missing, with its lock; `nil` if another one holds it.
-    static func lockedFile(_ name: String, in directory: Directory)
+    ///
+    /// - Parameter isOurs: whether the part is marked as in use for this download. Default false.
+    static func lockedFile(_ name: String, in directory: Directory, isOurs: Bool = false)
         throws(SystemError) -> File?
     {
         // Each turn loses a race against a file that comes or goes; nobody wins so many.
         for _ in 0..<16 {
             let file: File
+            var isNew = false
             do throws(SystemError) {
                 file = try File.open(
                     name, [.read, .write, .create, .exclusive], in: directory)
+                isNew = true
             } catch {
                 guard error.code == EEXIST else { throw error }
                 guard let there = try directory.status(of: name) else { continue }
@@ -81,6 +103,11 @@ extension PartFile {
             }
             let status = try file.status()
             guard status.kind == .regular, status.isOurs else { continue }
+            if isNew {
+                Resting.forget(status)
+            } else if !isOurs, Resting.has(status) {
+                return nil
+            }
             guard try file.lock() else { return nil }
             // Its owner may have given it its final name, or removed it, before we had the lock.
             guard let there = try directory.status(of: name), there.isSameFile(as: status),

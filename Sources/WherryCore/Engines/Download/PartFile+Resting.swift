@@ -8,15 +8,66 @@ extension PartFile {
     /// How many partial files of this process are open.
     static let openParts = Atomic<Int>(0)
 
-    /// Whether many partial files are open, so that a waiting download should close its files.
+    /// Whether many partial files are open, so that a download that has only found its part closes it.
     static var areMany: Bool {
         openParts.load(ordering: .relaxed) > min(64, DescriptorLimit.current / 16)
     }
 
-    /// Closes the files and the directory until ``wake()``. That releases the lock: another process may
-    /// take the download over until then.
-    func rest() {
+    /// Marks a part as in use while its download waits: no other download of this process locks,
+    /// resumes, or deletes the part. The lock itself needs a descriptor.
+    final class Resting {
+        private struct Place: Hashable {
+            let device: UInt64
+            let inode: UInt64
+        }
+        private static let places = Lock<[Place: Int]>([:])
+        private let place: Place
+
+        init(_ status: FileStatus) {
+            place = Place(device: status.device, inode: status.inode)
+            let place = place
+            Self.places.withLock { $0[place, default: 0] += 1 }
+        }
+
+        deinit {
+            let place = place
+            Self.places.withLock { places in
+                let count = (places[place] ?? 1) - 1
+                places[place] = count > 0 ? count : nil
+            }
+        }
+
+        /// Forgets a part whose file was removed, since a new file has its number.
+        static func forget(_ status: FileStatus) {
+            let place = Place(device: status.device, inode: status.inode)
+            places.withLock { $0[place] = nil }
+        }
+
+        static func has(_ status: FileStatus) -> Bool {
+            let place = Place(device: status.device, inode: status.inode)
+            return places.withLock { $0[place] != nil }
+        }
+    }
+
+    /// The space taken for bytes that have not arrived.
+    enum Reservation: Hashable { case none, held, released }
+
+    /// Closes the files and the directory until ``wake(reserving:)``. This releases the lock, so that
+    /// another process may take the download over.
+    ///
+    /// - Parameters:
+    ///   - releasing: whether to give back reserved space, for a wait without a known end. Default false:
+    ///     the space is still there after a short wait.
+    ///   - isKnown: whether the other downloads of this process leave the part alone. Default true.
+    func rest(releasing: Bool = false, isKnown: Bool = true) {
+        guard !isGone else { return }
+        if releasing, reservation == .held {
+            // If this fails, the space stays reserved until the end of the download.
+            if isResting { try? wake(reserving: false) }
+            if !isResting, (try? giveBackReservation()) != nil { reservation = .released }
+        }
         guard !isResting, !isGone else { return }
+        if isKnown, let status = try? file.status() { resting = Resting(status) }
         isResting = true
         Self.openParts.subtract(1, ordering: .relaxed)
         file = file.closed
@@ -26,11 +77,21 @@ extension PartFile {
 
     /// Opens the files again and locks them.
     ///
-    /// - Throws: `busy` if another download has taken them over, `no_file` if they were removed.
-    func wake() throws(DownloadError) {
+    /// - Parameter reserving: whether to reserve space that ``rest(releasing:isKnown:)`` gave back.
+    ///   Default true.
+    /// - Throws: `busy` if another download has taken them over, `no_file` if they were removed,
+    ///   `no_space` if what is missing no longer fits.
+    func wake(reserving: Bool = true) throws(DownloadError) {
         guard isResting, !isGone else { return }
         try target.reopen()
-        let directory = target.directory
+        try lockAgain(in: target.directory)
+        resting = nil
+        isResting = false
+        Self.openParts.add(1, ordering: .relaxed)
+        if reserving, reservation == .released { try reserveOrCheckSpace() }
+    }
+
+    private func lockAgain(in directory: Directory) throws(DownloadError) {
         try DownloadError.naming { () throws(SystemError) -> Result<Void, DownloadError> in
             // A file that nothing was written to is made again if it is gone; one that a journal
             // speaks of must be the same.
@@ -39,7 +100,16 @@ extension PartFile {
                 guard let there else { return .failure(removed) }
                 guard there.inode == inode, there.isPlainAndOurs else { return .failure(takenOver) }
             }
-            guard let opened = try PartFile.lockedFile(names.part, in: directory) else {
+            var found = try PartFile.lockedFile(names.part, in: directory, isOurs: resting != nil)
+            if let own, journal == nil {
+                let other = try directory.status(of: names.journal)
+                if found == nil || other != nil {
+                    // Another query of the URL has begun under the shared names.
+                    (id, names) = own
+                    found = try PartFile.lockedFile(names.part, in: directory)
+                }
+            }
+            guard let opened = found else {
                 return .failure(PartFile.busy(names, in: directory, identity))
             }
             let now = try opened.status().inode
@@ -54,7 +124,5 @@ extension PartFile {
             file = opened
             return .success(())
         }.get()
-        isResting = false
-        Self.openParts.add(1, ordering: .relaxed)
     }
 }

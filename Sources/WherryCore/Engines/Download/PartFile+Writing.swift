@@ -14,6 +14,8 @@ extension PartFile {
         let start = max(0, placement.skip)
         let end = min(piece.count, start &+ max(0, placement.count))
         guard start < end else { return }
+        // No new generation began, so the server has confirmed the old one.
+        try claimLender()
         let begin = SystemClock.shared.now()
         try checkLength()
         do throws(SystemError) {

@@ -44,13 +44,18 @@ package final class PartFile {
     }
 
     package var target: DownloadTarget
-    package let id: DownloadID
+    package var id: DownloadID
     /// The path of the part.
     package var path: String { target.directory.path(of: names.part) }
     /// What is in the part, of the present generation.
     package var written = ByteRanges()
 
-    let names: PartNames
+    var names: PartNames
+    /// What the download resumes if the server confirms that it is of the same file.
+    var lender: Lender?
+    /// The identifier and names for a download that has begun under the names shared by all queries of
+    /// its URL, if another one takes those first. `nil` once bytes may have been written.
+    var own: (DownloadID, PartNames)?
     var file: File
     var inode: UInt64
     let owner: [UInt8]
@@ -70,8 +75,11 @@ package final class PartFile {
     var pace: WritePace
     /// Another process has taken the files over, or this one has let go of them: hands off.
     var isGone = false
-    /// The descriptors are closed until ``wake()``.
+    /// The descriptors are closed until ``wake(reserving:)``.
     var isResting = false
+    var reservation = Reservation.none
+    /// Marks the part as in use while it rests.
+    var resting: Resting?
 
     init(
         target: DownloadTarget, id: DownloadID, names: PartNames, file: File, inode: UInt64,
@@ -103,6 +111,9 @@ package final class PartFile {
     ///   there.
     package func begin(_ facts: DownloadFacts, isJournaled: Bool) throws(DownloadError) {
         if isNamedByAnswer, let name = facts.name { try target.setName(name) }
+        // The server has another file for this query: the borrowed part stays as it is.
+        lender = nil
+        own = nil
         self.facts = facts
         isAdopted = true
         written = ByteRanges()
@@ -145,7 +156,9 @@ package final class PartFile {
             return false
         }
         do throws(SystemError) {
-            return try file.reserve(from: 0, count: total)
+            let isReserved = try file.reserve(from: 0, count: total)
+            reservation = isReserved ? .held : .none
+            return isReserved
         } catch {
             throw trouble(error)
         }
@@ -159,7 +172,13 @@ package final class PartFile {
         isAdopted = true
         self.facts = facts
         self.facts.name = name
+        guard lender == nil else { return }
         if isNamedByAnswer, let name, name != target.name { try target.setName(name) }
+        try reserveOrCheckSpace()
+    }
+
+    /// Reserves what is missing, or checks that it fits.
+    func reserveOrCheckSpace() throws(DownloadError) {
         // A run that crashed may have left its reservation, which free space does not show.
         if try !reserve() { try checkSpace() }
     }
@@ -229,7 +248,8 @@ package final class PartFile {
     package func verify(
         _ algorithms: [DigestAlgorithm], length: Int64, isStopped: () -> Bool = { false }
     ) throws(DownloadError) -> [[UInt8]]? {
-        try PartFile.digests(of: file, algorithms, length: length, isStopped)
+        try claimLender()
+        return try PartFile.digests(of: file, algorithms, length: length, isStopped)
     }
 
     /// The length of the file that has the target's name, if it has the digest (DC-C19).
@@ -282,6 +302,7 @@ package final class PartFile {
     /// - Returns: the path of the file.
     /// - Throws: `exists` if somebody took the name meanwhile; the part is still there then.
     package func publish(length: Int64) throws(DownloadError) -> String {
+        try claimLender()
         try checkPlace()
         var isShort = false
         try DownloadError.naming { () throws(SystemError) in
@@ -343,12 +364,21 @@ package final class PartFile {
     /// - Returns: the part's path if it was kept.
     package func close(keeping: Bool) throws(DownloadError) -> String? {
         guard !isGone else { return nil }
-        // Nothing was written since: the files are as an earlier run left them.
-        if isResting, keeping, !claimed.isEmpty {
+        defer { if isGone { resting = nil } }
+        let mayStay = keeping && !claimed.isEmpty
+        // Nothing was written or reserved since: the files are as an earlier run left them.
+        if isResting, mayStay, reservation != .held, written == claimed {
             isGone = true
             return path
         }
-        try wake()
+        do throws(DownloadError) {
+            try wake(reserving: false)
+        } catch {
+            // The journal still describes the part, unless another download has it now.
+            guard mayStay, ![.busy, .noFile].contains(error.reason) else { throw error }
+            isGone = true
+            return path
+        }
         if keeping, journal != nil {
             var failure: DownloadError?
             do throws(DownloadError) {
@@ -377,7 +407,7 @@ package final class PartFile {
 
     /// Releases the space that was reserved for bytes that have not arrived: after the last byte, and
     /// between the shares of several connections.
-    private func giveBackReservation() throws(DownloadError) {
+    func giveBackReservation() throws(DownloadError) {
         try checkPlace()
         try DownloadError.naming { () throws(SystemError) in
             // Never longer: zeros would be claimed as bytes that came.

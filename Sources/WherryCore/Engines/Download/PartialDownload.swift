@@ -142,15 +142,7 @@ public struct PartialDownload: Hashable, Sendable {
             journalPath: directory.path(of: names.journal), url: record.url,
             bytes: record.ranges.count, total: record.facts.total,
             validator: record.facts.validator, identity: record.identity, expected: record.facts.expected,
-            isRunning: isLocked(names, in: directory))
-    }
-
-    /// Whether somebody holds the part. Asking takes nothing.
-    private static func isLocked(_ names: PartNames, in directory: Directory) -> Bool {
-        guard let file = try? File.open(names.part, [.read, .write], in: directory) else {
-            return false
-        }
-        return (try? file.isLockedElsewhere()) ?? false
+            isRunning: PartFile.isInUse(names, in: directory))
     }
 
     /// Removes both files under the lock.

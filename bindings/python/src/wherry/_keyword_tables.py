@@ -69,6 +69,7 @@ part_digests | "none" | the same in the head of each file
 body_coding | "identity" | the content coding of the body: "gzip" or "deflate"; not of forms with files
 body_coding_min_bytes | 1024 | what is known to be shorter is not coded
 coded_body | "skip" | where there is a Content-Encoding already: "skip" the coding, "replace", or "error"
+cache_stream | False | True: the caches serve and store a streamed response too; a body over an eighth of cache_max_bytes is only streamed
 """
 
 COLLECTED = """\

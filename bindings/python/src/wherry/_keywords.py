@@ -195,6 +195,9 @@ class StreamOptions(QuestionOptions, total=False):
     body_coding_min_bytes: int
     #: What becomes of that where there is a Content-Encoding already: "skip", "replace" or "error".
     coded_body: str
+    #: True: the caches serve and store the response of `Client.stream` too. A body of more than an
+    #: eighth of ``cache_max_bytes`` is only streamed.
+    cache_stream: bool
 
 class RequestOptions(StreamOptions, CacheKey, total=False):
     """The keywords of a request whose answer is collected."""

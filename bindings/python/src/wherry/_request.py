@@ -462,6 +462,7 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "http_version": _number(codes.OPTION_HTTP_VERSION, http_version),
     "priority": _number(codes.OPTION_PRIORITY),
     "coalesce": _number(codes.OPTION_COALESCE),
+    "cache_stream": _number(codes.OPTION_CACHE_STREAM),
     "max_body_bytes": _number(codes.OPTION_MAX_BODY_BYTES),
     "max_send_bytes_per_second": _number(codes.OPTION_MAX_SEND_BYTES_PER_SECOND),
     "max_receive_bytes_per_second": _number(codes.OPTION_MAX_RECEIVE_BYTES_PER_SECOND),
