@@ -298,13 +298,16 @@ typedef enum wherry_text_option {
   /* BL: what the application is called, for USER_AGENT, with APP_VERSION. Accents are left out, and what
    * is not ASCII then is escaped as in URLs. */
   WHERRY_TEXT_APP_NAME = 6,
-  /* B: URL of scheme http, https, socks4, socks4a, socks5 or socks5h, or "host:port" for http; "" is no
-   * proxy; NULL is the environment. What can be none is E_ARGUMENT `bad_value`. */
+  /* B: the proxy of every request: a URL of scheme http, https, socks4, socks4a, socks5, or socks5h, or
+   * "host:port" for http. "" uses no proxy. NULL (the default) reads http_proxy, https_proxy, and
+   * all_proxy from the environment when the client is made. Anything else is E_ARGUMENT `bad_value`. */
   WHERRY_TEXT_PROXY = 7,
-  /* B: "name:password" for the proxy, sent as Basic to it alone; before those in its URL */
+  /* B: "name:password" for every proxy, sent as Basic to proxies only; overrides those in their URLs */
   WHERRY_TEXT_PROXY_CREDENTIALS = 8,
-  /* B: hosts without a proxy, with ',' between: a name is meant with all below it, "*" is every host,
-   * networks as 10.0.0.0/8; NULL is the environment's no_proxy */
+  /* B: hosts without a proxy, separated by ','. An entry is a name ("example.org" or ".example.org": the
+   * host and all hosts below it), an address, a network ("10.0.0.0/8", "fe80::/10"), or "*". A port
+   * restricts it: "example.org:8080", "[::1]:8080". Anything else is E_ARGUMENT `bad_value`. NULL (the
+   * default) reads no_proxy from the environment when the client is made. */
   WHERRY_TEXT_NO_PROXY = 9,
   WHERRY_TEXT_CA_FILE = 10,       /* B: PEM to trust instead of the system's */
   WHERRY_TEXT_CA_DIRECTORY = 11,  /* B: the same in folders that `openssl rehash` made; ':' between */
@@ -319,7 +322,16 @@ typedef enum wherry_text_option {
    * ',', further hosts after a space; "*" is every host. Names and certificates stay what they are. */
   WHERRY_TEXT_RESOLVE = 20,
   WHERRY_TEXT_INTERFACE = 21,     /* B: a network interface or address of this machine to go out by */
-  WHERRY_TEXT_UNIX_SOCKET = 22    /* B: absolute; every connection goes there, and no proxy is used */
+  WHERRY_TEXT_UNIX_SOCKET = 22,   /* B: absolute; every connection goes there, and no proxy is used */
+  WHERRY_TEXT_PROXY_HTTP = 23,    /* B: the proxy for http URLs; "" uses none; NULL takes PROXY */
+  WHERRY_TEXT_PROXY_HTTPS = 24,   /* B: the proxy for https URLs; "" uses none; NULL takes PROXY */
+  /* B: the path of a .netrc file with user names and passwords by host; "~/" at its beginning is the home
+   * directory; "" (the default) reads no file. wherry_client_new reads the file once. A file that is
+   * missing is its error, one that cannot be parsed is E_ARGUMENT `bad_value` with the line.
+   * Passwords are sent as Basic with the first request, also to the hosts that redirects lead to; the
+   * entry "default" counts only for the host of the URL. Credentials, a bearer token, and an
+   * Authorization header of the client or the request win. Permissions are not checked. */
+  WHERRY_TEXT_NETRC = 25
 } wherry_text_option;
 
 /* ---- 4. Config: gathers settings; of no further use once its client exists ------------------- */
@@ -380,7 +392,9 @@ typedef struct wherry_json wherry_json;
 typedef enum wherry_auth {
   WHERRY_AUTH_ANY = 0,   /* as the server asks: a digest before Basic; the first request goes without */
   WHERRY_AUTH_BASIC = 1, /* with every request, unasked: whoever reads the connection has the password */
-  WHERRY_AUTH_DIGEST = 2 /* once the server has asked; the password stays here */
+  /* once the server demands it; the password is not sent. SHA-512-256, SHA-256, or MD5. If the server
+   * demands a digest of the body (qop=auth-int), a stream fails with `body_spent`. */
+  WHERRY_AUTH_DIGEST = 2
 } wherry_auth;
 
 /* NULL config: every default. The network thread starts with the first send. */
@@ -396,8 +410,12 @@ wherry_status wherry_client_set_text(wherry_client *client, wherry_text_option o
 /* -1 on a bad handle or an option that has no number here. */
 int64_t wherry_client_get_option(const wherry_client *client, wherry_option option);
 /* Replaces regardless of case; a NULL value removes; NULL name and value remove all. CR, LF and
- * NUL are `bad_header`, and so are the names that only the library writes: Host, Connection,
- * Content-Length, Expect and Transfer-Encoding. */
+ * NUL are `bad_header`, and so are the names that only the library writes: Connection,
+ * Content-Length, Expect and Transfer-Encoding.
+ *
+ * A Host header replaces the host of the URL in requests: one value, a host with an optional port, else
+ * `bad_header`. Connections, SNI, and certificate checks still use the URL. Such a request sends and
+ * stores no cookies of the jar and uses no cache. A redirect to another origin drops the header. */
 wherry_status wherry_client_set_header(wherry_client *client, const char *name, const char *value);
 /* Adds a field beside those of the same name: all of them are sent. Fails as set_header does. */
 wherry_status wherry_client_add_header(wherry_client *client, const char *name, const char *value);

@@ -177,8 +177,8 @@ package struct HTTPURL: Hashable, Sendable {
 
     // MARK: curl_url
 
-    /// A host's name in ASCII, as it is looked up; `nil` where it has no such form.
-    static func asciiHost(_ host: String) -> String? {
+    /// The ASCII form of a host, as it is looked up; `nil` if it has none.
+    package static func asciiHost(_ host: String) -> String? {
         if host.utf8.allSatisfy({ $0 < 0x80 }) && !host.hasPrefix("[") { return host }
         guard host.hasPrefix("[") else { return try? InternationalName.ascii(host) }
         guard let handle = curl_url() else { return nil }

@@ -13,7 +13,8 @@ public struct Credentials: Sendable, Hashable {
         /// With every request and unasked. Whoever reads the connection reads the password: only
         /// over TLS.
         case basic = 1
-        /// As a digest with SHA-256 or MD5, once the server has asked; the password stays here.
+        /// As a digest with SHA-512-256, SHA-256, or MD5, once the server demands one. The password is
+        /// not sent.
         case digest = 2
     }
 

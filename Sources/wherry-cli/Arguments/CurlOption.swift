@@ -71,7 +71,10 @@ enum CurlOption {
         ("-#  --progress-bar", .advice("Use --progress bar.")),
         ("-o --output -c -b", .advice("This command writes no file and takes no cookies.")),
         ("-z --time-cond", .advice("Use --cache-policy protocol.")),
-        ("-n --netrc", .advice("Use --user @FILE with a line name:password.")),
+        (
+            "--netrc-optional",
+            .advice("Use --netrc, which fails if there is no ~/.netrc, or leave it out.")
+        ),
         ("-R", .advice("Use 'wherry download URL --remote-time'.")),
     ]
 }
