@@ -105,9 +105,9 @@ package struct ProxyExceptions: Sendable {
 
     package func contains(_ origin: Origin) -> Bool {
         guard !entries.isEmpty else { return false }
-        // Almost no list has a network in it.
-        lazy var address = Self.address(origin.host)
-        lazy var name = HTTPURL.hostName(origin.host) ?? origin.host
+        let address = Self.address(origin.host)
+        // An address is below no name, although it may end like one.
+        let name = address == nil ? HTTPURL.hostName(origin.host) ?? origin.host : ""
         for entry in entries where entry.port == nil || entry.port == origin.port {
             switch entry.host {
             case .every: return true

@@ -65,7 +65,7 @@ import Testing
             ("fe80::/10", "http://[fec0::1]/", false), ("::/0", "http://127.0.0.1/", false),
             ("bücher.example", "http://xn--bcher-kva.example/", true),
             ("xn--bcher-kva.example", "http://www.bücher.example/", true),
-            ("10", "http://10.0.0.1/", false), ("", "http://h/", false),
+            (".0.0.1", "http://127.0.0.1/", false), ("10", "http://10.0.0.1/", false), ("", "http://h/", false),
         ])
     func exceptions(_ list: String, _ url: String, _ isExcepted: Bool) throws {
         let variables = ["no_proxy", "NO_PROXY"].map { ["http_proxy": "p:1", "https_proxy": "p:1", $0: list] }
