@@ -336,13 +336,17 @@ typedef enum wherry_text_option {
   /* BL: the application's name for USER_AGENT, sent with APP_VERSION. Accents are removed, and other
    * characters that are not ASCII are percent-encoded. */
   WHERRY_TEXT_APP_NAME = 6,
-  /* B: a URL with scheme http, https, socks4, socks4a, socks5, or socks5h, or "host:port" for http. "":
-   * no proxy. NULL: from the environment. Anything else is E_ARGUMENT `bad_value`. */
+  /* B: the proxy of every request: a URL with scheme http, https, socks4, socks4a, socks5, or socks5h,
+   * or "host:port" for http. "": no proxy. NULL (the default) reads http_proxy, https_proxy, and
+   * all_proxy from the environment when the client is created. Anything else is E_ARGUMENT
+   * `bad_value`. */
   WHERRY_TEXT_PROXY = 7,
-  /* B: "name:password" for the proxy, sent to it as Basic; overrides those in its URL */
+  /* B: "name:password" for all proxies, sent to them as Basic; overrides those in their URLs */
   WHERRY_TEXT_PROXY_CREDENTIALS = 8,
-  /* B: hosts that are reached without a proxy, separated by ','. A domain matches all of its
-   * subdomains, "*" every host; networks as 10.0.0.0/8. NULL: no_proxy of the environment */
+  /* B: hosts that are reached without a proxy, separated by ','. An entry is a name ("example.org" or
+   * ".example.org": the host and its subdomains), an address, a network ("10.0.0.0/8", "fe80::/10"), or
+   * "*". A port restricts it: "example.org:8080", "[::1]:8080". Anything else is E_ARGUMENT `bad_value`.
+   * NULL (the default) reads no_proxy from the environment when the client is created. */
   WHERRY_TEXT_NO_PROXY = 9,
   WHERRY_TEXT_CA_FILE = 10,       /* B: PEM certificates to trust instead of the system's */
   WHERRY_TEXT_CA_DIRECTORY = 11,  /* B: the same in folders made by `openssl rehash`; ':' separates */
@@ -360,7 +364,16 @@ typedef enum wherry_text_option {
    * not change. */
   WHERRY_TEXT_RESOLVE = 20,
   WHERRY_TEXT_INTERFACE = 21,     /* B: the network interface or local address to use */
-  WHERRY_TEXT_UNIX_SOCKET = 22    /* B: absolute; all connections use it, without a proxy */
+  WHERRY_TEXT_UNIX_SOCKET = 22,   /* B: absolute; all connections use it, without a proxy */
+  WHERRY_TEXT_PROXY_HTTP = 23,    /* B: the proxy for http URLs; "": none; NULL: PROXY */
+  WHERRY_TEXT_PROXY_HTTPS = 24,   /* B: the proxy for https URLs; "": none; NULL: PROXY */
+  /* B: the path of a .netrc file with user names and passwords by host; "~/" is the home directory. ""
+   * (the default) reads none. wherry_client_new reads the file once, and fails if it is missing, or with
+   * E_ARGUMENT `bad_value` and the line if it cannot be parsed. Passwords are sent as Basic with the
+   * first request, also to hosts that redirects lead to; the entry "default" applies to the host of the
+   * URL only. Credentials, a bearer token, and an Authorization header of the client or the request take
+   * precedence. Permissions are not checked. */
+  WHERRY_TEXT_NETRC = 25
 } wherry_text_option;
 
 /* ---- 4. Config: builder for a client; may be freed once the client exists -------------------- */
@@ -423,7 +436,9 @@ typedef enum wherry_auth {
    * without credentials. */
   WHERRY_AUTH_ANY = 0,
   WHERRY_AUTH_BASIC = 1, /* sent with every request; readable for anyone who reads the connection */
-  WHERRY_AUTH_DIGEST = 2 /* sent after the server's challenge; never contains the password */
+  /* Sent after the server's challenge; never contains the password. SHA-512-256, SHA-256, or MD5. If
+   * the server requires a digest of the body (qop=auth-int), a stream fails with `body_spent`. */
+  WHERRY_AUTH_DIGEST = 2
 } wherry_auth;
 
 /* NULL config: all defaults. The network thread starts with the first transfer. */
@@ -439,7 +454,12 @@ wherry_status wherry_client_set_text(wherry_client *client, wherry_text_option o
 int64_t wherry_client_get_option(const wherry_client *client, wherry_option option);
 /* Sets a default header; names ignore case. A NULL value removes the header; NULL name and value
  * remove all. `bad_header`: CR, LF, or NUL in the value, or a header that only the library may set:
- * Host, Connection, Content-Length, Expect, and Transfer-Encoding. */
+ * Connection, Content-Length, Expect, and Transfer-Encoding.
+ *
+ * A Host header replaces the host of the URL in requests: one value, a host with an optional port;
+ * anything else is `bad_header`. Connections, SNI, and certificate checks still use the URL. Such a
+ * request neither sends nor stores cookies of the jar, and uses no cache. A redirect to another origin
+ * drops the header. */
 wherry_status wherry_client_set_header(wherry_client *client, const char *name, const char *value);
 /* Adds a header next to others of the same name; all of them are sent. Fails like set_header. */
 wherry_status wherry_client_add_header(wherry_client *client, const char *name, const char *value);
@@ -459,7 +479,7 @@ wherry_status wherry_client_copy_storage(const wherry_client *client, char *buff
 /* Sets credentials for later requests to one origin: "https://host:port", or any URL there; NULL: the
  * origin of each request's own URL. Credentials never reach another origin, also after redirects.
  * An Authorization header or bearer token of a request takes precedence. A NULL user removes them.
- * Digest is RFC 7616 with MD5 or SHA-256 and qop auth. E_ARGUMENT `bad_value`: control characters,
+ * E_ARGUMENT `bad_value`: control characters,
  * or a colon in a user name that may be sent as Basic. */
 wherry_status wherry_client_set_credentials(wherry_client *client, const char *origin,
     wherry_auth auth, const char *user, const char *password);

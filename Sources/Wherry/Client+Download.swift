@@ -64,7 +64,9 @@ extension Client {
             guard let path = outcome.path else {
                 throw WherryError(.internal, "The download ended without a file")
             }
-            let digests = outcome.digests.map { (DigestKind($0.key), Hex.encode($0.value)) }
+            let digests = outcome.digests.compactMap { algorithm, value in
+                DigestKind(algorithm).map { ($0, Hex.encode(value)) }
+            }
             return DownloadedFile(
                 path: path, response: outcome.response,
                 digests: Dictionary(uniqueKeysWithValues: digests))

@@ -134,12 +134,14 @@ extension Request {
 public enum DigestKind: Sendable, Hashable, CaseIterable {
     case md5, sha1, sha256, sha512
 
-    init(_ algorithm: DigestAlgorithm) {
+    /// `nil` for algorithms that downloads do not offer.
+    init?(_ algorithm: DigestAlgorithm) {
         switch algorithm {
         case .md5: self = .md5
         case .sha1: self = .sha1
         case .sha256: self = .sha256
         case .sha512: self = .sha512
+        case .sha512_256: return nil
         }
     }
 
@@ -168,7 +170,7 @@ extension Request {
     /// A digest to compute for a download and report in ``/Wherry/DownloadedFile/digests``. `nil`,
     /// the default, computes only digests to verify.
     public var reportedDigest: DigestKind? {
-        get { computedDigest.map { DigestKind($0) } }
+        get { computedDigest.flatMap { DigestKind($0) } }
         set { computedDigest = newValue?.algorithm }
     }
 

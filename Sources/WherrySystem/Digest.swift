@@ -4,6 +4,9 @@
 /// The digest algorithms for checksums and identifiers.
 package enum DigestAlgorithm: String, Sendable, CaseIterable {
     case md5, sha1, sha256, sha512
+    /// SHA-512/256 (FIPS 180-4, section 5.3.6.2): 256 bits of a SHA-512 with another initial value. Only
+    /// Digest authentication uses it.
+    case sha512_256 = "sha512-256"
 
     /// Parses a case-insensitive name, with or without a dash after "sha"; `nil` if unknown.
     package init?(name: some StringProtocol) {
@@ -16,7 +19,7 @@ package enum DigestAlgorithm: String, Sendable, CaseIterable {
         switch self {
         case .md5: 16
         case .sha1: 20
-        case .sha256: 32
+        case .sha256, .sha512_256: 32
         case .sha512: 64
         }
     }

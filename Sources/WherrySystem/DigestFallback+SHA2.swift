@@ -1,4 +1,4 @@
-// Wherry: SHA-256 and SHA-512 in Swift.
+// Wherry: SHA-256, SHA-512, and SHA-512/256 in Swift.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The constants of FIPS 180-4. SHA-256 uses the upper halves of the first 64 of SHA-512.
@@ -31,6 +31,12 @@ private enum SHA2 {
     static let start: [UInt64] = [
         0x6a09e667_f3bcc908, 0xbb67ae85_84caa73b, 0x3c6ef372_fe94f82b, 0xa54ff53a_5f1d36f1,
         0x510e527f_ade682d1, 0x9b05688c_2b3e6c1f, 0x1f83d9ab_fb41bd6b, 0x5be0cd19_137e2179,
+    ]
+
+    /// The initial value of SHA-512/256.
+    static let start256: [UInt64] = [
+        0x22312194_fc2bf72c, 0x9f555fa3_c84c64c2, 0x2393b86b_6f53b151, 0x96387719_5940eabd,
+        0x96283ee2_a88effe3, 0xbe5e1e25_53863992, 0x2b0199fc_2c85b8aa, 0x0eb72ddc_81c52ca2,
     ]
 
     static let rounds32 = rounds.prefix(64).map { UInt32($0 >> 32) }
@@ -86,7 +92,11 @@ struct SHA512Blocks: BlockHash {
     static var lengthBytes: Int { 16 }
     static var isBigEndian: Bool { true }
 
-    private(set) var words = SHA2.start
+    private(set) var words: [UInt64]
+
+    init() { self.init(start: SHA2.start) }
+
+    fileprivate init(start: [UInt64]) { words = start }
 
     mutating func compress(_ block: UnsafeRawPointer) {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 80) { schedule in
@@ -121,4 +131,16 @@ struct SHA512Blocks: BlockHash {
     private func rotated(_ word: UInt64, _ count: UInt64) -> UInt64 {
         word >> count | word << (64 - count)
     }
+}
+
+/// SHA-512/256 (FIPS 180-4, section 6.7).
+struct SHA512To256Blocks: BlockHash {
+    static var blockBytes: Int { SHA512Blocks.blockBytes }
+    static var lengthBytes: Int { SHA512Blocks.lengthBytes }
+    static var isBigEndian: Bool { true }
+
+    private var hash = SHA512Blocks(start: SHA2.start256)
+    var words: [UInt64] { Array(hash.words.prefix(4)) }
+
+    mutating func compress(_ block: UnsafeRawPointer) { hash.compress(block) }
 }

@@ -84,6 +84,7 @@ extension DigestAlgorithm {
         case .sha1: BlockHasher<SHA1Blocks>()
         case .sha256: BlockHasher<SHA256Blocks>()
         case .sha512: BlockHasher<SHA512Blocks>()
+        case .sha512_256: BlockHasher<SHA512To256Blocks>()
         }
     }
 }

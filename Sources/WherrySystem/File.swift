@@ -193,6 +193,29 @@ package final class File: Sendable {
         return bytes
     }
 
+    /// Reads from the beginning to the end, or as many bytes as are allowed. Reads pipes too, and waits
+    /// for their bytes.
+    package func readToEnd(atMost limit: Int) throws(SystemError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while bytes.count < limit {
+            let count = Glibc.read(descriptor, &piece, min(piece.count, limit - bytes.count))
+            if count > 0 {
+                bytes.append(contentsOf: piece[..<count])
+            } else if count == 0 {
+                break
+            } else if errno == EAGAIN {
+                var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                guard Glibc.poll(&poll, 1, -1) >= 0 || errno == EINTR else {
+                    throw .last("read", path: path)
+                }
+            } else if errno != EINTR {
+                throw .last("read", path: path)
+            }
+        }
+        return bytes
+    }
+
     // MARK: Size and durability
 
     /// Truncates the file, or extends it with zeros.

@@ -54,22 +54,15 @@ extension CurlEasy {
             curlCode: Int32(code.rawValue), osCode: EMFILE)
     }
 
-    /// The proxy that failed, for a sentence; `nil` where there is none or it did its part.
+    /// The proxy that failed, for an error; `nil` if there is none, or if it did its part.
     private func proxy(behind code: CURLcode, _ detail: String) -> String? {
-        guard loop.mayHaveProxy, let origin = exchange?.request.url.origin,
-            let setting = loop.proxy ?? ProxyURL.setting(for: origin.scheme), !setting.isEmpty
+        guard let origin = exchange?.request.url.origin, let proxy = loop.proxies.proxy(for: origin)
         else { return nil }
-        let proxy = ProxyURL(setting)
-        let name = proxy.map { "the proxy \($0.text)" } ?? "the proxy \(HTTPURL.redacted(setting))"
+        let name = "the proxy \(proxy.url?.text ?? HTTPURL.redacted(proxy.text))"
         switch code {
-        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: return name
-        case CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT:
-            let hasExceptions = loop.configuration.noProxy != nil || Environment["no_proxy"] != nil
-                || Environment["NO_PROXY"] != nil
-            guard hasExceptions, let proxy else { return name }
-            // Which hosts are excepted libcurl knows alone; it names whom it did not reach.
-            let address = proxy.host.filter { $0 != "[" && $0 != "]" }
-            return detail.contains("connect to \(address) port \(proxy.port) ") ? name : nil
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY, CURLE_COULDNT_CONNECT,
+            CURLE_OPERATION_TIMEDOUT:
+            return name
         default:
             return Self.isRefusedTunnel(detail) || detail.hasPrefix("Proxy CONNECT") ? name : nil
         }

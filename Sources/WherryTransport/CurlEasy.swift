@@ -21,6 +21,8 @@ final class CurlEasy {
         var connectTimeout: Int64 = -1
         var sharesByHandshake: Bool?
         var userAgent = ""
+        /// "" for none.
+        var proxy = ""
         /// GET without a body, as after a reset.
         var isGet = true
         /// Has a large buffer for sending.
@@ -137,18 +139,14 @@ final class CurlEasy {
     /// Where connections go first.
     private func setUpWay() {
         let configuration = loop.configuration
-        if let proxy = loop.proxy { ccurl_set_text(handle, CURLOPT_PROXY, proxy) }
-        if !loop.mayHaveProxy {
-            // Or libcurl asks the environment for each request.
-            ccurl_set_text(handle, CURLOPT_NOPROXY, "")
-        } else {
-            if let hosts = configuration.noProxy { ccurl_set_text(handle, CURLOPT_NOPROXY, hosts) }
-            if let credentials = configuration.proxyCredentials {
-                let parts = credentials.split(
-                    separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-                ccurl_set_text(handle, CURLOPT_PROXYUSERNAME, String(parts[0]))
-                ccurl_set_text(handle, CURLOPT_PROXYPASSWORD, parts.count > 1 ? String(parts[1]) : "")
-            }
+        // The proxy is chosen for each request. Without these two, libcurl reads the environment.
+        ccurl_set_text(handle, CURLOPT_PROXY, "")
+        ccurl_set_text(handle, CURLOPT_NOPROXY, "")
+        if !loop.proxies.isEmpty, let credentials = configuration.proxyCredentials {
+            let parts = credentials.split(
+                separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            ccurl_set_text(handle, CURLOPT_PROXYUSERNAME, String(parts[0]))
+            ccurl_set_text(handle, CURLOPT_PROXYPASSWORD, parts.count > 1 ? String(parts[1]) : "")
         }
         if let hosts = loop.resolvedHosts { ccurl_set_resolve(handle, hosts) }
         if let name = configuration.interface { ccurl_set_text(handle, CURLOPT_INTERFACE, name) }
@@ -215,6 +213,13 @@ final class CurlEasy {
             guard code == CURLE_OK else { return code }
             settled.url = request.url.text
         }
+        if !loop.proxies.isEmpty {
+            let proxy = loop.proxies.proxy(for: request.url.origin)?.text ?? ""
+            if !Self.areSame(settled.proxy, proxy) {
+                settled.proxy = proxy
+                ccurl_set_text(handle, CURLOPT_PROXY, proxy)
+            }
+        }
         let code = prepareFields(request)
         guard code == CURLE_OK else { return code }
         if settled.connectTimeout != request.timeouts.connect {
@@ -252,14 +257,14 @@ final class CurlEasy {
     /// The fields of the request, behind those that the transport adds.
     private func prepareFields(_ request: borrowing ExchangeRequest) -> CURLcode {
         // To a proxy, libcurl itself says who asks.
-        if loop.mayHaveProxy, !Self.areSame(settled.userAgent, request.userAgent) {
+        if !loop.proxies.isEmpty, !Self.areSame(settled.userAgent, request.userAgent) {
             settled.userAgent = request.userAgent
             ccurl_set_text(
                 handle, CURLOPT_USERAGENT, request.userAgent.isEmpty ? nil : request.userAgent)
         }
         var content = OwnFields.Content()
         if !request.headers.hasAcceptEncoding { content.decoding = request.decoding }
-        if !request.headers.hasUserAgent && !loop.mayHaveProxy {
+        if !request.headers.hasUserAgent && loop.proxies.isEmpty {
             content.userAgent = request.userAgent
         }
         if settled.headers === request.headers, let made = settled.ownFields,

@@ -178,8 +178,8 @@ package struct HTTPURL: Hashable, Sendable {
 
     // MARK: curl_url
 
-    /// Returns a host name in ASCII, as it is resolved; `nil` if it has no such form.
-    static func asciiHost(_ host: String) -> String? {
+    /// The ASCII form of a host, as it is looked up; `nil` if it has none.
+    package static func asciiHost(_ host: String) -> String? {
         if host.utf8.allSatisfy({ $0 < 0x80 }) && !host.hasPrefix("[") { return host }
         guard host.hasPrefix("[") else { return try? InternationalName.ascii(host) }
         guard let handle = curl_url() else { return nil }

@@ -1,4 +1,4 @@
-// Wherry: proxy URLs, parsed like libcurl.
+// Wherry: the URL of a proxy, parsed as libcurl parses it.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -8,7 +8,7 @@ import WherrySystem
 package struct ProxyURL: Hashable, Sendable {
     /// "http", "https", "socks4", "socks4a", "socks5" or "socks5h".
     package let scheme: String
-    /// The host; IPv6 in brackets.
+    /// In ASCII; IPv6 in brackets.
     package let host: String
     package let port: Int
 
@@ -19,31 +19,56 @@ package struct ProxyURL: Hashable, Sendable {
         "http", "https", "socks4", "socks4a", "socks5", "socks5h",
     ]
 
-    /// - Parameter text: A URL; the scheme (default: http) and the port are optional. `nil` if it
-    ///   is not a valid proxy.
+    /// - Parameter text: a URL; the scheme may be left out for http, and the port. `nil` if it names no
+    ///   proxy.
     package init?(_ text: String) {
-        guard let handle = curl_url() else { return nil }
+        guard let handle = Self.parsed(text) else { return nil }
         defer { curl_url_cleanup(handle) }
-        func part(_ part: CURLUPart) -> String? {
-            var value: UnsafeMutablePointer<CChar>?
-            guard curl_url_get(handle, part, &value, 0) == CURLUE_OK, let value else { return nil }
-            defer { curl_free(value) }
-            return String(cString: value)
-        }
-        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_GUESS_SCHEME)
-        guard !text.utf8.contains(0), curl_url_set(handle, CURLUPART_URL, text, flags) == CURLUE_OK,
-            let scheme = part(CURLUPART_SCHEME)?.asciiLowercased, let host = part(CURLUPART_HOST),
-            !host.isEmpty
+        guard let scheme = Self.part(CURLUPART_SCHEME, of: handle)?.asciiLowercased,
+            let host = Self.part(CURLUPART_HOST, of: handle), !host.isEmpty,
+            let name = HTTPURL.asciiHost(host)
         else { return nil }
-        // In libcurl "socks" means the oldest version.
+        // To libcurl "socks" is short for the oldest version.
         self.scheme = scheme == "socks" ? "socks4" : scheme
         guard Self.schemes.contains(self.scheme) else { return nil }
-        self.host = host
-        port = part(CURLUPART_PORT).flatMap { Int($0) } ?? (scheme == "https" ? 443 : 1080)
+        self.host = name
+        port = Self.part(CURLUPART_PORT, of: handle).flatMap { Int($0) }
+            ?? (scheme == "https" ? 443 : 1080)
     }
 
-    /// Returns the environment's setting for URLs of a scheme, like libcurl: HTTP_PROXY in upper
-    /// case is ignored, because it is a header of a CGI request.
+    /// The text of a proxy's URL with its host in ASCII, as it is looked up; otherwise unchanged.
+    ///
+    /// libcurl would convert the host in the charset of the locale, and fails in the locale C.
+    static func asciiText(_ text: String) -> String {
+        guard !text.utf8.allSatisfy({ $0 < 0x80 }), let handle = parsed(text) else { return text }
+        defer { curl_url_cleanup(handle) }
+        guard let host = part(CURLUPART_HOST, of: handle), let name = HTTPURL.asciiHost(host),
+            curl_url_set(handle, CURLUPART_HOST, name, 0) == CURLUE_OK,
+            let ascii = part(CURLUPART_URL, of: handle)
+        else { return text }
+        return ascii
+    }
+
+    private static func parsed(_ text: String) -> OpaquePointer? {
+        guard let handle = curl_url() else { return nil }
+        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_GUESS_SCHEME)
+        guard !text.utf8.contains(0), curl_url_set(handle, CURLUPART_URL, text, flags) == CURLUE_OK
+        else {
+            curl_url_cleanup(handle)
+            return nil
+        }
+        return handle
+    }
+
+    private static func part(_ part: CURLUPart, of handle: OpaquePointer) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &value, 0) == CURLUE_OK, let value else { return nil }
+        defer { curl_free(value) }
+        return String(cString: value)
+    }
+
+    /// The proxy that the environment names for URLs of a scheme, in libcurl's order. `HTTP_PROXY` in
+    /// capitals does not count: in a CGI program it is a header of the client.
     package static func setting(
         for scheme: String, in environment: (String) -> String? = { Environment[$0] }
     ) -> String? {

@@ -82,12 +82,10 @@ package struct TransportConfiguration: Hashable, Sendable {
     package var insecure = false
     /// Everything else about trust.
     package var trust = TransportTrust()
-    /// A proxy's URL; "" is none at all; `nil` is what the environment says.
-    package var proxy: String?
+    /// The proxies of each scheme, and the hosts without one.
+    package var proxies = ProxySettings()
     /// "name:password".
     package var proxyCredentials: String?
-    /// Hosts without a proxy, with "," between; `nil` is what the environment says.
-    package var noProxy: String?
     /// Addresses of hosts: "host:port:address,address".
     package var resolve: [String] = []
     /// A network interface or an address of this machine to go out by.

@@ -58,7 +58,9 @@ import WherrySystem
         arguments: [
             "algorithm=MD5", "algorithm=SHA-256", "algorithm=MD5-sess", "algorithm=SHA-256-sess",
             "algorithm=MD5&qop=none", "qop=auth,auth-int", "opaque=a%2C%20b", "userhash=1",
-            "next=1",
+            "next=1", "algorithm=SHA-512-256", "algorithm=SHA-512-256-sess", "weaker=MD5", "charset=UTF-8",
+            "qop=auth-int", "qop=auth-int&algorithm=MD5-sess", "algorithm=MD5&userhash=1",
+            "algorithm=SHA-512-256-sess&userhash=1&charset=UTF-8",
         ])
     func digest(query: String) async throws {
         let asked = request("auth/digest/skye/p?\(query)&x=a%20b", .digest("skye", "p"))
@@ -71,6 +73,110 @@ import WherrySystem
         // All of it goes over one connection.
         #expect(Set(seen.map(\.connection)).count == 1)
         #expect(!seen.contains { $0.headers.description.contains("c2t5ZTpw") })
+    }
+
+    /// The test server computed SHA-512-256 as a cut SHA-512, and Wherry refused the algorithm.
+    @Test("R20 Digest covers every kind of body that can be read twice", arguments: ["MD5", "SHA-512-256"])
+    func integrity(algorithm: String) async throws {
+        let folder = try TemporaryFolder()
+        let large = Bytes((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
+        try Data(large.array).write(to: URL(fileURLWithPath: folder.file("a")))
+        let path = "auth/digest/skye/p?qop=auth-int&algorithm=\(algorithm)"
+        let bodies: [(Request.Body, Int)] = [
+            (.none, 0), (.bytes(Bytes("hello"), contentType: nil), 5),
+            (.bytes(large, contentType: nil), large.count),
+            (.file(path: folder.file("a"), contentType: nil), large.count),
+        ]
+        for (body, size) in bodies {
+            var asked = request(path, .digest("skye", "p"), method: "POST")
+            asked.body = body
+            #expect(try await client.send(asked, as: Answer.self).size == size)
+        }
+        var form = request(path, .digest("skye", "p"))
+        form.add(.file("f", path: folder.file("a")))
+        #expect(try await client.send(form, as: Answer.self).size > large.count)
+        // What is covered is the body as it is sent.
+        var coded = request(path, .digest("skye", "p"), method: "POST")
+        coded.body = .bytes(Bytes(String(repeating: "a", count: 100_000)), contentType: nil)
+        coded.bodyCoding = .gzip
+        #expect(try await client.send(coded, as: Answer.self).size < 1000)
+        #expect(try scope.requests().map(\.status) == [401] + Array(repeating: 200, count: 6))
+    }
+
+    @Test("R20 a body that can be read only once cannot be covered, and the error says so")
+    func integrityOfStreams() async throws {
+        let path = "auth/digest/skye/p?qop=auth-int"
+        _ = try await client.send(request(path, .digest("skye", "p")))
+        do {
+            _ = try await client.send(
+                request(path, .digest("skye", "p"), method: "POST"), body: Pieces(count: 3))
+            Issue.record("A body that was not known was covered by a digest")
+        } catch let error as WherryError {
+            #expect(error.reason == "body_spent" && error.message.contains("qop=auth-int"))
+            #expect(error.message.contains(scope.url("/").prefix(20)))
+        }
+        #expect(try scope.requests().count == 2)
+    }
+
+    @Test("R20 a name that is not ASCII is sent by RFC 7616, hashed or extended", arguments: ["", "&userhash=1"])
+    func internationalNames(query: String) async throws {
+        let asked = request("auth/digest/J%C3%A4s%C3%B8n%20Doe/p%C3%A4?charset=UTF-8\(query)", .digest("Jäsøn Doe", "pä"))
+        #expect(try await client.send(asked, as: Answer.self).authenticated)
+        let field = try #require(try fields().last ?? nil)
+        #expect(field.contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe") == query.isEmpty)
+    }
+
+    @Test("R20 a .netrc file has the credentials of hosts, also of those that redirects lead to")
+    func netrc() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("netrc")
+        let text = "machine 127.0.0.1 login here password p1\nmachine localhost login there password p2\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        let client = try makeClient(scope) { $0.netrc = file }
+        #expect(try await client.echo(Request("echo")).values("authorization") == ["Basic aGVyZTpwMQ=="])
+        let away = "redirect-to?url=\(scope.url("/echo", host: "localhost"))"
+        #expect(try await client.echo(Request(away)).values("authorization") == ["Basic dGhlcmU6cDI="])
+        let download = folder.file("a")
+        _ = try await client.download(Request("bytes/1000"), to: download).value
+        #expect(try fields().last == "Basic aGVyZTpwMQ==")
+        // Everything that the program says itself wins.
+        var own = Request("echo")
+        own.headers["Authorization"] = "Own 1"
+        #expect(try await client.echo(own).values("authorization") == ["Own 1"])
+        own.headers.suppress("Authorization")
+        #expect(try await client.echo(own).values("authorization").isEmpty)
+        #expect(try await client.echo(request("echo", .basic("a", "b"))).values("authorization") == ["Basic YTpi"])
+        let token = try makeClient(scope) {
+            $0.netrc = file
+            $0.bearerToken = "t"
+        }
+        #expect(try await token.echo(Request("echo")).values("authorization") == ["Bearer t"])
+        #expect(try await token.echo(Request(away)).values("authorization") == ["Basic dGhlcmU6cDI="])
+        // Read once, and not at all by default.
+        try Data("machine 127.0.0.1 login other password p3".utf8).write(to: URL(fileURLWithPath: file))
+        #expect(try await client.echo(Request("echo")).values("authorization") == ["Basic aGVyZTpwMQ=="])
+        #expect(try await self.client.echo(Request("echo")).values("authorization").isEmpty)
+        #expect(try !client.curlCommand(of: Request("echo")).contains("p1"))
+    }
+
+    @Test("R20 a .netrc file that is missing or damaged is an error of the new client, with its line")
+    func badNetrc() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("netrc")
+        let missing = await failure { () throws(WherryError) in try Client { $0.netrc = file } }
+        #expect(missing?.reason == "no_file" && missing?.message.contains(file) == true)
+        try Data("machine h.org login a\npasword s3cret".utf8).write(to: URL(fileURLWithPath: file))
+        let damaged = await failure { () throws(WherryError) in try Client { $0.netrc = file } }
+        #expect(damaged?.reason == "bad_value")
+        #expect(damaged?.message.hasPrefix("Could not parse \(file), line 2: ") == true)
+        #expect(damaged?.message.contains("s3cret") == false)
+        try makeClient { $0.netrc = "" }.close()
+        let live = await failure { [client] () throws(WherryError) in try client.configure { $0.netrc = file } }
+        #expect(live?.reason == "bad_option")
+        let session = await failure { () throws(WherryError) in
+            try BackgroundSession("netrc-\(scope.key)") { $0.netrc = file }
+        }
+        #expect(session?.reason == "bad_option")
     }
 
     @Test("R20 a nonce that has become stale is replaced, and nobody hears of it")

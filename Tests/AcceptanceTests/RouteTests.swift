@@ -121,6 +121,84 @@ import WherrySystem
         }
     }
 
+    @Test("C19 each scheme has a proxy of its own, and none where it is empty")
+    func proxiesByScheme() async throws {
+        let server = try TestServer(certificate: .good)
+        defer { server.stop() }
+        let scope = server.scope()
+        let proxy = "http://127.0.0.1:\(server.port)"
+        let plain = scope.url("/echo")
+        let secure = server.tlsURL("/@\(scope.key)/echo")
+        func isProxied(_ configure: (inout Client.Configuration) -> Void) async throws -> [Bool] {
+            let client = try makeClient {
+                $0.proxy = "http://127.0.0.1:1"
+                $0.caFile = server.ca
+                configure(&$0)
+            }
+            let before = try server.requests().count { $0.method == "CONNECT" }
+            let target = try await client.echo(Request(plain)).target
+            _ = try await client.echo(Request(secure))
+            let after = try server.requests().count { $0.method == "CONNECT" }
+            client.close()
+            return [target.hasPrefix("http://"), after > before]
+        }
+        #expect(try await isProxied { ($0.proxyHTTP, $0.proxyHTTPS) = (proxy, proxy) } == [true, true])
+        #expect(try await isProxied { ($0.proxyHTTP, $0.proxyHTTPS) = (proxy, "") } == [true, false])
+        #expect(try await isProxied { ($0.proxyHTTP, $0.proxyHTTPS) = ("", proxy) } == [false, true])
+        #expect(try await isProxied { ($0.proxy, $0.proxyHTTP) = (proxy, "") } == [false, true])
+        let client = try makeClient { $0.proxyHTTPS = "http://p:1" }
+        #expect(try client.curlCommand(of: Request("https://h/")).contains("--proxy http://p:1"))
+        #expect(try !client.curlCommand(of: Request("http://h/")).contains("http://p:1"))
+        for word in ["ftp://h:1", "http://"] {
+            let error = await failure { () throws(WherryError) in try Client { $0.proxyHTTPS = word } }
+            #expect(error?.reason == "bad_value" && error?.message.hasPrefix("proxy_https ") == true)
+        }
+    }
+
+    /// `resolve` only lowercased its hosts, proxies and exceptions were passed to libcurl as they were.
+    @Test("C19 international names work in resolve, proxies, and exceptions")
+    func internationalNames() async throws {
+        let server = try TestServer.shared
+        let scope = server.scope()
+        let host = "bücher.example:\(server.port)"
+        let client = try makeClient { $0.resolve = ["\(host):127.0.0.1"] }
+        let echo = try await client.echo(Request("http://\(host)" + (try path(scope, "/echo"))))
+        #expect(echo.values("host") == ["xn--bcher-kva.example:\(server.port)"])
+        let through = try makeClient {
+            $0.resolve = ["\(host):127.0.0.1"]
+            $0.proxy = "http://\(host)"
+        }
+        #expect(try await through.echo(Request(scope.url("/echo"))).target.hasPrefix("http://"))
+        let without = try makeClient {
+            $0.resolve = ["\(host):127.0.0.1"]
+            $0.proxy = "http://127.0.0.1:1"
+            $0.noProxy = ["bücher.example"]
+        }
+        #expect(
+            try await without.echo(Request("http://\(host)" + (try path(scope, "/echo")))).target.hasPrefix("/"))
+    }
+
+    @Test("C19 an exception may have a port, and one that makes no sense is named")
+    func exceptionPorts() async throws {
+        let server = try TestServer.shared
+        let scope = server.scope()
+        let direct = try makeClient(scope) {
+            $0.proxy = "http://127.0.0.1:1"
+            $0.noProxy = ["127.0.0.1:\(server.port)"]
+        }
+        #expect(try await direct.echo(Request("echo")).connection > 0)
+        let other = try makeClient(scope) {
+            $0.proxy = "http://127.0.0.1:1"
+            $0.noProxy = ["127.0.0.1:9"]
+        }
+        let failed = await failure { () throws(WherryError) in try await other.send(Request("echo")) }
+        #expect(failed?.message.contains("the proxy http://127.0.0.1:1:") == true)
+        let error = await failure { () throws(WherryError) in
+            try Client { $0.noProxy = ["h.org", "http://h.org"] }
+        }
+        #expect(error?.reason == "bad_value" && error?.message.contains("\"http://h.org\"") == true)
+    }
+
     @Test("C19 SEC-U9 hosts without a proxy are asked themselves")
     func noProxy() async throws {
         let server = try TestServer.shared

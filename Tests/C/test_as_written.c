@@ -1,5 +1,6 @@
 /* Wherry: forms, headers and queries, from C: sent in the caller's order and as written
  * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include "check.h"
@@ -80,8 +81,47 @@ TEST("headers of one name are all sent, of request, client and configuration") {
   CHECK_TEXT(echoed_header(&got, "X-Gone"), "back");
   CHECK_FAILS(wherry_request_add_header(request, "X-A", "b\r\nc"), WHERRY_E_ARGUMENT, "bad_header");
   CHECK_FAILS(wherry_request_add_header(request, "X-A", NULL), WHERRY_E_ARGUMENT, "bad_argument");
-  CHECK_FAILS(wherry_client_add_header(client, "Host", "b"), WHERRY_E_ARGUMENT, "bad_header");
+  CHECK_FAILS(wherry_client_add_header(client, "Expect", "b"), WHERRY_E_ARGUMENT, "bad_header");
   CHECK_FAILS(wherry_config_add_header(config, "", "b"), WHERRY_E_ARGUMENT, "bad_header");
+}
+
+/* Host was refused like the headers of the framing. */
+TEST("SEC-U11 a Host header names another host, and disables cookies") {
+  wherry_client *client = new_client(NULL);
+  CHECK_OK(wherry_client_set_cookie(client, server_url("/"), "a=1"));
+  wherry_request *request = new_request("GET", server_url("/cookies/set?b=2"));
+  CHECK_OK(wherry_request_set_header(request, "Host", "other.example:8080"));
+  outcome got = perform(client, request);
+  REQUIRE_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(server_field(0, "Host"), "other.example:8080");
+  CHECK(server_field(0, "Cookie") == NULL);
+  CHECK_STATUS(perform(client, new_request("GET", server_url("/echo"))).status, WHERRY_OK);
+  CHECK_TEXT(server_field(1, "Cookie"), "a=1");
+
+  CHECK_OK(wherry_client_set_header(client, "Host", "client.example"));
+  CHECK_STATUS(perform(client, new_request("GET", server_url("/echo"))).status, WHERRY_OK);
+  CHECK_TEXT(server_field(2, "Host"), "client.example");
+  CHECK_FAILS(wherry_client_add_header(client, "Host", "b.example"), WHERRY_E_ARGUMENT, "bad_header");
+  CHECK_OK(wherry_client_set_header(client, "Host", NULL));
+  const char *bad[] = {"", "a b", "a/b", "a:0", "a:65536", "u@a", "[::1", "a\r\nX: y", "b\xc3\xbc.example"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    CHECK_FAILS(wherry_request_set_header(request, "Host", bad[i]), WHERRY_E_ARGUMENT, "bad_header");
+  CHECK_OK(wherry_request_add_header(request, "host", "second.example"));
+  CHECK_TEXT(perform(client, request).reason, "bad_header");
+  CHECK_INT(server_count("requests"), 3);
+}
+
+TEST("SEC-U11 a redirect to another origin drops the Host header") {
+  char away[300];
+  snprintf(away, sizeof away, "%s", server_url("/echo"));
+  memcpy(strstr(away, "127.0.0.1"), "localhost", 9);
+  wherry_request *request = new_request("GET", server_url("/redirect-to?url=%s", away));
+  CHECK_OK(wherry_request_set_header(request, "Host", "other.example"));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS, 1));
+  outcome got = perform(new_client(NULL), request);
+  REQUIRE_STATUS(got.status, WHERRY_OK);
+  CHECK_TEXT(server_field(0, "Host"), "other.example");
+  CHECK_INT(strncmp(server_field(1, "Host"), "localhost:", 10), 0);
 }
 
 static const char *target_of(const char *text) {

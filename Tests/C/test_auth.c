@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "fixture.h"
@@ -128,6 +129,73 @@ TEST("U13 after a digest 401 bytes and files are sent once more, all of them") {
   CHECK_INT(answered(2), 401);
   CHECK_INT(answered((size_t)server_count("requests") - 1), 200);
   free(bytes);
+}
+
+/* SHA-512-256 and auth-int were refused. */
+TEST("R20 Digest speaks SHA-512-256, covers bodies, and hashes names") {
+  const char *queries[] = {
+      "algorithm=SHA-512-256", "algorithm=SHA-512-256-sess&userhash=1", "qop=auth-int",
+      "qop=auth-int&algorithm=MD5", "weaker=MD5&algorithm=SHA-512-256"};
+  static const char bytes[200000];
+  for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+    wherry_client *client = new_client(NULL);
+    const char *path = check_format("/auth/digest/skye/p?%s", queries[i]);
+    wherry_request *request = guarded("POST", path, WHERRY_AUTH_DIGEST);
+    CHECK_OK(wherry_request_set_body(request, bytes, sizeof bytes, NULL));
+    CHECK_INT(perform(client, request).http_code, 200);
+    CHECK_OK(wherry_request_set_body_file(request, "/etc/services", NULL));
+    CHECK_INT(perform(client, request).http_code, 200);
+    CHECK_INT(perform(client, guarded("GET", path, WHERRY_AUTH_DIGEST)).http_code, 200);
+    CHECK_INT(answered(4 * i), 401);
+  }
+  wherry_request *request = new_request(
+      "GET", server_url("/auth/digest/J%%C3%%A4s/p?charset=UTF-8&algorithm=MD5"));
+  CHECK_OK(wherry_request_set_credentials(request, WHERRY_AUTH_DIGEST, "J\xc3\xa4s", "p"));
+  CHECK_INT(perform(new_client(NULL), request).http_code, 200);
+  CHECK_HOLDS(server_field((size_t)server_count("requests") - 1, "Authorization"),
+              "username*=UTF-8''J%C3%A4s");
+}
+
+static const char *netrc_file(const char *text) {
+  static char path[] = "/tmp/wherry-netrc-XXXXXX";
+  snprintf(path, sizeof path, "/tmp/wherry-netrc-XXXXXX");
+  int file = mkstemp(path);
+  REQUIRE(file >= 0);
+  CHECK_INT(write(file, text, strlen(text)), (long)strlen(text));
+  close(file);
+  return path;
+}
+
+TEST("R20 a .netrc file has the credentials of hosts, also where redirects lead") {
+  wherry_config *config = new_config();
+  const char *path = netrc_file(
+      "machine 127.0.0.1 login here password p1\nmachine localhost login there password p2\n");
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_NETRC, path));
+  wherry_client *client = new_client(config);
+  unlink(path);
+  char away[300];
+  snprintf(away, sizeof away, "%s", server_url("/echo"));
+  memcpy(strstr(away, "127.0.0.1"), "localhost", 9);
+  const char *url = server_url("/redirect-to?url=%s", away);
+  CHECK_INT(perform(client, new_request("GET", url)).http_code, 200);
+  CHECK_TEXT(server_field(0, "Authorization"), "Basic aGVyZTpwMQ==");
+  CHECK_TEXT(server_field(1, "Authorization"), "Basic dGhlcmU6cDI=");
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  CHECK_OK(wherry_request_set_credentials(request, WHERRY_AUTH_BASIC, "a", "b"));
+  CHECK_INT(perform(client, request).http_code, 200);
+  CHECK_TEXT(server_field(2, "Authorization"), "Basic YTpi");
+
+  wherry_client *none = NULL;
+  CHECK_FAILS(wherry_client_new(config, &none), WHERRY_E_FILE, "no_file");
+  path = netrc_file("machine h.org\nlogin a passwd s3cret");
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_NETRC, path));
+  CHECK_FAILS(wherry_client_new(config, &none), WHERRY_E_ARGUMENT, "bad_value");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()), check_format("%s, line 2", path));
+  CHECK_LACKS(wherry_error_message(wherry_last_error()), "s3cret");
+  unlink(path);
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_NETRC, ""));
+  CHECK_INT(perform(new_client(config), new_request("GET", server_url("/echo"))).http_code, 200);
+  CHECK(server_field(3, "Authorization") == NULL);
 }
 
 /* Writes so many bytes of a body as WANT_BODY asks, from the first one again where that is wanted.

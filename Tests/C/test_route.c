@@ -1,5 +1,6 @@
 /* Wherry: row C19 and rule SEC-U9, from C: the way that connections take
  * SPDX-License-Identifier: Apache-2.0 */
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,4 +97,47 @@ TEST("R39 a stub sends some requests to the network") {
   CHECK(server_wait("requests=2"));
   CHECK_OK(wherry_transfer_cancel(transfer));
   CHECK_STATUS(next_done(queue).status, WHERRY_E_CANCELLED);
+}
+
+/* The host that clients resolve is compared with that of URLs, which are in ASCII: in the locale C no
+ * international name ever matched. */
+TEST("C19 an international name is resolved in every locale, of a URL and of a proxy") {
+  int port = 0;
+  sscanf(server_url("/"), "http://127.0.0.1:%d", &port);
+  const char *name = "b\xc3\xbc" "cher.example";
+  const char *locales[] = {"C", "C.UTF-8"};
+  for (size_t i = 0; i < 2; i++) {
+    REQUIRE(setlocale(LC_ALL, locales[i]) != NULL);
+    wherry_config *config = with(WHERRY_TEXT_RESOLVE, check_format("%s:%d:127.0.0.1", name, port));
+    outcome got = perform(new_client(config), new_request("GET", url_at(name, true)));
+    CHECK_STATUS(got.status, WHERRY_OK);
+    CHECK_TEXT(server_field(2 * i, "host"), check_format("xn--bcher-kva.example:%d", port));
+    CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY, check_format("http://%s:%d", name, port)));
+    got = perform(new_client(config), new_request("GET", server_url("/echo")));
+    CHECK_STATUS(got.status, WHERRY_OK);
+    CHECK_INT(strncmp(echoed(&got, "target"), "http://", 7), 0);
+  }
+  setlocale(LC_ALL, "C");
+}
+
+TEST("C19 each scheme has a proxy of its own, and exceptions have ports") {
+  char *proxy = server_url("/");
+  *strstr(proxy, "/@") = '\0';
+  wherry_config *config = with(WHERRY_TEXT_PROXY, "http://127.0.0.1:1");
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY_HTTP, proxy));
+  outcome got = perform(new_client(config), new_request("GET", server_url("/echo")));
+  CHECK_STATUS(got.status, WHERRY_OK);
+  CHECK_INT(strncmp(echoed(&got, "target"), "http://", 7), 0);
+  got = perform(new_client(config), new_request("GET", "https://h.invalid/"));
+  CHECK_HOLDS(got.message, "the proxy http://127.0.0.1:1:");
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY_HTTPS, "http://127.0.0.1:2"));
+  got = perform(new_client(config), new_request("GET", "https://h.invalid/"));
+  CHECK_HOLDS(got.message, "the proxy http://127.0.0.1:2:");
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_NO_PROXY, strstr(proxy, "127")));
+  got = perform(new_client(config), new_request("GET", server_url("/echo")));
+  CHECK_INT(strncmp(echoed(&got, "target"), "/", 1), 0);
+  CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_PROXY_HTTP, "ftp://h"), WHERRY_E_ARGUMENT,
+      "bad_value");
+  CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_NO_PROXY, "h:0"), WHERRY_E_ARGUMENT,
+      "bad_value");
 }

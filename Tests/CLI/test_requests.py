@@ -244,6 +244,42 @@ def test_C19_a_host_is_where_resolve_says_and_connections_go_out_as_told(server:
     assert field(done.json, "host") == "a.example"
 
 
+def test_SEC_U11_a_host_header_names_another_host(server: Scope) -> None:
+    """Host was refused, as the headers of the framing are."""
+    done = wherry("get", server.url("/echo"), "-H", "Host: other.example:8080")
+    assert field(done.json, "host") == "other.example:8080"
+    for headers in (["Host: a b"], ["Host:"], ["Host: a", "host: b"]):
+        failed = wherry("get", server.url("/echo"), *[word for each in headers for word in ("-H", each)])
+        assert failed.status != 0 and "Host" in failed.err
+    assert len(server.requests()) == 1
+
+
+def test_C19_each_scheme_has_a_proxy_and_exceptions_have_ports(server: Scope) -> None:
+    port = server.facts["port"]
+    proxy = f"http://127.0.0.1:{port}"
+
+    def target(*arguments: str, **environment: str) -> str:
+        done = wherry("get", server.url("/echo"), *arguments, input=b"", cwd=None, **environment)
+        return str(done.json["target"])
+
+    assert target("--proxy", "http://127.0.0.1:1", "--proxy-http", proxy).startswith("http://")
+    assert target("--proxy", proxy, "--proxy-http", "").startswith("/")
+    assert target("--proxy-https", "http://127.0.0.1:1").startswith("/")
+    assert target("--proxy", proxy, "--noproxy", f"127.0.0.1:{port}").startswith("/")
+    assert target("--proxy", proxy, "--noproxy", "127.0.0.1:1,h.org").startswith("http://")
+    assert target(http_proxy=proxy, NO_PROXY=f"127.0.0.1:{port}").startswith("/")
+    assert target(http_proxy=proxy, no_proxy="127.0.0.1:1").startswith("http://")
+    assert "127.0.0.1:0" in wherry("get", server.url("/echo"), "--noproxy", "127.0.0.1:0").err
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_C19_an_international_name_is_resolved_in_every_locale(server: Scope, locale: str) -> None:
+    port = server.facts["port"]
+    url = server.url("/echo").replace("127.0.0.1", "b\u00fccher.example")
+    done = wherry("get", url, "--resolve", f"b\u00fccher.example:{port}:127.0.0.1", LC_ALL=locale)
+    assert field(done.json, "host") == f"xn--bcher-kva.example:{port}"
+
+
 def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(
         server: Scope, tmp_path: pathlib.Path) -> None:
     proxy = f"http://127.0.0.1:{server.facts['port']}"

@@ -76,7 +76,10 @@ private func readHead(_ input: FuzzInput) {
     _ = LinkField.target("next", in: links)
     for challenge in AuthChallenge.all(head) {
         guard var session = DigestSession(challenge, clientNonce: "c0ffee") else { continue }
-        let field = session.field(.digest("user", "password"), method: "GET", target: "/a?b")
+        let field = session.field(
+            .digest("usér", "password"), method: "GET", target: "/a?b", bodyHash: [1, 2])
+        demand(field != nil, "no field, although the digest of the body was passed")
+        guard let field else { continue }
         demand(isFieldText(field), "the field \(field) would end early")
     }
 }

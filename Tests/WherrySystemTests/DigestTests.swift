@@ -47,6 +47,14 @@ import Testing
                 "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
                     + "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
             ),
+            (
+                .sha512_256, "",
+                "c672b8d1ef56ed28ab87c3622c5114069bdd3ad7b8f9737498d0c01ecef0967a"
+            ),
+            (
+                .sha512_256, "abc",
+                "53048e2681941ef99b2e29b76b4c7dabe4c2d0c634fc6d46e0e2f13107e7af23"
+            ),
         ] as [(DigestAlgorithm, String, String)])
     func vectors(algorithm: DigestAlgorithm, text: String, expected: String) {
         #expect(hex(algorithm, text, usesLibrary: true) == expected)
@@ -108,6 +116,9 @@ import Testing
         for name in ["md5", "MD5"] { #expect(DigestAlgorithm(name: name) == .md5) }
         for name in ["sha1", "SHA-1"] { #expect(DigestAlgorithm(name: name) == .sha1) }
         for name in ["Sha256", "sha-256"] { #expect(DigestAlgorithm(name: name) == .sha256) }
+        for name in ["sha512-256", "SHA-512-256"] {
+            #expect(DigestAlgorithm(name: name) == .sha512_256)
+        }
         for name in ["sha512", "SHA-512"] { #expect(DigestAlgorithm(name: name) == .sha512) }
         for name in ["", "sha", "sha-", "md-5", "sha--1", "sha384", "crc32c"] {
             #expect(DigestAlgorithm(name: name) == nil)

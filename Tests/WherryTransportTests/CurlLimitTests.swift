@@ -154,7 +154,7 @@ import WherrySystem
             let server = try TestServer(certificate: .good)
             let scope = server.scope()
             var configuration = TransportConfiguration()
-            configuration.proxy = ""
+            configuration.proxies.all = ""
             configuration.caFile = server.ca
             var transport: CurlTransport? = try CurlTransport(configuration)
             func ask() throws -> ExchangeResult {

@@ -260,7 +260,7 @@ private final class ThreadNoter: ExchangeReceiver {
         await #expect(processExitsWith: .success) {
             let server = try TestServer()
             var configuration = TransportConfiguration()
-            configuration.proxy = ""
+            configuration.proxies.all = ""
             configuration.maxPerHost = 10
             // Whatever is made once is made before counting.
             func round(_ close: (CurlTransport) -> Void) throws {
@@ -314,7 +314,7 @@ private final class ThreadNoter: ExchangeReceiver {
                 return (Counts.threads, Counts.descriptors)
             }
             var configuration = TransportConfiguration()
-            configuration.proxy = ""
+            configuration.proxies.all = ""
             let clock = ManualClock()
             func use() throws {
                 let transport = try CurlTransport(configuration, clock: clock)

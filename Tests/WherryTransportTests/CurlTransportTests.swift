@@ -15,7 +15,7 @@ func withTransport(
     _ body: (CurlTransport) throws -> Void
 ) throws {
     var configuration = configuration
-    configuration.proxy = ""
+    configuration.proxies.all = ""
     let transport = try CurlTransport(configuration, clock: clock)
     defer { transport.close() }
     try body(transport)

@@ -143,7 +143,7 @@ import WherrySystem
     func reports() throws {
         let authority = try Authority.shared
         var configuration = TransportConfiguration()
-        configuration.proxy = ""
+        configuration.proxies.all = ""
         configuration.caFile = authority.ca
         configuration.trust.onlyReportsPins = true
         _ = configuration.trust.pins.set("*", pins("AAAA"))

@@ -25,13 +25,25 @@ package final class AuthMemory: Sendable {
 
     package init() {}
 
-    /// Returns the header for a request; `nil` if this server has not sent a Digest challenge yet.
-    func field(_ key: Key, method: String, target: String) -> String? {
+    /// The algorithm of the body's digest that the server demands (`auth-int`); `nil` for none.
+    func bodyAlgorithm(_ key: Key) -> DigestAlgorithm? {
+        state.withLock { $0.known[key]?.session.bodyAlgorithm }
+    }
+
+    /// The value of the Authorization header for one request. `nil` if this server has not demanded a
+    /// digest yet, or the digest of the body is missing.
+    ///
+    /// - Parameter bodyHash: returns the digest of the body, if it is known.
+    func field(
+        _ key: Key, method: String, target: String, bodyHash: (DigestAlgorithm) -> [UInt8]?
+    ) -> String? {
         state.withLock { state in
             guard var known = state.known[key] else { return nil }
             state.uses += 1
             known.lastUse = state.uses
-            let field = known.session.field(key.credentials, method: method, target: target)
+            let field = known.session.field(
+                key.credentials, method: method, target: target,
+                bodyHash: known.session.bodyAlgorithm.flatMap(bodyHash))
             state.known[key] = known
             return field
         }

@@ -40,8 +40,18 @@ package struct Authentication: Sendable {
         scheme = credentials.flatMap { $0.scheme == .basic ? .basic : .digest }
     }
 
-    /// Returns the `Authorization` header of the next request; `nil` for none.
-    package func field(method: String, url: HTTPURL, memory: AuthMemory) -> String? {
+    /// The algorithm of the body's digest that the next request needs; `nil` for none.
+    package func bodyAlgorithm(at url: HTTPURL, memory: AuthMemory) -> DigestAlgorithm? {
+        guard let credentials, scheme == .digest, url.origin == origin else { return nil }
+        return memory.bodyAlgorithm(key(credentials))
+    }
+
+    /// The `Authorization` of the next request; `nil` for none.
+    ///
+    /// - Parameter bodyHash: returns the digest of the body, if it is known.
+    package func field(
+        method: String, url: HTTPURL, memory: AuthMemory, bodyHash: (DigestAlgorithm) -> [UInt8]?
+    ) -> String? {
         guard let credentials, url.origin == origin else { return nil }
         switch scheme {
         case .basic:
@@ -49,7 +59,7 @@ package struct Authentication: Sendable {
             return "Basic " + Base64.encode(Array(pair.utf8))
         case .digest:
             return memory.field(
-                key(credentials), method: method, target: Self.target(of: url))
+                key(credentials), method: method, target: Self.target(of: url), bodyHash: bodyHash)
         case .any, nil: return nil
         }
     }

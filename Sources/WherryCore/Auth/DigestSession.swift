@@ -3,25 +3,37 @@
 
 import WherrySystem
 
-/// A Digest nonce with its use count. A value, testable without a server.
+/// A nonce of a server, and how often it was used.
 ///
-/// Supports MD5, SHA-256 and their `-sess` variants, with the quality of protection `auth` or none.
-/// Does not support `auth-int`, which needs the whole body before the first byte.
+/// The algorithms are MD5, SHA-256, SHA-512-256, and their `-sess` kinds. The quality of protection is
+/// `auth`, `auth-int`, or none. If the server offers both, `auth` is used: `auth-int` reads the whole body
+/// before the first byte is sent.
 package struct DigestSession: Sendable, Hashable {
+    private enum Quality: String {
+        /// RFC 2069.
+        case none = ""
+        case auth = "auth"
+        /// The response covers the body too.
+        case integrity = "auth-int"
+    }
+
     package let realm: String
     package private(set) var nonce: String
     private let opaque: String?
-    /// The algorithm as the server wrote it; `nil` if missing, which means MD5.
+    /// As the server wrote it; `nil` if it did not, which means MD5.
     private let algorithmName: String?
     private let algorithm: DigestAlgorithm
     private let isSession: Bool
-    private let hasQuality: Bool
+    private let quality: Quality
     private let hashesUser: Bool
+    /// The server knows RFC 7616, and with it `username*`. Older servers read `username` alone.
+    private let extendsNames: Bool
     private var clientNonce: String
     private var count: UInt32 = 0
 
-    /// - Parameter clientNonce: Random digits that keep an attacker from choosing all hashed input.
-    /// - Returns: `nil` for a challenge that is not Digest, incomplete, or unsupported.
+    /// - Parameter clientNonce: random digits, so that no server chooses everything that is hashed.
+    /// - Returns: `nil` for a challenge that is not Digest, is incomplete, or demands an unsupported
+    ///   algorithm or quality.
     package init?(_ challenge: AuthChallenge, clientNonce: String) {
         guard challenge.scheme == "digest", let nonce = challenge.parameters["nonce"] else {
             return nil
@@ -33,14 +45,17 @@ package struct DigestSession: Sendable, Hashable {
         case "md5-sess": (algorithm, isSession) = (.md5, true)
         case "sha-256": (algorithm, isSession) = (.sha256, false)
         case "sha-256-sess": (algorithm, isSession) = (.sha256, true)
+        case "sha-512-256": (algorithm, isSession) = (.sha512_256, false)
+        case "sha-512-256-sess": (algorithm, isSession) = (.sha512_256, true)
         default: return nil
         }
         if let qualities = parameters["qop"] {
             let words = qualities.asciiLowercased.split { $0 == "," || $0 == " " || $0 == "\t" }
-            guard words.contains("auth") else { return nil }
-            hasQuality = true
+            let known = [Quality.auth, .integrity].first { words.contains($0.rawValue[...]) }
+            guard let known else { return nil }
+            quality = known
         } else {
-            hasQuality = false
+            quality = .none
         }
         // The values are echoed in the next request's header and must fit into it.
         for text in [challenge.realm, nonce, parameters["opaque"] ?? ""]
@@ -51,43 +66,79 @@ package struct DigestSession: Sendable, Hashable {
         self.nonce = nonce
         opaque = parameters["opaque"]
         hashesUser = parameters["userhash"]?.asciiLowercased == "true"
+        extendsNames = algorithm != .md5 || parameters["charset"]?.asciiLowercased == "utf-8"
+            || parameters["userhash"] != nil
         self.clientNonce = clientNonce
     }
 
-    /// Higher is stronger.
-    package var strength: Int { algorithm == .sha256 ? 2 : 1 }
+    /// Higher is harder to break.
+    package var strength: Int {
+        switch algorithm {
+        case .sha512_256: 3
+        case .sha256: 2
+        default: 1
+        }
+    }
 
-    /// Returns the `Authorization` header for one request.
+    /// The algorithm of the body's digest that ``field(_:method:target:bodyHash:)`` needs; `nil` if it
+    /// needs none.
+    package var bodyAlgorithm: DigestAlgorithm? { quality == .integrity ? algorithm : nil }
+
+    /// The value of the Authorization header for one request.
     ///
     /// - Parameters:
-    ///   - target: The path and query, as in the request line.
+    ///   - target: path and query, as in the request line.
+    ///   - bodyHash: the digest of the body, for ``bodyAlgorithm``.
+    /// - Returns: `nil` if the digest of the body is needed and missing.
     package mutating func field(
-        _ credentials: Credentials, method: String, target: String
-    ) -> String {
+        _ credentials: Credentials, method: String, target: String, bodyHash: [UInt8]? = nil
+    ) -> String? {
+        var protected = "\(method):\(target)"
+        if quality == .integrity {
+            guard let bodyHash else { return nil }
+            protected += ":" + Hex.encode(bodyHash)
+        }
         count &+= 1
         let uses = Hex.encode([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) })
         var first = hash("\(credentials.user):\(realm):\(credentials.password)")
         if isSession { first = hash("\(first):\(nonce):\(clientNonce)") }
-        let second = hash("\(method):\(target)")
+        let second = hash(protected)
+        let hasQuality = quality != .none
         let response = hash(
             hasQuality
-                ? "\(first):\(nonce):\(uses):\(clientNonce):auth:\(second)"
+                ? "\(first):\(nonce):\(uses):\(clientNonce):\(quality.rawValue):\(second)"
                 : "\(first):\(nonce):\(second)")
-        let user = hashesUser ? hash("\(credentials.user):\(realm)") : credentials.user
         var parts = [
-            "username=\(Self.quoted(user))", "realm=\(Self.quoted(realm))",
+            userPart(credentials.user), "realm=\(Self.quoted(realm))",
             "nonce=\(Self.quoted(nonce))", "uri=\(Self.quoted(target))",
             "response=\"\(response)\"",
         ]
         if let algorithmName { parts.append("algorithm=\(algorithmName)") }
         if let opaque { parts.append("opaque=\(Self.quoted(opaque))") }
-        if hasQuality { parts += ["qop=auth", "nc=\(uses)"] }
+        if hasQuality { parts += ["qop=\(quality.rawValue)", "nc=\(uses)"] }
         if hasQuality || isSession { parts.append("cnonce=\"\(clientNonce)\"") }
         if hashesUser { parts.append("userhash=true") }
         return "Digest " + parts.joined(separator: ", ")
     }
 
-    /// Switches to the next nonce of the server (`nextnonce`, section 3.5).
+    /// The user's name (RFC 7616, sections 3.4 and 3.4.4).
+    private func userPart(_ user: String) -> String {
+        if hashesUser { return "username=\"\(hash("\(user):\(realm)"))\"" }
+        guard extendsNames, !user.utf8.allSatisfy({ $0 < 0x80 }) else {
+            return "username=\(Self.quoted(user))"
+        }
+        var escaped = ""
+        for byte in user.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+                escaped.unicodeScalars.append(Unicode.Scalar(byte))
+            default: escaped += "%" + Hex.encode([byte]).uppercased()
+            }
+        }
+        return "username*=UTF-8''\(escaped)"
+    }
+
+    /// Takes over the nonce that the server wants from now on (`nextnonce`, section 3.5).
     package mutating func renew(_ next: String, clientNonce: String) {
         guard next != nonce, !next.isEmpty, next.utf8.count <= 4096,
             FieldRules.violation(value: next, of: "it") == nil

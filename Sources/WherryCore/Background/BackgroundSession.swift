@@ -67,10 +67,12 @@ public final class BackgroundSession: Sendable {
                 "A background session cannot have pins, client certificates and certificates as bytes: its jobs are kept in files; trust a CA file instead"
             )
         }
-        guard configuration.values.credentials.isEmpty, configuration.proxyCredentials == nil else {
+        guard configuration.values.credentials.isEmpty, configuration.proxyCredentials == nil,
+            configuration.netrc?.isEmpty != false
+        else {
             throw WherryError(
                 .badOption,
-                "A background session cannot have credentials, since its jobs keep no passwords; send a field or a bearer token"
+                "A background session cannot have credentials or a .netrc file: its jobs store no passwords. Send a header or a bearer token."
             )
         }
         self.name = name

@@ -106,6 +106,11 @@ package struct JobRequest: Sendable, Hashable {
         headers.append(Headers.Field(name: name, value: "\"\(id)\""))
     }
 
+    /// What identifies the partial file of a download.
+    var identity: DownloadIdentity {
+        DownloadIdentity(url: url, ownHost: Headers(fields: headers)["Host"])
+    }
+
     /// The request to send.
     ///
     /// - Parameter body: the path of an upload's body.
@@ -350,7 +355,7 @@ extension TextOption {
     fileprivate var isOfClients: Bool {
         switch self {
         case .baseURL, .appName, .appVersion, .storageName, .storageDirectory, .agentPath, .stateDirectory,
-            .bearerToken, .tag, .imageNames, .jpegType:
+            .bearerToken, .tag, .imageNames, .jpegType, .netrc:
             false
         default: true
         }

@@ -227,14 +227,14 @@ extension JobRecord {
     /// What an unfinished download has left.
     private var partial: PartialDownload? {
         guard let path = job.path, let request else { return nil }
-        let identity = DownloadIdentity(url: request.url)
+        let identity = request.identity
         return partials(path).first { $0.identity == identity } ?? partials(path).first
     }
 
     private func partials(_ path: String) -> [PartialDownload] {
         guard path.utf8.last == 0x2F else { return (try? PartialDownload.of(path)) ?? [] }
         // Of those in a directory only the ones of this URL are this job's.
-        let identity = request.map { DownloadIdentity(url: $0.url) }
+        let identity = request?.identity
         return ((try? PartialDownload.list(in: path)) ?? []).filter { $0.identity == identity }
     }
 

@@ -57,7 +57,7 @@ public final class Client: Sendable {
     /// Makes a client of a configuration that was filled before; throws what the other one throws.
     public init(_ configuration: Configuration) throws(WherryError) {
         try configuration.check()
-        let settings = try ClientSettings(configuration.values)
+        let settings = try ClientSettings(configuration.valuesWithNetrc())
         networks = configuration.stub == nil ? configuration.networks ?? .shared : nil
         if let stub = configuration.stub {
             transport = StubTransport(sharing: stub) {

@@ -17,6 +17,8 @@ package final class ClientSettings: Sendable {
         package var parameters = JSONObject()
         /// By origin; under "" those for whichever origin a request names.
         package var credentials: [String: Credentials] = [:]
+        /// The file that the option names, read when the client was made.
+        package var netrc: Netrc?
         package var decisions: DecisionSet = []
         /// The lists of the policy of trust; the rest of it is among options and texts.
         package var trustLists = TrustPolicy()
@@ -24,6 +26,24 @@ package final class ClientSettings: Sendable {
         package var secretNames: Set<String> = []
 
         package init() {}
+
+        /// The proxies of connections. A client that denies addresses, or is told so, does not read the
+        /// environment; a Unix socket has no proxy.
+        package var proxies: ProxySettings {
+            var proxies = ProxySettings()
+            if texts[.unixSocket] != nil {
+                proxies.all = ""
+                return proxies
+            }
+            proxies.all = texts[.proxy]
+            proxies.http = texts[.proxyHTTP]
+            proxies.https = texts[.proxyHTTPS]
+            proxies.exceptions = texts[.noProxy]
+            if options[.ignoreProxyEnvironment] == 1 || !trust.deniedAddresses.isEmpty {
+                proxies.all = proxies.all ?? ""
+            }
+            return proxies
+        }
     }
 
     package let values: Values
@@ -37,6 +57,8 @@ package final class ClientSettings: Sendable {
     package let fields: [Headers.Field]
     package let headerList: HeaderList
     package let userAgent: String
+    /// The `Host` header of every request that sets none; `nil` if there is none.
+    package let ownHost: String?
     /// What logs leave out.
     package let secrets: Secrets
     /// The fields of the last request that had none of its own, and which codings it asked for.
@@ -57,6 +79,8 @@ package final class ClientSettings: Sendable {
             credentials[try origin.isEmpty ? "" : Self.origin(origin).text] = known
         }
         self.credentials = credentials
+        try values.headers.checkHost()
+        ownHost = values.headers["Host"]
         var fields = values.headers
         for field in Self.builtIn(values) where !fields.contains(field.name) {
             fields.set(field.name, field.value)
@@ -105,16 +129,18 @@ package final class ClientSettings: Sendable {
         return base
     }
 
-    package var hasCredentials: Bool { !credentials.isEmpty }
+    package var hasCredentials: Bool { !credentials.isEmpty || values.netrc?.isEmpty == false }
 
-    /// All users and passwords in one text, which is another one for each set of them.
+    /// All users and passwords in one text, which differs for each set of them.
     package var credentialsText: String {
-        credentials.sorted { $0.key < $1.key }.map { origin, known in
+        let netrc = values.netrc.map { " " + $0.text } ?? ""
+        return credentials.sorted { $0.key < $1.key }.map { origin, known in
             "\(origin) \(known.user.utf8.count):\(known.user)\(known.password.utf8.count):\(known.password)"
-        }.joined(separator: " ")
+        }.joined(separator: " ") + netrc
     }
 
-    /// Whose a request to an origin is, unless its own field of that name says so.
+    /// The credentials of a request to an origin: those of the request, of the client, then those in the
+    /// .netrc file. `nil` if there are none, or the request has an Authorization header.
     ///
     /// - Parameter isHome: the origin is the one that the request names, and not where a redirect led.
     package func credentials(
@@ -124,7 +150,12 @@ package final class ClientSettings: Sendable {
             if request.bearerToken != nil || request.headers.contains("Authorization") { return nil }
             if let own = request.credentials { return own }
         }
-        return credentials[origin.text] ?? (isHome ? credentials[""] : nil)
+        if let known = credentials[origin.text] ?? (isHome ? credentials[""] : nil) { return known }
+        // What the client sends to the first origin wins over the file too.
+        guard let netrc = values.netrc,
+            !isHome || values.texts[.bearerToken] == nil && !values.headers.contains("Authorization")
+        else { return nil }
+        return netrc.credentials(at: origin, isHome: isHome)
     }
 
     /// The origin of a URL, or the URL of an origin.

@@ -84,6 +84,17 @@ extension Client {
                 credentials = common
             }
         }
+        /// The path of a .netrc file with user names and passwords by host; `~/` at its beginning is the
+        /// home directory. Default: `nil` or "", which reads no file.
+        ///
+        /// The file is read when the client is made. A file that is missing or cannot be parsed is an
+        /// error then. Passwords are sent as Basic with the first request, also to the hosts that
+        /// redirects lead to. ``credentials``, ``bearerToken``, an Authorization header, and those of the
+        /// request win. The permissions of the file are not checked.
+        public var netrc: String? {
+            get { values.texts[.netrc] }
+            set { values.texts[.netrc] = newValue }
+        }
         /// Whether cookies are kept and sent back: on. See ``Client/cookies``.
         public var usesCookies: Bool {
             get { values.options[.cookies] == 1 }
@@ -175,21 +186,35 @@ extension Client {
             get { values.texts[.caFile] }
             set { values.texts[.caFile] = newValue }
         }
-        /// A proxy's URL, of scheme http, https, socks4, socks4a, socks5 or socks5h; "" for none; `nil`,
-        /// the default, for what the environment says. What can be none is `bad_value`.
+        /// The URL of a proxy for every request. Its scheme is http, https, socks4, socks4a, socks5, or
+        /// socks5h. "" uses no proxy. Default: `nil`, which reads the environment (`http_proxy`,
+        /// `https_proxy`, `all_proxy`) when the client is made. Anything else is `bad_value`.
         public var proxy: String? {
             get { values.texts[.proxy] }
             set { values.texts[.proxy] = newValue }
         }
-        /// `name:password` for the proxy, sent as Basic to it and to nobody else; goes before what
-        /// stands in its URL. None by default.
+        /// The proxy for http URLs. "" uses none. Default: `nil`, which takes ``proxy``.
+        public var proxyHTTP: String? {
+            get { values.texts[.proxyHTTP] }
+            set { values.texts[.proxyHTTP] = newValue }
+        }
+        /// The proxy for https URLs. "" uses none. Default: `nil`, which takes ``proxy``.
+        public var proxyHTTPS: String? {
+            get { values.texts[.proxyHTTPS] }
+            set { values.texts[.proxyHTTPS] = newValue }
+        }
+        /// `name:password` for every proxy, sent as Basic to proxies only. Overrides the user
+        /// information in their URLs. None by default.
         public var proxyCredentials: String? {
             get { values.texts[.proxyCredentials] }
             set { values.texts[.proxyCredentials] = newValue }
         }
-        /// Hosts that are reached without a proxy: a name is meant with all names below it, `*` is
-        /// every host, networks are written `10.0.0.0/8`. `nil`, the default, for what the
-        /// environment's `no_proxy` says.
+        /// Hosts that are connected to without a proxy. Default: `nil`, which reads `no_proxy` from the
+        /// environment when the client is made.
+        ///
+        /// An entry is a name (`example.org` or `.example.org`: the host and all hosts below it), an
+        /// address, a network (`10.0.0.0/8`, `fe80::/10`), or `*` for every host. A port restricts it:
+        /// `example.org:8080`, `[::1]:8080`. Anything else is `bad_value`.
         public var noProxy: [String]? {
             get { values.texts[.noProxy]?.split(separator: ",").map(String.init) }
             set { values.texts[.noProxy] = newValue?.joined(separator: ",") }
@@ -277,13 +302,10 @@ extension Client {
             let trust = trust
             transport.caFile = caFile
             transport.insecure = trust.trustsAnybody
-            transport.trust = try trust.resolved(base: base, proxy: proxy)
-            let ignoresProxies = values.options[.ignoreProxyEnvironment] == 1
-                || !trust.deniedAddresses.isEmpty
-            transport.proxy = ignoresProxies ? proxy ?? "" : proxy
-            if unixSocket != nil { transport.proxy = "" }
+            transport.trust = try trust.resolved(
+                base: base, proxies: values.proxies.given)
+            transport.proxies = values.proxies
             transport.proxyCredentials = proxyCredentials
-            transport.noProxy = values.texts[.noProxy]
             transport.resolve = try ResolvedHost.all(in: values.texts[.resolve] ?? "").map(\.text)
             transport.interface = interface
             transport.unixSocket = unixSocket

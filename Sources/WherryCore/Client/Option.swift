@@ -291,12 +291,16 @@ package enum TextOption: Int32, CaseIterable, Sendable {
     case resolve = 20
     case interface = 21
     case unixSocket = 22
+    case proxyHTTP = 23
+    case proxyHTTPS = 24
+    case netrc = 25
 
     package var scope: Option.Scope {
         switch self {
         case .baseURL, .appVersion, .userAgent, .appName: [.build, .live]
         case .storageName, .storageDirectory, .proxy, .caFile, .agentPath, .stateDirectory,
-            .caDirectory, .crlFile, .proxyCredentials, .noProxy, .resolve, .interface, .unixSocket:
+            .caDirectory, .crlFile, .proxyCredentials, .noProxy, .resolve, .interface, .unixSocket,
+            .proxyHTTP, .proxyHTTPS, .netrc:
             .build
         case .bearerToken, .imageNames, .jpegType: [.build, .live, .request]
         case .tag: .request
@@ -307,7 +311,7 @@ package enum TextOption: Int32, CaseIterable, Sendable {
     package var isPath: Bool {
         switch self {
         case .storageDirectory, .caFile, .caDirectory, .crlFile, .agentPath, .stateDirectory,
-            .unixSocket:
+            .unixSocket, .netrc:
             true
         default: false
         }
@@ -346,13 +350,19 @@ package enum TextOption: Int32, CaseIterable, Sendable {
                     .badPath,
                     "The path of a socket has at most 107 bytes, and \"\(value)\" has \(count)")
             }
-        case .proxy:
+        case .proxy, .proxyHTTP, .proxyHTTPS:
             guard value.isEmpty || ProxyURL(value) != nil else {
                 throw WherryError(
                     .badValue,
-                    "proxy is a URL such as http://host:8080, with https, socks4, socks4a, socks5 or "
+                    "\(self) is a URL such as http://host:8080, with https, socks4, socks4a, socks5 or "
                         + "socks5h too, or empty for none, not \"\(HTTPURL.redacted(value))\"")
             }
+        case .noProxy:
+            guard let word = ProxyExceptions(value).invalid.first else { return }
+            throw WherryError(
+                .badValue,
+                "no_proxy cannot be set: the entry \"\(HTTPURL.redacted(word))\" is no host, address, or network. Write example.org, example.org:8080, 10.0.0.0/8, [::1], or *."
+            )
         case .proxyCredentials:
             guard value.utf8.contains(0x3A), !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
             else {

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
+import WherryTransport
 
 /// A host that is not looked up: its addresses are known (C19).
 package struct ResolvedHost: Hashable, Sendable {
-    /// In lower case; "*" for every host.
+    /// In ASCII and lower case, as URLs have it; "*" for every host.
     package var host: String
     package var port: Int
     /// Each an address in digits.
@@ -32,7 +33,9 @@ package struct ResolvedHost: Hashable, Sendable {
         var rest = word.utf8
         // An address in the place of the host would not be looked up anyway.
         guard let end = rest.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-        host = String(Substring(rest[..<end])).asciiLowercased
+        let name = String(Substring(rest[..<end])).asciiLowercased
+        guard let ascii = HTTPURL.asciiHost(name) else { return nil }
+        host = ascii
         rest = rest[end...]
         guard host.utf8.first != UInt8(ascii: "["), NetworkAddress(host) == nil else { return nil }
         guard !host.isEmpty, rest.popFirst() == UInt8(ascii: ":"),

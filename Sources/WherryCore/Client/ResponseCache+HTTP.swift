@@ -36,6 +36,7 @@ extension ResponseCache {
         _ request: Request, _ policy: HTTPCachePolicy, _ store: HTTPCacheStore,
         _ settings: ClientSettings
     ) throws(WherryError) -> HTTPCaching {
+        guard request.ownHost(settings) == nil else { throw TimedRefusal.missing.error }
         let options = settings.options.overridden(by: request.overrides)
         let method = request.effectiveMethod
         let url = try RequestPlanner.url(

@@ -382,7 +382,7 @@ public struct ResponseCache: Sendable {
         _ = try settings.base(named: request.base)
         guard !request.isStreamed, TimedCaching.fits(request, settings.fields) else {
             throw WherryError(
-                .badArgument, "A request with a streamed body, one of parts, or for a range is never stored")
+                .badArgument, "The response to this request is never stored: the request has a Range or Host header, or a body that is streamed or has parts. Remove it to use the cache.")
         }
     }
 

@@ -126,6 +126,9 @@ extension TextOption: CustomStringConvertible {
         "resolve": .resolve,
         "interface": .interface,
         "unix_socket": .unixSocket,
+        "proxy_http": .proxyHTTP,
+        "proxy_https": .proxyHTTPS,
+        "netrc": .netrc,
         "tag": .tag,
     ]
 }

@@ -9,7 +9,7 @@ extension TrustPolicy {
     ///
     /// - Throws: `bad_pin`, `bad_certificate`, `bad_value`, `bad_url`, or what keeps a file from
     ///   being read.
-    package func resolved(base: HTTPURL?, proxy: String?) throws(WherryError) -> TransportTrust {
+    package func resolved(base: HTTPURL?, proxies: [String]) throws(WherryError) -> TransportTrust {
         var trust = TransportTrust()
         trust.caDirectory = caDirectory
         trust.caCertificates = caCertificates
@@ -27,7 +27,7 @@ extension TrustPolicy {
             let place = try Self.place(of: origin, base)
             trust.identities[place.text] = try certificate.identity()
         }
-        try checkTogether(trust, proxy)
+        try checkTogether(trust, proxies)
         return trust
     }
 
@@ -50,7 +50,7 @@ extension TrustPolicy {
         return table
     }
 
-    private func checkTogether(_ trust: TransportTrust, _ proxy: String?) throws(WherryError) {
+    private func checkTogether(_ trust: TransportTrust, _ proxies: [String]) throws(WherryError) {
         func require(_ holds: Bool, _ reason: ErrorReason, _ text: String) throws(WherryError) {
             if !holds { throw WherryError(reason, text) }
         }
@@ -72,13 +72,13 @@ extension TrustPolicy {
             "Certificates cannot be anchors here: libcurl does not use an OpenSSL that can be asked; pin keys"
         )
         try require(
-            pinMode == .keys || proxy?.asciiLowercased.hasPrefix("https://") != true, .badPin,
+            pinMode == .keys || !proxies.contains { $0.asciiLowercased.hasPrefix("https://") }, .badPin,
             "Certificates as anchors do not go with a proxy over TLS; pin keys")
         try require(
             caCertificates == nil || caFile == nil, .badValue,
             "Certificates to trust are given as a file and as bytes: give one of them")
         try require(
-            deniedAddresses.isEmpty || proxy == nil || proxy == "", .badValue,
+            deniedAddresses.isEmpty || proxies.isEmpty, .badValue,
             "A proxy connects in the place of the client, so that no address can be denied: leave one of them out"
         )
     }

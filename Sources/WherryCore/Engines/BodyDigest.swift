@@ -34,9 +34,29 @@ enum BodyDigest {
     static func field(
         _ algorithm: DigestAlgorithm, of body: ExchangeBody, isStopped: () -> Bool = { false }
     ) throws(WherryError) -> Headers.Field? {
+        if case .none = body { return nil }
+        guard let value = try value(algorithm, of: body, isStopped: isStopped) else { return nil }
+        let text = Base64.encode(value)
+        switch algorithm {
+        case .md5: return Headers.Field(name: "Content-MD5", value: text)
+        case .sha1: return Headers.Field(name: "Content-Digest", value: "sha=:\(text):")
+        case .sha256: return Headers.Field(name: "Content-Digest", value: "sha-256=:\(text):")
+        case .sha512: return Headers.Field(name: "Content-Digest", value: "sha-512=:\(text):")
+        // RFC 9530 registers no name for it.
+        case .sha512_256: return nil
+        }
+    }
+
+    /// The digest of a body, which is that of nothing if there is none. `nil` if it is written while it
+    /// is sent, or `isStopped` returns true.
+    ///
+    /// Reads all of it: for a worker. Throws the error of reading a file.
+    static func value(
+        _ algorithm: DigestAlgorithm, of body: ExchangeBody, isStopped: () -> Bool = { false }
+    ) throws(WherryError) -> [UInt8]? {
         var digest = Digest(algorithm)
         switch body {
-        case .none: return nil
+        case .none: break
         case .bytes(let bytes): unsafe bytes.withUnsafeBytes { unsafe digest.update($0) }
         case .source(let source):
             func add(_ piece: UnsafeRawBufferPointer) -> Bool {
@@ -58,13 +78,7 @@ enum BodyDigest {
         guard value.count == algorithm.byteCount else {
             throw WherryError(.internal, "The digest of the body could not be computed")
         }
-        let text = Base64.encode(value)
-        switch algorithm {
-        case .md5: return Headers.Field(name: "Content-MD5", value: text)
-        case .sha1: return Headers.Field(name: "Content-Digest", value: "sha=:\(text):")
-        case .sha256: return Headers.Field(name: "Content-Digest", value: "sha-256=:\(text):")
-        case .sha512: return Headers.Field(name: "Content-Digest", value: "sha-512=:\(text):")
-        }
+        return value
     }
 }
 

@@ -116,32 +116,18 @@ extension RequestTransfer {
 }
 
 extension Client {
-    /// The host that connections for a URL go to first, the proxy's where there is one; `nil` where
+    /// The host that connections for a URL go to first: that of the proxy if there is one. `nil` if
     /// that is not known.
     package func firstHost(
         of url: HTTPURL, environment: (String) -> String? = { Environment[$0] }
     ) -> String? {
         // A socket of this machine needs no network.
         if settings.text(.unixSocket) != nil { return nil }
-        // Which hosts are excepted libcurl knows alone.
-        let hasExceptions = settings.text(.noProxy) != nil
-        if let proxy = settings.text(.proxy) {
-            if proxy.isEmpty { return url.origin.host }
-            return hasExceptions ? nil : Self.host(ofProxy: proxy)
-        }
-        guard settings.options[.ignoreProxyEnvironment] == 0,
-            settings.values.trust.deniedAddresses.isEmpty,
-            let proxy = ProxyURL.setting(for: url.origin.scheme, in: environment)
-        else { return url.origin.host }
-        guard !hasExceptions, environment("no_proxy") == nil, environment("NO_PROXY") == nil
-        else { return nil }
-        return Self.host(ofProxy: proxy)
-    }
-
-    /// Only of proxies that speak HTTP.
-    private static func host(ofProxy proxy: String) -> String? {
-        guard let proxy = ProxyURL(proxy), proxy.scheme.hasPrefix("http") else { return nil }
-        return proxy.host
+        let rules = ProxyRules(settings.values.proxies, environment: environment)
+        guard let proxy = rules.proxy(for: url.origin) else { return url.origin.host }
+        // Other proxies may be reached in another way.
+        guard let address = proxy.url, address.scheme.hasPrefix("http") else { return nil }
+        return address.host
     }
 }
 

@@ -12,6 +12,8 @@ package struct PreparedBody: Sendable {
     package var isReplayable = true
     /// The digest of the whole, where it is wanted and known.
     package var digest: Headers.Field?
+    /// The digest that Digest authentication with `auth-int` covers.
+    package var integrity: (algorithm: DigestAlgorithm, value: [UInt8])?
     /// The content coding that it has got here (R37); `nil` leaves the field to the request.
     package var coding: Inflater.Coding?
     /// How long it was before that, where it is all in memory.
@@ -240,6 +242,8 @@ package enum RequestPlanner {
     ///   - authorization: the field of that name, in place of every other.
     ///   - cookies: those of the jar, for the very URL; a field of the request's own goes before.
     ///   - crossOrigin: leaves out what another origin must not see.
+    ///   - otherOrigin: leaves out `Host`, which names the first origin. Unlike `crossOrigin`, no option
+    ///     turns it off.
     ///   - given: fields of the request that are meant for that origin all the same.
     ///   - lostBody: a redirect has taken the body away, and what was said of it goes too
     ///     (RFC 9110 section 15.4).
@@ -248,11 +252,12 @@ package enum RequestPlanner {
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
         extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
-        cookies: String? = nil, crossOrigin: Bool = false, given: GivenFields? = nil,
-        lostBody: Bool = false, closes: Bool = false
+        cookies: String? = nil, crossOrigin: Bool = false, otherOrigin: Bool = false,
+        given: GivenFields? = nil, lostBody: Bool = false, closes: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
         if let authorization { own.append(("Authorization", authorization)) }
+        if !request.headers.isEmpty { try request.headers.checkHost() }
         for field in request.headers.fields {
             try Headers.check(field.name, field.value)
             if authorization != nil, Headers.areEqual(field.name, "Authorization") { continue }
@@ -294,7 +299,8 @@ package enum RequestPlanner {
         // A server that does not know 100-continue would cost each upload a second.
         if hasBody { own.append(("Expect", nil)) }
         for field in extra where !has(field.name) { own.append((field.name, field.value)) }
-        guard crossOrigin || lostBody else {
+        let dropsHost = otherOrigin && request.ownHost(settings) != nil
+        guard crossOrigin || lostBody || dropsHost else {
             if own.isEmpty { return settings.headerList }
             if !settings.fields.contains(where: { has($0.name) }) {
                 return HeaderList(own, rest: settings.headerList)
@@ -304,6 +310,7 @@ package enum RequestPlanner {
         }
         func mayGo(_ name: String) -> Bool {
             Self.mayGo(name, crossOrigin: crossOrigin, lostBody: lostBody)
+                && !(dropsHost && name == "host")
         }
         var kept: [(String, String?)] = own.filter { field in
             let name = field.name.asciiLowercased

@@ -24,25 +24,78 @@ extension RequestTransfer {
         return !decisions.isDisjoint(with: [.adapt, .redirect]) && hops.withLock { $0.auth?.credentials != nil }
     }
 
-    /// The `Cookie` field for a URL; `nil` for none.
-    func cookies(for url: HTTPURL) -> String? {
-        options[.cookies] == 1 ? client.cookies.field(for: url) : nil
+    /// The `Cookie` header that the jar has for the current hop; `nil` for none.
+    func cookies(_ state: State) -> String? {
+        usesJar(state) ? client.cookies.field(for: state.url) : nil
     }
 
-    /// The field of the next hop; `nil` leaves it to the request's own. Called with the lock held.
+    /// The Authorization header of the next hop; `nil` leaves it to the request's own. Called with the
+    /// lock held.
     func authorization(_ state: inout State) -> String? {
+        guard let auth = authentication(&state) else { return nil }
+        let integrity = state.body.integrity
+        return auth.field(method: state.method, url: state.url, memory: client.auth) { algorithm in
+            integrity?.algorithm == algorithm ? integrity?.value : nil
+        }
+    }
+
+    /// The credentials for the origin of the next hop; `nil` if there are none. Called with the lock held.
+    private func authentication(_ state: inout State) -> Authentication? {
         let request = state.edited ?? request
         guard state.auth != nil || request.credentials != nil || settings.hasCredentials else {
             return nil
         }
         let origin = state.url.origin
         if state.auth?.origin != origin {
-            // What was asked of the caller for one origin is never said to another.
+            // Credentials that the caller gave for one origin are never sent to another.
             let credentials = settings.credentials(
                 of: request, at: origin, isHome: !state.isCrossOrigin)
             state.auth = credentials.map { Authentication($0, at: origin) }
         }
-        return state.auth?.field(method: state.method, url: state.url, memory: client.auth)
+        return state.auth
+    }
+
+    /// The algorithm of the body's digest that the next hop needs and does not have; `nil` if it lacks
+    /// none.
+    var lackingIntegrity: DigestAlgorithm? {
+        guard mayAuthenticate else { return nil }
+        return hops.withLock { state in
+            let needed = authentication(&state)?.bodyAlgorithm(at: state.url, memory: client.auth)
+            return state.body.integrity?.algorithm == needed ? nil : needed
+        }
+    }
+
+    /// Computes the digest of the body, on a worker unless the body is small, then sends the request.
+    func computeIntegrity(_ algorithm: DigestAlgorithm, wake: Wake) {
+        let body = hops.withLock { $0.body.body }
+        let isSmall = switch body {
+        case .none: true
+        case .bytes(let bytes): bytes.count <= Self.smallBody
+        case .source: false
+        }
+        if isSmall { return addIntegrity(algorithm, of: body, wake: wake) }
+        client.workers.submit { [self] in addIntegrity(algorithm, of: body, wake: .now) }
+    }
+
+    /// Up to this size, hashing takes less time than handing the body to a worker.
+    private static let smallBody = 65_536
+
+    private func addIntegrity(_ algorithm: DigestAlgorithm, of body: ExchangeBody, wake: Wake) {
+        do throws(WherryError) {
+            let value = try BodyDigest.value(algorithm, of: body, isStopped: { isCancelled })
+            guard let value else {
+                guard !isCancelled else { return resume {} }
+                let origin = hops.withLock { $0.url.origin.text }
+                throw WherryError(
+                    .bodySpent,
+                    "The request to \(origin) cannot be authenticated: the server demands a digest of the body (qop=auth-int), and this body can be read only once. Send bytes or a file."
+                )
+            }
+            hops.withLock { $0.body.integrity = (algorithm, value) }
+            resume { send(wake: wake) }
+        } catch {
+            end(TransferOutcome(error: error))
+        }
     }
 
     /// Decides about a 401 as its head comes; `nil` where it is an answer like any other.

@@ -170,10 +170,12 @@ extension RequestTransfer {
 
     /// Whether the credentials of the present hop are the client's token, or would be if it had one.
     private var isOfClientToken: Bool {
-        let shown = hops.withLock { ($0.isCrossOrigin, $0.edited) }
-        let request = shown.1 ?? request
-        return !shown.0 && request.bearerToken == nil && request.credentials == nil
-            && !settings.hasCredentials && !request.headers.contains("Authorization")
+        let (isCrossOrigin, edited, hasUser) = hops.withLock {
+            ($0.isCrossOrigin, $0.edited, $0.auth?.credentials != nil)
+        }
+        let request = edited ?? request
+        return !isCrossOrigin && !hasUser && request.bearerToken == nil && request.credentials == nil
+            && settings.values.credentials.isEmpty && !request.headers.contains("Authorization")
             && !settings.values.headers.contains("Authorization")
     }
 

@@ -224,6 +224,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     func send(wake: Wake) {
         if lacksCoding { return codeBody(wake: wake) }
         if lacksDigests { return computeDigests() }
+        if let algorithm = lackingIntegrity { return computeIntegrity(algorithm, wake: wake) }
         let isCached = caching?.hasHTTP ?? false
         do {
             let exchange = try hops.withLock { state throws(WherryError) -> Exchange in
@@ -232,9 +233,9 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                     of: state.shown(request), contentType: state.body.contentType, hasBody: hasBody,
                     settings: settings, extra: state.body.digest.map { [$0] } ?? [],
                     coding: state.body.coding, authorization: authorization(&state),
-                    cookies: cookies(for: state.url), crossOrigin: state.isCrossOrigin,
-                    given: state.givenFields, lostBody: state.lostBody,
-                    closes: options[.keepAlive] == 0)
+                    cookies: cookies(state), crossOrigin: state.isCrossOrigin,
+                    otherOrigin: state.url.origin != state.origin, given: state.givenFields,
+                    lostBody: state.lostBody, closes: options[.keepAlive] == 0)
                 var exchange = RequestPlanner.exchange(
                     method: state.method, url: state.url, headers: headers,
                     body: state.body.body, settings: settings, options: options, deadline: deadline)
@@ -306,8 +307,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     ) -> BodyDisposition {
         if client.log.isOn(.debug) { noteHead(head) }
         let mayBeReplaced = caching?.hasHTTP == true && note(head) && !isReplacement(head)
-        if options[.cookies] == 1 {
-            client.cookies.take(head, from: hops.withLock { $0.url })
+        if let url = hops.withLock({ usesJar($0) ? $0.url : nil }) {
+            client.cookies.take(head, from: url)
         }
         renewNonce(by: head)
         if head.status == 401, let disposition = meet(refusal: head) { return disposition }

@@ -45,6 +45,8 @@ package final class TransferCaching: Sendable {
         let policy = RequestCaching.httpPolicy(request.cachePolicy, isOn: isOn)
         // What is not for the cache may yet change what it has.
         guard let http, policy != nil || !CacheRequest.isSafe(asked.method) else { return nil }
+        // A decision may have set it after the lookup.
+        guard request.ownHost(settings) == nil else { return nil }
         let url = asked.url
         let usesCookies = settings.options.overridden(by: request.overrides)[.cookies] == 1
         return HTTPCaching(
@@ -60,8 +62,10 @@ package final class TransferCaching: Sendable {
 }
 
 extension Client {
-    /// What the request has to do with the caches; `nil` for nothing. Where nobody is checked
-    /// nothing is stored and read: such answers may come from anybody (SEC-C3).
+    /// What the request has to do with the caches; `nil` for nothing.
+    ///
+    /// Without certificate checks nothing is stored or read, since such a response may come from
+    /// anybody (SEC-C3). The same holds for a request with a `Host` header of its own (SEC-U11).
     func transferCaching(
         _ request: Request, method: String, settings: ClientSettings
     ) throws(WherryError) -> TransferCaching? {
@@ -75,7 +79,9 @@ extension Client {
         var failure: WherryError?
         var timed: TimedCaching?
         var http: HTTPCacheStore?
-        if settings.options[.insecure] == 0, !settings.values.trust.trustsAnybody {
+        if settings.options[.insecure] == 0, !settings.values.trust.trustsAnybody,
+            request.ownHost(settings) == nil
+        {
             do {
                 if wantsTimed, request.isGathered(settings), TimedCaching.fits(request, settings.fields) {
                     timed = try timedCaching(request, caching, method: method, settings: settings)

@@ -1,7 +1,9 @@
 // Wherry: validation of methods and headers.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A method or header that must not be sent.
+import WherrySystem
+
+/// A part of a request's head that may not be sent.
 package struct FieldViolation: Error, Hashable, Sendable {
     /// The error reason: `bad_header` or `bad_method`.
     package let reason: String
@@ -15,14 +17,14 @@ package struct FieldViolation: Error, Hashable, Sendable {
 /// The checks take bytes, since C callers may pass text that is not UTF-8. They return `nil` if
 /// valid.
 package enum FieldRules {
-    /// Lower-case names of headers that only the library sets. A caller's value would break message
-    /// framing or connection reuse.
+    /// Headers that only the library writes, in lower case. A caller's own would break the framing of
+    /// a message or the reuse of its connection.
     package static let reservedNames: Set<String> = [
-        "connection", "content-length", "expect", "host", "transfer-encoding",
+        "connection", "content-length", "expect", "transfer-encoding",
     ]
 
-    /// Checks a header that a caller wants to send: its name, that the name is not in
-    /// ``reservedNames``, and its value.
+    /// Checks a header that a caller wants to send: its name, that the name is not one of
+    /// ``reservedNames``, and its value. The value of `Host` must be a host with an optional port.
     package static func violation(
         name: some Collection<UInt8>, value: some Collection<UInt8>
     ) -> FieldViolation? {
@@ -32,7 +34,57 @@ package enum FieldRules {
                 reason: "bad_header",
                 message: "The library itself writes the header field \(quoted(name)).")
         }
-        return violation(value: value, of: "the header field \(quoted(name))")
+        if let violation = violation(value: value, of: "the header field \(quoted(name))") {
+            return violation
+        }
+        return isHost(name) ? violation(host: value) : nil
+    }
+
+    /// Checks the value of `Host` (RFC 9110, section 7.2): a name, an IPv4 address, or an IPv6 address
+    /// in brackets, and an optional port from 1 to 65535.
+    ///
+    /// Stricter than the grammar, which allows escapes and an empty host: servers do not agree on what
+    /// these mean.
+    package static func violation(host value: some Collection<UInt8>) -> FieldViolation? {
+        var rest = Array(value)[...]
+        let isBracketed = rest.first == UInt8(ascii: "[")
+        let end = isBracketed
+            ? rest.firstIndex(of: UInt8(ascii: "]")).map { $0 + 1 }
+            : rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
+        guard let end else { return badHost }
+        let host = rest[..<end]
+        rest = rest[end...]
+        if isBracketed {
+            guard NetworkAddress(String(decoding: host.dropFirst().dropLast(), as: UTF8.self))?
+                .bytes.count == 16, !host.contains(UInt8(ascii: "%"))
+            else { return badHost }
+        } else {
+            guard !host.isEmpty, host.count <= 255, host.allSatisfy(isHostByte) else { return badHost }
+        }
+        guard !rest.isEmpty else { return nil }
+        guard rest.removeFirst() == UInt8(ascii: ":"), (1...5).contains(rest.count),
+            rest.allSatisfy({ (0x30...0x39).contains($0) }),
+            let port = Int(String(decoding: rest, as: UTF8.self)), (1...65_535).contains(port)
+        else { return badHost }
+        return nil
+    }
+
+    private static var badHost: FieldViolation {
+        FieldViolation(
+            reason: "bad_header",
+            message:
+                "The header Host cannot be sent: its value is not a host, or a host and a port. Write it as example.org or example.org:8080, and an international name as xn--...")
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+        default: false
+        }
+    }
+
+    private static func isHost(_ name: some Collection<UInt8>) -> Bool {
+        name.count == 4 && name.elementsEqual("host".utf8, by: { $0 | 0x20 == $1 })
     }
 
     /// Checks a header name: one or more token characters.

@@ -58,7 +58,7 @@ struct CurlCommand {
             of: request, method: method, settings: settings, options: options)
         let body = try Self.body(of: request, method, settings, options, workers)
         coding = try Self.coding(of: body, request, settings, options, workers)
-        addConnection(settings, options)
+        addConnection(settings, options, isSecure: url.origin.isSecure)
         if method == "HEAD" {
             words.append("--head")
         } else if method != "GET" || body.hasContent {
@@ -115,7 +115,9 @@ struct CurlCommand {
 
     // MARK: Connection
 
-    private mutating func addConnection(_ settings: ClientSettings, _ options: OptionTable) {
+    private mutating func addConnection(
+        _ settings: ClientSettings, _ options: OptionTable, isSecure: Bool
+    ) {
         words.append("--globoff")
         if options[.maxRedirects] > 0 {
             words.append("--location --max-redirs \(options[.maxRedirects])")
@@ -128,13 +130,15 @@ struct CurlCommand {
         }
         if options[.insecure] == 1 { words.append("--insecure") }
         if let file = settings.text(.caFile) { add("--cacert", file) }
-        if let proxy = settings.text(.proxy), !proxy.isEmpty {
+        let given = settings.values.proxies
+        let proxy = (isSecure ? given.https : given.http) ?? given.all
+        if let proxy, !proxy.isEmpty {
             add("--proxy", shownProxy(proxy))
             if let credentials = settings.text(.proxyCredentials) {
                 let user = credentials.prefix { $0 != ":" }
                 add("--proxy-user", secrets == nil ? credentials : "\(user):\(Secrets.mask)")
             }
-        } else if settings.text(.proxy) != nil || options[.ignoreProxyEnvironment] == 1 {
+        } else if proxy != nil, settings.text(.unixSocket) == nil {
             add("--noproxy", "*")
         }
         if let hosts = settings.text(.noProxy) { add("--noproxy", hosts) }

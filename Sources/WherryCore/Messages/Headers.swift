@@ -97,8 +97,9 @@ public struct Headers: Sendable, Hashable {
         return zip(a.utf8, b.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
     }
 
-    /// Validates a header set by a caller (SEC-U1, SEC-U11).
+    /// Checks a header that a caller sets, or removes with `nil` (SEC-U1, SEC-U11).
     package static func check(_ name: String, _ value: String?) throws(WherryError) {
+        if value == nil, areEqual(name, "Host") { return }
         if let violation = FieldRules.violation(name: name, value: value ?? "") {
             throw WherryError(.badHeader, violation.message)
         }

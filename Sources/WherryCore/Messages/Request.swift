@@ -310,6 +310,7 @@ public struct Request: Sendable {
     /// Validates the parts that become headers (SEC-U1).
     package func checkFields() throws(WherryError) {
         for field in headers.fields { try Headers.check(field.name, field.value) }
+        try headers.checkHost()
         if let bearerToken { try TextOption.bearerToken.check(bearerToken, in: .request) }
         if let credentials { try credentials.check() }
         if let jpegType { try TextOption.jpegType.check(jpegType, in: .request) }

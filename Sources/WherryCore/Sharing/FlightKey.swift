@@ -52,7 +52,7 @@ struct FlightKey: Hashable, Sendable {
         }
         let headers = try RequestPlanner.fields(
             of: request, contentType: state.body.contentType, hasBody: hasBody,
-            settings: transfer.settings, cookies: transfer.cookies(for: state.url))
+            settings: transfer.settings, cookies: transfer.cookies(state))
         fields = headers.fields.map { "\($0.name): \($0.value ?? "\0")" }
         method = state.method
         url = state.url.text

@@ -94,7 +94,10 @@ enum CurlOption {
         ),
         ("-b --cookie -c --cookie-jar", .advice("The command sends no cookies.")),
         ("-z --time-cond", .advice("Use --cache-policy protocol.")),
-        ("-n --netrc", .advice("Use --user @FILE with a line name:password.")),
+        (
+            "--netrc-optional",
+            .advice("Use --netrc, which fails if there is no ~/.netrc, or leave it out.")
+        ),
         ("-R", .advice("Use 'wherry download URL --remote-time'.")),
     ]
 }

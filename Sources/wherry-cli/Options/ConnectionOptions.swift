@@ -26,6 +26,18 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     @Flag(help: "Sends --user as the server asks: as a digest before Basic.")
     var anyauth = false
 
+    @Flag(
+        name: [.customShort("n"), .customLong("netrc")],
+        help: "Read user names and passwords by host from ~/.netrc, unless --user or --bearer is given.")
+    var readsNetrc = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Read user names and passwords by host from a file in the format of .netrc.",
+            valueName: "file"),
+        completion: .file())
+    var netrcFile: String?
+
     @Option(
         name: [.customShort("b"), .long],
         help: ArgumentHelp(
@@ -130,6 +142,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         try route.apply(to: &configuration)
         configuration.bearerToken = try Self.token(bearer)
         configuration.credentials = try credentials()
+        configuration.netrc = netrcFile ?? (readsNetrc ? "~/.netrc" : nil)
         configuration.isDebugging = output.debug
         if let timeout { configuration.idleTimeout = timeout.duration }
         if let connectTimeout { configuration.connectTimeout = connectTimeout.duration }

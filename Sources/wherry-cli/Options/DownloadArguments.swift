@@ -26,6 +26,7 @@ extension DigestAlgorithm {
         case .sha1: "SHA-1"
         case .sha256: "SHA-256"
         case .sha512: "SHA-512"
+        case .sha512_256: "SHA-512/256"
         }
     }
 }

@@ -1,4 +1,4 @@
-// Wherry: the options about the way that connections take, named as curl names them.
+// Wherry: the options for proxies, addresses, and interfaces, named as in curl.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -8,20 +8,32 @@ import WherrySystem
 struct RouteOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "A proxy's URL; '' for none. (default: what the environment says)", valueName: "url"))
+            "The URL of a proxy; '' for none. (default: that of the environment)", valueName: "url"))
     var proxy: String?
+
+    @Option(
+        name: .customLong("proxy-http"),
+        help: ArgumentHelp(
+            "The proxy for http URLs; '' for none. (default: that of --proxy)", valueName: "url"))
+    var proxyHTTP: String?
+
+    @Option(
+        name: .customLong("proxy-https"),
+        help: ArgumentHelp(
+            "The proxy for https URLs; '' for none. (default: that of --proxy)", valueName: "url"))
+    var proxyHTTPS: String?
 
     @Option(
         name: [.customShort("U"), .long],
         help: ArgumentHelp(
-            "For the proxy alone, sent as Basic: 'name:password', @FILE, or @- for standard input.",
+            "Sent to proxies only, as Basic: 'name:password', @FILE, or @- for standard input.",
             valueName: "name:password"))
     var proxyUser: String?
 
     @Option(
         name: .customLong("noproxy"),
         help: ArgumentHelp(
-            "Hosts without a proxy, with ',' between: names with all below them, networks, or '*'.",
+            "Hosts without a proxy, separated by ',': a name and all below it, an address, a network, or '*'; ':port' restricts an entry.",
             valueName: "hosts"))
     var noProxy: String?
 
@@ -44,6 +56,8 @@ struct RouteOptions: ParsableArguments, Sendable {
 
     func apply(to configuration: inout Client.Configuration) throws {
         configuration.proxy = proxy
+        configuration.proxyHTTP = proxyHTTP
+        configuration.proxyHTTPS = proxyHTTPS
         configuration.noProxy = noProxy.map { [$0] }
         configuration.resolve = resolve
         configuration.interface = interface

@@ -14,4 +14,15 @@ import Testing
             ])
         #expect(try ResolvedHost.all(in: "").isEmpty)
     }
+
+    /// The host was only lowercased, so that it never equalled the ASCII host of a URL.
+    @Test("international names are converted as those of URLs are")
+    func international() throws {
+        let text = "bücher.example:80:127.0.0.1 BÜCHER.example:81:127.0.0.1 faß.example:80:127.0.0.1"
+        #expect(
+            try ResolvedHost.all(in: text).map(\.host) == [
+                "xn--bcher-kva.example", "xn--bcher-kva.example", "xn--fa-hia.example",
+            ])
+        #expect(throws: WherryError.self) { try ResolvedHost.all(in: "a\u{2044}b.example:80:127.0.0.1") }
+    }
 }

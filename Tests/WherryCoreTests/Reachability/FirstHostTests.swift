@@ -14,8 +14,9 @@ import WherryTransport
             (nil, ["http_proxy": "http://p:1"], "p"), (nil, ["http_proxy": "p:1"], "p"),
             (nil, ["HTTP_PROXY": "http://p:1", "https_proxy": "http://p:1"], "h.org"),
             (nil, ["ALL_PROXY": "http://a:1"], "a"),
+            (nil, ["all_proxy": "http://a:1", "no_proxy": "h.org"], "h.org"),
+            (nil, ["all_proxy": "http://a:1", "NO_PROXY": "h.org:81"], "a"),
             // Not known: nothing is waited for then.
-            (nil, ["all_proxy": "http://a:1", "no_proxy": "h.org"], nil),
             (nil, ["all_proxy": "socks5://a:1"], nil),
         ] as [(String?, [String: String], String?)])
     func proxies(setting: String?, environment: [String: String], expected: String?) throws {

@@ -7,10 +7,10 @@ import hashlib
 import io
 import os
 import pickle
-from typing import Any, AsyncIterator, Iterator, List, Optional, Tuple
+from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Tuple
 
 import pytest
-from conftest import Make, Server
+from conftest import Make, Server, run_python
 from test_uploads import png
 
 import wherry
@@ -38,6 +38,88 @@ def test_R20_a_digest_answers_a_challenge_once_for_many(make: Make, server: Serv
             assert answer.json()["scheme"] == "digest"
     # The nonce of the first place is tried on the second.
     assert statuses(server) == [401, 200, 200, 200, 401, 200, 200, 200]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"algorithm": "SHA-512-256"}, {"algorithm": "SHA-512-256-sess", "userhash": "1"},
+        {"qop": "auth-int"}, {"qop": "auth-int", "algorithm": "MD5-sess"},
+        {"algorithm": "SHA-512-256", "weaker": "MD5"},
+    ],
+)  # fmt: skip
+def test_R20_a_digest_speaks_rfc_7616(
+    make: Make, server: Server, tmp_path: Any, query: Dict[str, str]
+) -> None:
+    way = make(auth=DIGEST)
+    url = server.url("/auth/digest/skye/p", **query)
+    path = tmp_path / "a.bin"
+    path.write_bytes(bytes(200_000))
+    assert way.get(url).json()["scheme"] == "digest"
+    assert way.request("POST", url, data=b"hello").json()["size"] == 5
+    with open(path, "rb") as file:
+        assert way.request("POST", url, data=file).json()["size"] == 200_000
+    with open(path, "rb") as file:
+        assert way.request("POST", url, files={"file": file}).json()["size"] > 200_000
+    assert way.request("POST", url, json={"a": "b" * 5000}, body_coding="gzip").json()["size"] < 500
+    assert statuses(server) == [401, 200, 200, 200, 200, 200]
+
+
+def test_R20_a_body_that_can_be_read_only_once_cannot_be_covered(make: Make, server: Server) -> None:
+    way = make(auth=DIGEST)
+    url = server.url("/auth/digest/skye/p", qop="auth-int")
+    assert way.get(url).status_code == 200
+    with pytest.raises(wherry.WherryError, match="qop=auth-int") as caught:
+        way.request("POST", url, data=iter([b"a", b"b"]))
+    assert caught.value.reason == "body_spent"
+
+
+def test_R20_a_name_that_is_not_ascii_is_sent_extended_or_hashed(make: Make, server: Server) -> None:
+    way = make(auth=wherry.DigestAuth("Jäsøn Doe", "pä"))
+    for more in ({}, {"userhash": "1"}):
+        url = server.url("/auth/digest/Jäsøn Doe/pä", charset="UTF-8", algorithm="MD5", **more)
+        assert way.get(url).status_code == 200
+        sent = authorization(server)[-1] or ""
+        assert ("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe" in sent) is (not more)
+
+
+def test_R20_a_netrc_file_has_credentials_also_for_where_redirects_lead(
+    make: Make, server: Server, tmp_path: Any
+) -> None:
+    path = tmp_path / "netrc"
+    path.write_text(
+        "machine 127.0.0.1 login here password p1\nmachine localhost login there password p2\n"
+    )
+    way = make(netrc=path)
+    away = server.url("/echo").replace("127.0.0.1", "localhost")
+    assert way.get(server.url("/redirect-to", url=away)).status_code == 200
+    assert authorization(server) == ["Basic aGVyZTpwMQ==", "Basic dGhlcmU6cDI="]
+    # What the program says itself wins, also that there are none.
+    assert way.get(server.url("/echo"), auth=("a", "b")).status_code == 200
+    assert way.get(server.url("/echo"), auth=None).status_code == 200
+    assert way.get(server.url("/echo"), headers={"Authorization": "Own 1"}).status_code == 200
+    assert authorization(server)[2:] == ["Basic YTpi", None, "Own 1"]
+
+
+def test_R20_netrc_true_reads_the_file_of_the_home_directory(server: Server, tmp_path: Any) -> None:
+    (tmp_path / ".netrc").write_text("default login me password p\n")
+    source = f"""
+import pickle, wherry
+for netrc in (True, False, "~/.netrc"):
+    with wherry.Client(netrc=netrc) as client:
+        for each in (client, pickle.loads(pickle.dumps(client))):
+            print(dict(each.get({server.url("/echo")!r}).json()["headers"]).get("Authorization"))
+"""
+    done = run_python(source, env={"HOME": str(tmp_path)})
+    found = "Basic bWU6cA=="
+    assert done.stdout.splitlines() == [found, found, "None", "None", found, found], done.stderr
+    with pytest.raises(wherry.FileError) as missing:
+        wherry.Client(netrc=tmp_path / "none")
+    assert missing.value.reason == "no_file"
+    (tmp_path / "bad").write_text("machine h.org\n\nlogin a passwd s3cret\n")
+    with pytest.raises(wherry.ArgumentError, match="bad, line 3: ") as damaged:
+        wherry.Client(netrc=str(tmp_path / "bad"))
+    assert "s3cret" not in str(damaged.value)
 
 
 def test_R20_keywords_say_who_asks(make: Make, server: Server) -> None:

@@ -75,6 +75,70 @@ def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(server: Server)
         wherry.Client(proxy_auth="ab")  # type: ignore[arg-type]
 
 
+def test_C19_each_scheme_has_a_proxy_of_its_own(server: Server) -> None:
+    url = server.url("/echo")
+    for proxies, is_proxied in (
+        ({"http": server.base, "https": "http://127.0.0.1:1"}, True),
+        ({"http://": server.base}, True),
+        ({"https": server.base}, False),
+        ({"all": "http://127.0.0.1:1", "http": None}, False),
+        ({"all://": server.base, "no_proxy": "127.0.0.1"}, False),
+        ({}, False),
+    ):
+        with wherry.Client(proxies=proxies, trust_env=False) as client:
+            target = client.get(url).json()["target"]
+            assert target.startswith("http://") is is_proxied, proxies
+            with pickle.loads(pickle.dumps(client)) as copy:
+                assert copy.get(url).json()["target"] == target
+    with wherry.Client(proxies={"https": "http://127.0.0.1:1"}) as client:
+        with pytest.raises(wherry.NetworkError, match="the proxy http://127.0.0.1:1:"):
+            client.get("https://h.invalid/")
+    with pytest.raises(wherry.ArgumentError, match="chooses by scheme"):
+        wherry.Client(proxies={"http://example.org": "http://p:1"})
+    with pytest.raises(wherry.ArgumentError, match="^proxy_https "):
+        wherry.Client(proxies={"https": "ftp://p:1"})
+    with pytest.raises(TypeError, match="not both"):
+        wherry.Client(proxy="http://p:1", proxies={"all": "http://p:1"})
+
+
+def test_C19_exceptions_have_every_form_and_come_from_the_environment_too(server: Server) -> None:
+    port = urllib.parse.urlsplit(server.base).port
+    forms = {
+        "127.0.0.1": True, f"127.0.0.1:{port}": True, "127.0.0.1:1": False, "127.0.0.0/8": True,
+        "10.0.0.0/8": False, "a.example, *": True, "::1": False, ".0.0.1": False,
+    }  # fmt: skip
+    for entry, is_direct in forms.items():
+        with wherry.Client(proxy=server.base, no_proxy=entry) as client:
+            target = client.get(server.url("/echo")).json()["target"]
+            assert target.startswith("/") is is_direct, entry
+    source = f"""
+import wherry
+with wherry.Client() as client:
+    print(client.get({server.url("/echo")!r}).json()["target"][:4])
+"""
+    for name in ("no_proxy", "NO_PROXY"):
+        for entry, start in ((f"127.0.0.1:{port}", "/ech"), ("127.0.0.1:1", "http")):
+            done = run_python(source, env={"http_proxy": server.base, name: entry})
+            assert done.stdout.strip() == start, done.stderr
+    with pytest.raises(wherry.ArgumentError, match="no_proxy cannot be set"):
+        wherry.Client(no_proxy="http://h.org")
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_C19_international_names_are_resolved_in_every_locale(server: Server, locale: str) -> None:
+    place = f"b\u00fccher.example:{urllib.parse.urlsplit(server.base).port}"
+    url = server.url("/echo").replace(server.base[len("http://") :], place)
+    source = f"""
+import wherry
+with wherry.Client(resolve={{{place!r}: "127.0.0.1"}}, trust_env=False) as client:
+    print(dict(client.get({url!r}).json()["headers"])["Host"])
+with wherry.Client(resolve={{{place!r}: "127.0.0.1"}}, proxy={"http://" + place!r}) as client:
+    print(client.get({server.url("/echo")!r}).json()["target"][:7])
+"""
+    done = run_python(source, env={"LC_ALL": locale, "PYTHONIOENCODING": "utf-8"})
+    assert done.stdout.split() == [place.replace("b\u00fccher", "xn--bcher-kva"), "http://"], done.stderr
+
+
 def test_C19_a_proxy_that_can_be_none_is_refused_and_one_that_fails_is_named() -> None:
     with pytest.raises(wherry.ArgumentError, match="^proxy ") as refused:
         wherry.Client(proxy="ftp://h:1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pathlib
 import random
 import socket
 from typing import Any, Callable, Dict, Iterator, List
@@ -325,3 +326,27 @@ def test_S11_no_secret_stands_in_an_error(server: Server, client: wherry.Client)
         assert secret not in repr(caught.value.underlying), name
     for shown in (wherry.Bearer(secret), wherry.Basic("u", secret)):
         assert secret not in repr(shown)
+
+
+def test_SEC_U11_a_host_header_names_another_host_and_disables_cookies_and_caches(
+    server: Server, tmp_path: pathlib.Path
+) -> None:
+    """Host was refused, as the headers of the framing are."""
+    with wherry.Client(cache=True, storage_directory=str(tmp_path)) as client:
+        client.cookies.set("a", "1", url=server.url("/"))
+        url = server.url("/cache", control="max-age=3600")
+        for host in ("a.example", "b.example:81", "a.example"):
+            assert not client.get(url, headers={"Host": host}).from_cache
+        assert not client.get(url).from_cache and client.get(url).from_cache
+        log = server.log()
+        assert [field(told, "host") for told in log[:3]] == [["a.example"], ["b.example:81"], ["a.example"]]
+        assert [field(told, "cookie") for told in log] == [[], [], [], ["a=1"]]
+        away = server.url("/echo").replace("127.0.0.1", "localhost")
+        there = client.get(server.url("/redirect-to", url=away), headers={"Host": "a.example"})
+        assert field(there.json(), "host")[0].startswith("localhost:")
+        for bad in ("a b", "a:0", "u@a", "b\u00fccher.example", ""):
+            with pytest.raises(wherry.ArgumentError) as caught:
+                client.get(url, headers={"Host": bad})
+            assert caught.value.reason == "bad_header"
+        client.headers["Host"] = "client.example"
+        assert field(client.get(server.url("/echo")).json(), "host") == ["client.example"]

@@ -46,12 +46,13 @@ package struct TimedCaching: Sendable {
         return "\(caching.partition)\u{0}cookies:\(cookies)"
     }
 
-    /// Returns whether the response to a request is cacheable at all (K7): not a partial response,
-    /// nor a response to a streamed request body.
+    /// Whether the cache may store the response to a request (K7). It stores no partial response, no
+    /// response to a body that is unknown beforehand, and none to a `Host` header of the caller's.
     ///
-    /// - Parameter fields: The client's headers, which those of the request override.
+    /// - Parameter fields: the client's headers, which the request's own replace.
     package static func fits(_ request: Request, _ fields: [Headers.Field]) -> Bool {
         if !values("Range", of: request, fields).isEmpty { return false }
+        if !values("Host", of: request, fields).isEmpty { return false }
         switch request.body {
         case .none, .form, .json, .bytes: return true
         case .file, .stream, .multipart: return false

@@ -36,8 +36,12 @@ package struct DownloadIdentity: Hashable, Sendable {
     /// - Parameter url: the original, absolute URL, before any redirect.
     package init(url: String) {
         let noFragment = url.prefix { $0 != "#" }
-        whole = Digest.hash(of: String(noFragment), .sha256)
-        withoutQuery = Digest.hash(of: String(noFragment.prefix { $0 != "?" }), .sha256)
+        self.init(whole: noFragment, withoutQuery: noFragment.prefix { $0 != "?" })
+    }
+
+    init(whole: some StringProtocol, withoutQuery: some StringProtocol) {
+        self.whole = Digest.hash(of: String(whole), .sha256)
+        self.withoutQuery = Digest.hash(of: String(withoutQuery), .sha256)
     }
 
     package init?(whole: [UInt8], withoutQuery: [UInt8]) {

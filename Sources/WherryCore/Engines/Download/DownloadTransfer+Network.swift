@@ -79,8 +79,9 @@ extension DownloadTransfer {
             let headers = try RequestPlanner.fields(
                 of: asked, contentType: nil, hasBody: false, settings: settings,
                 extra: extra, authorization: authorization,
-                cookies: options[.cookies] == 1 ? client.cookies.field(for: start.url) : nil,
-                crossOrigin: start.isCrossOrigin, closes: options[.keepAlive] == 0)
+                cookies: usesJar ? client.cookies.field(for: start.url) : nil,
+                crossOrigin: start.isCrossOrigin, otherOrigin: start.url.origin != firstURL.origin,
+                closes: options[.keepAlive] == 0)
             var exchange = RequestPlanner.exchange(
                 method: method, url: start.url, headers: headers, body: .none, settings: settings,
                 options: options, deadline: deadline)
@@ -169,7 +170,7 @@ extension DownloadTransfer {
         let disposition = core.withLock { core -> BodyDisposition in
             guard let index = core.index(of: exchange) else { return .discard }
             core.hops[index].head = head
-            if options[.cookies] == 1 { client.cookies.take(head, from: core.hops[index].url) }
+            if usesJar { client.cookies.take(head, from: core.hops[index].url) }
             let hop = core.hops[index]
             let isFirst = hop.attempt == core.machine.attempt
             let step = RedirectRules.step(
@@ -330,7 +331,9 @@ extension DownloadTransfer {
                 of: request, at: start.url.origin, isHome: !start.isCrossOrigin)
             start.auth = credentials.map { Authentication($0, at: start.url.origin) }
         }
-        return start.auth?.field(method: method, url: start.url, memory: client.auth)
+        return start.auth?.field(method: method, url: start.url, memory: client.auth) {
+            Digest.hash(of: [], $0)
+        }
     }
 
     /// What is sent after a refusal that asks who is there; `nil` where it stands.

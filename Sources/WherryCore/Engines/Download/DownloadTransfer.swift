@@ -108,7 +108,9 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         core = Monitor(
             State(
                 machine: DownloadMachine(
-                    policy: policy, identity: DownloadIdentity(url: url.text),
+                    policy: policy,
+                    identity: DownloadIdentity(
+                        url: url.text, ownHost: request.ownHost(settings)),
                     seed: .random(in: .min ... .max))))
         super.init(
             .download, request, client: client, settings: settings, options: options,
@@ -178,7 +180,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
             let found = try PartFile.open(
                 target,
                 PartFile.Identity(
-                    url: firstURL.text, shownURL: RedirectRules.redacted(firstURL.text),
+                    url: firstURL.text, ownHost: request.ownHost(settings),
+                    shownURL: RedirectRules.redacted(firstURL.text),
                     durability: policy.durability, creationMask: policy.creationMask),
                 resumes: policy.resumesOtherQueries ? { [self] in canResume($0) } : nil)
             files.part = found.part

@@ -186,6 +186,7 @@ private struct SlotWriter {
         case .sha1: put(UInt8(2))
         case .sha256: put(UInt8(3))
         case .sha512: put(UInt8(4))
+        case .sha512_256: put(UInt8(5))
         }
         put(digest.source.rawValue)
         put(digest.bytes)
@@ -222,6 +223,7 @@ private struct SlotReader {
         case 2: algorithm = .sha1
         case 3: algorithm = .sha256
         case 4: algorithm = .sha512
+        case 5: algorithm = .sha512_256
         default: return nil
         }
         guard let source = number(1).flatMap({ DownloadDigest.Source(rawValue: UInt8($0)) }),

@@ -32,12 +32,12 @@ package final class PartFile {
         package var creationMask: UInt32?
 
         package init(
-            session: String = "", url: String, shownURL: String? = nil,
+            session: String = "", url: String, ownHost: String? = nil, shownURL: String? = nil,
             durability: DownloadPolicy.Durability = .checkpoint, creationMask: UInt32? = nil
         ) {
             self.creationMask = creationMask
             self.session = session
-            identity = DownloadIdentity(url: url)
+            identity = DownloadIdentity(url: url, ownHost: ownHost)
             self.shownURL = shownURL ?? url
             self.durability = durability
         }

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import urllib.parse
 from typing import Dict, List, Tuple
 
 from ..exchange import Exchange
@@ -15,9 +16,10 @@ from ..exchange import Exchange
 async def auth(exchange: Exchange) -> None:
     """/auth/basic/USER/PASSWORD, /auth/bearer/TOKEN, /auth/digest/USER/PASSWORD[?algorithm=MD5].
 
-    Of digest also ?qop= (none: RFC 2069), ?opaque=, ?userhash=1, ?uses=N (a nonce serves so often, then
-    it is stale), ?next=1 (nextnonce with each success), ?also=Basic (a second challenge), ?echo=1 (the
-    body's SHA-256 and size in the answer).
+    Digest also takes ?qop= (auth-int covers the body; none: RFC 2069), ?opaque=, ?userhash=1,
+    ?charset=UTF-8, ?uses=N (a nonce is stale after N uses), ?next=1 (nextnonce with each success),
+    ?also=Basic (a second challenge), ?weaker=MD5 (another Digest challenge, which must not be answered),
+    and ?echo=1 (the body's SHA-256 and size in the response).
     """
     segments = exchange.request.segments + ["", "", ""]
     kind, given = segments[0], exchange.request.header("authorization") or ""
@@ -31,7 +33,7 @@ async def auth(exchange: Exchange) -> None:
         good = given == f"Bearer {segments[1]}"
         challenge = 'Bearer realm="wherry"'
     elif kind == "digest":
-        good, challenge = _digest(exchange, segments, given)
+        good, challenge = _digest(exchange, segments, given, body)
     else:
         await exchange.text("no such scheme\n", 404)
         return
@@ -43,22 +45,29 @@ async def auth(exchange: Exchange) -> None:
         fields = [("WWW-Authenticate", challenge)]
         if "also" in exchange.request.q:
             fields.insert(0, ("WWW-Authenticate", f'{exchange.request.q["also"]} realm="other"'))
+        if "weaker" in exchange.request.q:
+            name = exchange.request.q["weaker"]
+            fields.insert(
+                0, ("WWW-Authenticate", f'Digest realm="weak", nonce="weak", algorithm={name}, qop="auth"')
+            )
         await exchange.json({"authenticated": False}, 401, fields)
 
 
-def _digest(exchange: Exchange, segments: List[str], given: str) -> Tuple[bool, str]:
-    """Whether the field is right, and the challenge for when it is not."""
+def _digest(
+    exchange: Exchange, segments: List[str], given: str, body: bytes
+) -> Tuple[bool, str]:
+    """Whether the header is right, and the challenge for when it is not."""
     q = exchange.request.q
     name = q.get("algorithm", "SHA-256")
-    hashes = {"MD5": hashlib.md5, "SHA-256": hashlib.sha256, "SHA-512-256": hashlib.sha512}
-    new = hashes[name.replace("-sess", "")]
+    hashes = {"MD5": "md5", "SHA-256": "sha256", "SHA-512-256": "sha512_256"}
+    kind = hashes[name.replace("-sess", "")]
     store = exchange.server.store
     place = f"digest\0{exchange.request.key or ''}\0{'/'.join(segments)}"
     # The number of the nonce, and the counts it was used with.
     number, used = store.get(place, (1, []))
 
     def hexed(text: str) -> str:
-        return new(text.encode()).hexdigest()
+        return hashlib.new(kind, text.encode()).hexdigest()
 
     def nonce() -> str:
         return hashlib.sha256(f"{place}{number}".encode()).hexdigest()[:32]
@@ -69,21 +78,30 @@ def _digest(exchange: Exchange, segments: List[str], given: str) -> Tuple[bool, 
             text = q.get(word, "auth" if word == "qop" else "none")
             if text != "none":
                 said += f', {word}="{text}"'
+        if "charset" in q:
+            said += f', charset={q["charset"]}'
         return said + (", userhash=true" if "userhash" in q else "") + (", stale=true" if stale else "")
 
     if not given.lower().startswith("digest "):
         return False, challenge(False)
     found: Dict[str, str] = {}
-    for key, quoted, bare in re.findall(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))', given[7:]):
+    for key, quoted, bare in re.findall(r'(\w+\*?)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))', given[7:]):
         found[key] = re.sub(r"\\(.)", r"\1", quoted) or bare
     first = hexed(f"{segments[1]}:wherry:{segments[2]}")
     if name.endswith("-sess"):
         first = hexed(f"{first}:{found.get('nonce')}:{found.get('cnonce')}")
-    second = hexed(f"{exchange.request.method}:{found.get('uri')}")
+    covered = f"{exchange.request.method}:{found.get('uri')}"
+    if found.get("qop") == "auth-int":
+        covered += ":" + hashlib.new(kind, body).hexdigest()
+    second = hexed(covered)
     middle = ":".join(found[n] for n in ("nonce", "nc", "cnonce", "qop") if n in found)
     user = hexed(f"{segments[1]}:wherry") if "userhash" in q else segments[1]
+    sent = found.get("username")
+    if sent is None and found.get("username*", "").startswith("UTF-8''"):
+        sent = urllib.parse.unquote(found["username*"][7:])
     right = (
-        found.get("uri") == exchange.request.target and found.get("username") == user
+        found.get("uri") == exchange.request.target and sent == user
+        and found.get("qop", "none") in q.get("qop", "auth").split(",")
         and found.get("opaque", "none") == q.get("opaque", "none")
         and found.get("response") == hexed(f"{first}:{middle}:{second}")
     )  # fmt: skip

@@ -114,6 +114,9 @@ TEXT_STATE_DIRECTORY = 19
 TEXT_RESOLVE = 20
 TEXT_INTERFACE = 21
 TEXT_UNIX_SOCKET = 22
+TEXT_PROXY_HTTP = 23
+TEXT_PROXY_HTTPS = 24
+TEXT_NETRC = 25
 
 #: What ``partial_of=`` may be.
 PARTIALS = {"url": 0, "same_path": 1, "any": 2}

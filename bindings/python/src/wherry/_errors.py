@@ -211,8 +211,9 @@ def _restore(
 class ArgumentError(WherryError, ValueError, status=-1):
     """A value was wrong; nothing was sent.
 
-    ``bad_header`` is also the answer to a field that only the library writes: Host, Connection,
-    Content-Length, Expect and Transfer-Encoding.
+    The reason is ``bad_header`` too for headers that only the library writes (Connection,
+    Content-Length, Expect, and Transfer-Encoding), and for a Host that is not a host with an optional
+    port.
     """
 
 

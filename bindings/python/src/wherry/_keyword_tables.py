@@ -194,11 +194,13 @@ FIXED = """\
 storage_name | the program's name | the folder in the user's cache for what is kept
 storage_directory | none | an absolute path instead of a name
 proxy | the environment's | the URL of a proxy; "" is none
-proxy_auth | that of the URL | (user, password) for the proxy alone
-no_proxy | the environment's | hosts that are reached without a proxy; "*" is every host
+proxies | those of the environment | the proxy of each scheme: {"http": URL, "https": URL, "all": URL}; None or "" is none
+proxy_auth | that of the URL | (user, password), sent to proxies only
+no_proxy | the environment's | hosts without a proxy: "example.org" with the hosts below it, "10.0.0.0/8", "[::1]", or "*"; ":port" restricts an entry
 resolve | none | the addresses of hosts, which are not looked up: {"host:port": "127.0.0.1"}
 interface | the system's choice | the network interface or address of this machine to go out by
 unix_socket | none | a path to which every connection goes, whatever the host
+netrc | False | True reads user names and passwords by host from ~/.netrc when the client is made; a path reads that file
 https_only | False | True: requests without https are an error
 require_tls_1_3 | False | True: TLS 1.2 is too old; what is older than that always is
 require_staple | False | True: a server must staple a good answer of its CA's OCSP responder

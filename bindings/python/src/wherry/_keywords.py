@@ -420,9 +420,12 @@ class Settings(LiveSettings, total=False):
     storage_name: Optional[str]
     storage_directory: Optional[str]
     proxy: Optional[str]
-    #: (user, password), for the proxy alone.
+    #: Proxies by scheme: {"http": URL, "https": URL, "all": URL}. None uses none for that scheme.
+    proxies: Optional[Mapping[str, Optional[str]]]
+    #: (user, password), sent to proxies only.
     proxy_auth: Optional[Tuple[str, str]]
-    #: Hosts that are reached without a proxy, with all names below them; "*" is every host.
+    #: Hosts without a proxy: names with the hosts below them, addresses, networks, "*", each with an
+    #: optional port.
     no_proxy: Union[str, Iterable[str], None]
     #: The addresses of hosts, which are not looked up: {"host:port": "127.0.0.1"} or several.
     resolve: Optional[Mapping[str, Union[str, Iterable[str]]]]
@@ -430,6 +433,8 @@ class Settings(LiveSettings, total=False):
     interface: Optional[str]
     #: A path to which every connection goes, whatever the host; no proxy is used.
     unix_socket: Optional[Target]
+    #: True reads user names and passwords by host from ~/.netrc; a path reads another such file.
+    netrc: Union[bool, Target]
     #: True: requests without https are an ArgumentError, `https_only`.
     https_only: bool
     #: True: TLS 1.2 is too old; what is older than that always is.

@@ -212,11 +212,13 @@ BasicAuth = Basic
 
 
 class DigestAuth(Fixed):
-    """A user name and password that answer a Digest challenge (RFC 7616): SHA-256 or MD5.
+    """A user name and password that answer a Digest challenge (RFC 7616).
 
-    The password never leaves the program. The first request is refused and sent again with all of
-    its body; later ones to the same origin count on. Where the server asks for Basic instead, the
-    401 is the answer, unless ``basic=True`` allows it.
+    The algorithms are SHA-512-256, SHA-256, and MD5; the strongest that the server offers is used. The
+    password never leaves the program. The server refuses the first request, which is sent again with
+    its whole body. Later requests to the same origin need no second attempt. If the server demands a
+    digest of the body (``qop=auth-int``), a body that can be read only once fails with ``body_spent``.
+    If the server demands Basic instead, the 401 is the response, unless ``basic=True`` allows it.
     """
 
     __slots__ = ("username", "password", "basic")

@@ -1,4 +1,4 @@
-# Wherry: the way that connections take
+# Wherry: proxies, addresses, and the .netrc file of a new client
 # SPDX-License-Identifier: Apache-2.0
 """Settings of a new client that have a form of their own in Python (row C19)."""
 
@@ -13,7 +13,7 @@ from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Tuple
+    from typing import Any, Callable, Dict, Iterator, Tuple
 
 
 def _proxy_auth(given: Any) -> bytes:
@@ -41,20 +41,58 @@ def _unix_socket(given: Any) -> bytes:
     return path_text(os.path.abspath(os.fspath(given)))
 
 
-#: The option behind each, and what makes its text.
+def _netrc(given: Any) -> bytes:
+    if given is True:
+        return b"~/.netrc"
+    if given is False:
+        return b""
+    path = os.fspath(given)
+    return path_text(path if path[:2] in ("~/", b"~/") else os.path.abspath(path))
+
+
+#: The option behind each scheme in proxies=, as requests and httpx write it.
+SCHEMES = {
+    "http": codes.TEXT_PROXY_HTTP,
+    "https": codes.TEXT_PROXY_HTTPS,
+    "all": codes.TEXT_PROXY,
+    "no_proxy": codes.TEXT_NO_PROXY,
+}
+
+
+def _proxies(given: Any) -> Iterator[Tuple[int, bytes]]:
+    for scheme, url in given.items():
+        option = SCHEMES.get(scheme[:-3] if scheme.endswith("://") else scheme)
+        if option is None:
+            raise ArgumentError(
+                f"Could not use the proxy of {scheme!r}: proxies= chooses by scheme. Give "
+                '"http", "https", or "all", and the hosts without a proxy as no_proxy=.',
+                "bad_value",
+            )
+        yield option, text(url or "")
+
+
+#: The option behind each keyword, and the function that makes its text.
 ROUTES: Dict[str, Tuple[int, Callable[[Any], bytes]]] = {
     "proxy_auth": (codes.TEXT_PROXY_CREDENTIALS, _proxy_auth),
     "no_proxy": (codes.TEXT_NO_PROXY, _no_proxy),
     "resolve": (codes.TEXT_RESOLVE, _resolve),
     "unix_socket": (codes.TEXT_UNIX_SOCKET, _unix_socket),
+    "netrc": (codes.TEXT_NETRC, _netrc),
 }
 
 
 def apply_route(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
-    """Takes those of `settings` that are about the way of connections out, and sets them."""
-    taken = {name: settings.pop(name) for name in list(settings) if name in ROUTES}
+    """Removes the settings of this module from `settings`, and sets them."""
+    proxies = settings.get("proxies") or {}
+    if settings.get("proxy") is not None and any(name in proxies for name in ("all", "all://")):
+        raise TypeError('give proxy= or proxies={"all": ...}, not both')
+    taken = {
+        name: settings.pop(name) for name in list(settings) if name in ROUTES or name == "proxies"
+    }
+    for option, value in _proxies(proxies):
+        check(lib.wherry_config_set_text(config, option, value))
     for name, value in taken.items():
-        if value is not None:
+        if value is not None and name != "proxies":
             option, convert = ROUTES[name]
             check(lib.wherry_config_set_text(config, option, convert(value)))
     return taken
