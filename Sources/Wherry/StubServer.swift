@@ -123,7 +123,7 @@ public final class StubServer: Sendable {
                         status: reply.status, head: Self.lines(reply.headers), body: reply.body)
                 } catch let error as WherryError {
                     question.fail(
-                        TransportError.Kind(rawValue: error.reasonWord.rawValue) ?? .refused,
+                        TransportError.Kind(rawValue: error.reason) ?? .refused,
                         error.message)
                 } catch {
                     question.fail(.refused, "The handler of the stub failed: \(error)")
