@@ -54,11 +54,11 @@ def wsgi(environ: Dict[str, Any], start_response: Callable[..., Any]) -> Iterabl
 def test_a_wsgi_application_answers() -> None:
     here.set("context")
     with wherry.Client(transport=wherry.WSGITransport(wsgi, remote_addr="10.0.0.1"), base_url=BASE) as client:
-        answer = client.post("/a%20b/ä?q=1&r=%C3%A4", content=b"\xff", headers={"X-My": "h", "Content-Type": "t"})
+        answer = client.post("/a%20b/ä?q=1&r=%C3%A4", content=b"\xff", headers={"X-My": "ä", "Content-Type": "t"})
         told = answer.json()
         assert (told["REQUEST_METHOD"], told["QUERY_STRING"]) == ("POST", "q=1&r=%C3%A4")
         assert told["PATH_INFO"].encode("latin-1").decode() == "/a b/ä" and told["SCRIPT_NAME"] == ""
-        assert (told["HTTP_X_MY"], told["CONTENT_TYPE"], told["CONTENT_LENGTH"]) == ("h", "t", "1")
+        assert (told["HTTP_X_MY"], told["CONTENT_TYPE"], told["CONTENT_LENGTH"]) == ("\xc3\xa4", "t", "1")
         assert (told["SERVER_NAME"], told["SERVER_PORT"], told["HTTP_HOST"]) == ("app.test", "80", "app.test")
         assert told["REMOTE_ADDR"] == "10.0.0.1" and told["body"] == "\xff" and told["here"] == "context"
         assert answer.headers.get_list("x-a") == ["1", "2"]

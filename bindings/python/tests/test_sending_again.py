@@ -172,6 +172,33 @@ def test_a_request_has_the_edits_of_adapt(server: Server) -> None:
     assert answers[0].request.headers["X-Kept"] == "2"
 
 
+@pytest.mark.parametrize("follows", [False, True])
+@pytest.mark.parametrize("adapts", [False, True])
+def test_a_request_to_another_origin_has_the_headers_that_may_be_sent_there(
+    server: Server, adapts: bool, follows: bool
+) -> None:
+    # `next_request` took an API key along, which a redirect that is followed leaves behind.
+    def adapt(request: wherry.Request) -> None:
+        request.headers["X-Signed"] = "1"
+
+    other = server.url("/echo").replace("127.0.0.1", "localhost")
+    settings: Dict[str, Any] = {"adapt": adapt} if adapts else {}
+    secrets = {"X-Api-Key": "k", "Accept": "text/x"}
+    with wherry.Client(auth=("me", "x"), headers=secrets, base_url=server.base, **settings) as client:
+        answer = client.post(
+            "redirect-to", params={"url": other, "key": server.key}, data={"a": "b"}, headers={"X-Own": "1"},
+            follow_redirects=follows)  # fmt: skip
+        if not follows:
+            assert answer.next_request is not None and "X-Api-Key" in answer.request.headers
+            answer = client.send(answer.next_request, adapt=None)
+        else:
+            assert "Authorization" in answer.history[0].request.headers
+        names = ("Authorization", "X-Api-Key", "X-Own", "X-Signed", "Content-Type", "Accept")
+        sent = [field(answer.json(), name) != [] for name in names]
+        assert sent == [False] * 5 + [True] and answer.request.method == "GET"
+        assert [name in answer.request.headers for name in names] == sent
+
+
 def test_a_stream_says_at_its_end_what_its_response_is(tls_base: str, certificate: str) -> None:
     # `is_length_unverified` of a stream was always False.
     url = f"{tls_base}/bytes/1000?no_length=1&close=1&cut=400&unclean=1"

@@ -150,7 +150,7 @@ class Habits:
         urls = [hop.url for hop in hops] + [self.url]
         request = asked.at(urls[0])
         for hop, url in zip(hops, urls[1:]):
-            request = asked.follows(url.partition("#")[0]) or request.redirected(hop.status_code, url)
+            request = asked.follows(request, hop.status_code, url)
         return request
 
     @request.setter

@@ -134,7 +134,8 @@ class EditableHeaders(Headers):
     __slots__ = ()
 
     def __setitem__(self, name: str, value: Optional[str]) -> None:
-        key, items = _key(name), []
+        key = _key(name)
+        items: List[Tuple[str, str]] = []
         for field in self._items:
             if field[0].lower() != key:
                 items.append(field)

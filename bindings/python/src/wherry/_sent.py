@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 #: Statuses that redirect, as far as there is a Location.
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
+#: The headers that follow a redirect to another origin.
+SAFE = frozenset(
+    ("accept", "accept-language", "accept-encoding", "user-agent", "content-type", "content-encoding",
+     "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+     "cache-control", "expect")
+)  # fmt: skip
+
 
 class SentRequest:
     """A request that was sent, or that `Client.send` can send. Attributes:
@@ -81,6 +88,7 @@ class SentRequest:
         auth = self._auth
         if origin(url) != origin(self.url):
             lost |= {"authorization", "cookie"}
+            lost |= {name.lower() for name in self.headers} - SAFE
             auth = None
         if method != self.method:
             lost |= {"content-type", "content-encoding"}
@@ -190,9 +198,17 @@ class Asked:
         adapted = self._adapted.get("")
         return self._plain(url) if adapted is None else adapted.at(url)
 
-    def follows(self, url: str) -> Optional[SentRequest]:
-        """A request after a redirect to that URL, if `adapt=` has seen it."""
-        return self._adapted.get(url) if self._adapted else None
+    def follows(self, before: SentRequest, status: int, url: str) -> SentRequest:
+        """The request after a redirect with this status to that URL."""
+        plain = before.redirected(status, url)
+        edited = self._adapted.get(url.partition("#")[0]) if self._adapted else None
+        if edited is None:
+            return plain
+        if "authorization" in plain._left_out:  # Another origin gets none of its other headers.
+            edited = edited.at(edited.url)
+            for name in [name for name in edited.headers if name.lower() not in SAFE]:
+                edited.headers[name] = None
+        return edited
 
     def adapted(self, url: str, request: Request) -> None:
         """Notes a request as an `adapt=` function has left it; the URL is that before its edits."""
@@ -202,6 +218,8 @@ class Asked:
         before = self._plain(url) if not key else self._adapted[""].at(url)
         own = request._all_fields()
         named = {name.lower() for name, _ in own}
+        if key and request.method != before.method:
+            named |= {"content-type", "content-encoding"}  # The body is lost.
         fields = [field for field in before.headers.multi_items() if field[0].lower() not in named]
         fields += [(name, value) for name, value in own if value is not None]
         method, content = request.method, request.content

@@ -95,7 +95,8 @@ class WSGITransport(BaseTransport):
         for name in request.headers:
             key = name.upper().replace("-", "_")
             key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else "HTTP_" + key
-            environ[key] = request.headers[name]
+            # Bytes as ISO 8859-1, as PEP 3333 says.
+            environ[key] = request.headers[name].encode("utf-8", "surrogateescape").decode("latin-1")
         return environ
 
 
