@@ -22,13 +22,19 @@ def keywords(**given):
     return options
 
 
+class Streamed:
+    """What requests calls content is read() of a stream in Wherry."""
+
+    content = property(lambda self: self.read())
+
+
 class Session:
     """Names of requests for a `wherry.Client`."""
 
     def __init__(self):
         self.verify, self.cert, self.proxies, self.trust_env = True, None, {}, True
         self.stream, self.hooks, self.max_redirects = False, {"response": []}, 30
-        self._client = wherry.Client(max_redirects=30, netrc=True)
+        self._client = wherry.Client(max_redirects=30)
         self._others = {}
 
     def _of(self, verify, cert, proxies, url):
@@ -49,7 +55,7 @@ class Session:
         if found is None:
             found = self._others[key] = wherry.Client(
                 verify=verify, cert=dict([cert]) if cert else None, proxies=proxies or None,
-                trust_env=self.trust_env, netrc=self.trust_env,
+                trust_env=self.trust_env,
                 headers=self._client.headers.multi_items(), auth=self._client.auth,
                 cookies=self._client.cookies.get_dict(), params=dict(self._client.params),
             )  # fmt: skip
@@ -67,7 +73,9 @@ class Session:
             )  # fmt: skip
             client = self._of(verify, cert, proxies, url)
             if stream or stream is None and self.stream:
-                return client.stream(method, url, **options).__enter__()
+                response = client.stream(method, url, **options).__enter__()
+                response.__class__ = type("Response", (Streamed, type(response)), {})
+                return response
             return client.request(method, url, **options)
 
     def get(self, url, **options):
