@@ -115,10 +115,11 @@ def test_the_advice_about_a_file_in_a_form_works(server: Scope, tmp_path: pathli
     # The advice named a command that refuses a PDF.
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 nothing else")
     refused = wherry("post", server.url("/echo"), "-F", "file=@a.pdf", cwd=tmp_path)
-    assert refused.status == 2 and "--unreadable send" in refused.err
+    advice = "upload URL FILE --name NAME --names repeat --unreadable send"
+    assert refused.status == 2 and f"wherry {advice}" in refused.err
 
-    done = wherry("upload", server.url("/echo"), "a.pdf", "--name", "file", "--unreadable", "send",
-                  "--field", "kind=x", cwd=tmp_path)
+    given = {"URL": server.url("/echo"), "FILE": "a.pdf", "NAME": "file"}
+    done = wherry(*[given.get(word, word) for word in advice.split()], "--field", "kind=x", cwd=tmp_path)
     assert done.status == 0, done
     parts = {part["name"]: part for part in done.json["parts"]}
     assert parts["file"]["size"] == 21 and parts["file"]["filename"] == "a.pdf" and parts["kind"]["text"] == "x"

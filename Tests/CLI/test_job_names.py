@@ -18,7 +18,8 @@ def test_D14_a_text_that_names_no_job_touches_none(
     folder = tmp_path / "files"
     folder.mkdir()
     job = session.start(server.url("/bytes/1000000?hold=500000&gate=never"), folder / "a")
-    session.follow(job, 1)
+    server.wait("requests=1")
+    session.wait_for(["running"])
 
     for verb in ("cancel", "pause", "resume", "show", "follow", "clean"):
         refused = session.run(verb, "")

@@ -67,13 +67,15 @@ enum CurlOption {
         (
             "-d --data --data-ascii --data-binary --data-urlencode",
             .advice(
-                "Use 'wherry post URL' with --field name=value for a form, --json TEXT, or --data TEXT or --data @FILE for any other body."
+                "Use 'wherry post URL' with --field name=value for a form, --json TEXT, or --data TEXT or "
+                    + "--data @FILE for any other body."
             )
         ),
         (
             "-F --form --form-string",
             .advice(
-                "Use 'wherry upload URL FILE --name NAME --unreadable send' for a file in a form, with --field name=value for its other fields, or 'wherry post URL --field name=value' for text alone."
+                "Use 'wherry upload URL FILE --name NAME --names repeat --unreadable send' for files in a form, "
+                    + "with --field name=value for text, or 'wherry post URL --field name=value' for text alone."
             )
         ),
         ("--json", .advice("Use 'wherry post URL --json TEXT'.")),
