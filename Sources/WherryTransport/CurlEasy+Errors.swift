@@ -34,14 +34,14 @@ extension CurlEasy {
     /// Whether no connection was made because the process had no descriptor left. libcurl reports that as
     /// a host that cannot be reached or looked up.
     func lacksDescriptor(_ code: CURLcode) -> Bool {
-        guard let state = exchange?.state else { return false }
+        guard let exchange else { return false }
         switch code {
-        case CURLE_COULDNT_CONNECT where state.lacksDescriptor: return true
+        case CURLE_COULDNT_CONNECT where exchange.state.lacksDescriptor: return true
         // After the connection, but before the request.
         case CURLE_SSL_CACERT_BADFILE: return DescriptorLimit.isReached
         case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
             CURLE_FAILED_INIT:
-            return state.openedAddresses == 0 && DescriptorLimit.isReached
+            return exchange.state.openedAddresses == 0 && DescriptorLimit.isReached
         default: return false
         }
     }

@@ -14,8 +14,7 @@ public struct Credentials: Sendable, Hashable {
         /// Basic, sent preemptively with every request. Use it only over TLS: anyone who can read
         /// the connection can read the password.
         case basic = 1
-        /// As a digest with SHA-512-256, SHA-256, or MD5, once the server demands one. The password is
-        /// not sent.
+        /// Digest with SHA-512-256, SHA-256, or MD5, after a challenge. The password is never sent.
         case digest = 2
     }
 

@@ -3,7 +3,7 @@
 
 import WherrySystem
 
-/// A nonce of a server, and how often it was used.
+/// A Digest nonce with its use count. A value, testable without a server.
 ///
 /// The algorithms are MD5, SHA-256, SHA-512-256, and their `-sess` kinds. The quality of protection is
 /// `auth`, `auth-int`, or none. If the server offers both, `auth` is used: `auth-int` reads the whole body
@@ -31,9 +31,8 @@ package struct DigestSession: Sendable, Hashable {
     private var clientNonce: String
     private var count: UInt32 = 0
 
-    /// - Parameter clientNonce: random digits, so that no server chooses everything that is hashed.
-    /// - Returns: `nil` for a challenge that is not Digest, is incomplete, or demands an unsupported
-    ///   algorithm or quality.
+    /// - Parameter clientNonce: Random digits that keep an attacker from choosing all hashed input.
+    /// - Returns: `nil` for a challenge that is not Digest, incomplete, or unsupported.
     package init?(_ challenge: AuthChallenge, clientNonce: String) {
         guard challenge.scheme == "digest", let nonce = challenge.parameters["nonce"] else {
             return nil
@@ -138,7 +137,7 @@ package struct DigestSession: Sendable, Hashable {
         return "username*=UTF-8''\(escaped)"
     }
 
-    /// Takes over the nonce that the server wants from now on (`nextnonce`, section 3.5).
+    /// Switches to the next nonce of the server (`nextnonce`, section 3.5).
     package mutating func renew(_ next: String, clientNonce: String) {
         guard next != nonce, !next.isEmpty, next.utf8.count <= 4096,
             FieldRules.violation(value: next, of: "it") == nil

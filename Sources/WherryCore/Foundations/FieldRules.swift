@@ -3,7 +3,7 @@
 
 import WherrySystem
 
-/// A part of a request's head that may not be sent.
+/// A method or header that must not be sent.
 package struct FieldViolation: Error, Hashable, Sendable {
     /// The error reason: `bad_header` or `bad_method`.
     package let reason: String
@@ -17,8 +17,8 @@ package struct FieldViolation: Error, Hashable, Sendable {
 /// The checks take bytes, since C callers may pass text that is not UTF-8. They return `nil` if
 /// valid.
 package enum FieldRules {
-    /// Headers that only the library writes, in lower case. A caller's own would break the framing of
-    /// a message or the reuse of its connection.
+    /// Lower-case names of headers that only the library sets. A caller's value would break message
+    /// framing or connection reuse.
     package static let reservedNames: Set<String> = [
         "connection", "content-length", "expect", "transfer-encoding",
     ]

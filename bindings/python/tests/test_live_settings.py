@@ -17,7 +17,7 @@ import wherry
     ("name", "way"),
     [
         ("verify", "give verify= to a new client"), ("max_retries", "client.configure(max_retries=...)"),
-        ("max_redirects", "client.configure(max_redirects=...)"), ("proxies", "give proxy= to a new client"),
+        ("max_redirects", "client.configure(max_redirects=...)"), ("proxies", "give proxies= to a new client"),
         ("user_agent", "client.configure(user_agent=...)"), ("timeot", "did you mean client.timeout?"),
         ("storage_name", "give storage_name= to a new client"), ("nothing_like_it", "a subclass"),
         ("adapt", "client.configure(adapt=...)"),

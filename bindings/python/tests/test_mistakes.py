@@ -190,7 +190,8 @@ def test_a_message_shows_the_first_200_characters_of_a_value(call: Callable[[Any
     ("name", "value", "way"),
     [
         ("allow_redirects", False, "follow_redirects="), ("verify", False, "give verify= to a new client"),
-        ("cert", "a.pem", "give cert= to a new client"), ("proxies", {}, "give proxy= to a new client"),
+        ("cert", "a.pem", "give cert= to a new client"), ("proxies", {}, "give proxies= to a new client"),
+        ("netrc", True, "give netrc= to a new client"),
         ("stream", True, "client.stream(method, url)"), ("http2", True, 'http_version="2"'),
         ("http1", False, 'http_version="2"'), ("limits", None, "max_connections= and max_per_host="),
         ("transport", None, "give transport= to a new client"), ("mounts", {}, "give mounts= to a new client"),
@@ -217,8 +218,7 @@ def test_a_keyword_with_another_name_here_is_an_error_that_names_ours(
     ("name", "value", "way"),
     [
         ("allow_redirects", False, "follow_redirects="), ("http2", True, 'http_version="2"'),
-        ("limits", None, "max_connections= and max_per_host="), ("proxies", {}, "give proxy= to a new client"),
-        ("app", None, "WSGITransport(app)"),
+        ("limits", None, "max_connections= and max_per_host="), ("app", None, "WSGITransport(app)"),
         ("retries", 3, "max_retries="), ("stream", True, "client.stream(method, url)"),
         ("max_retrys", 3, "did you mean max_retries=?"),
     ],

@@ -46,10 +46,10 @@ package struct TimedCaching: Sendable {
         return "\(caching.partition)\u{0}cookies:\(cookies)"
     }
 
-    /// Whether the cache may store the response to a request (K7). It stores no partial response, no
-    /// response to a body that is unknown beforehand, and none to a `Host` header of the caller's.
+    /// Returns whether the response to a request is cacheable at all (K7): not a partial response, nor
+    /// a response to a streamed request body or to a `Host` header of the caller.
     ///
-    /// - Parameter fields: the client's headers, which the request's own replace.
+    /// - Parameter fields: The client's headers, which those of the request override.
     package static func fits(_ request: Request, _ fields: [Headers.Field]) -> Bool {
         if !values("Range", of: request, fields).isEmpty { return false }
         if !values("Host", of: request, fields).isEmpty { return false }

@@ -194,7 +194,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     }
 
     private func canResume(_ record: JournalRecord) -> Bool {
-        let identity = DownloadIdentity(url: firstURL.text)
+        let identity = DownloadIdentity(url: firstURL.text, ownHost: request.ownHost(settings))
         return ResumeRules.obstacle(record, identity: identity, policy: policy) == nil
     }
 
