@@ -15,9 +15,9 @@ import WherrySystem
         }
     }
 
-    // Each download held its directory and its part from the start: with 1,024 descriptors, 2,809 of
-    // 3,000 downloads failed.
-    @Test("DR18 downloads that wait for a connection or for their turn hold no descriptor")
+    // Each download held its directory and its partial file open from the start: with 1,024
+    // descriptors, 2,809 of 3,000 downloads failed.
+    @Test("DR18 downloads that wait for a connection or in the queue hold no descriptor")
     func descriptors() async throws {
         for limit in [0, 4] {
             let bench = try DownloadBench { $0.maxDownloads = limit }
@@ -29,7 +29,7 @@ import WherrySystem
             }
             let running = limit == 0 ? 6 : limit
             try await bench.scope.wait("requests=\(running)")
-            // Those that run have their directory, part and journal.
+            // Running ones have their directory, partial file, and journal.
             var open = Int.max
             let end = ContinuousClock.now + .seconds(60)
             while open > 3 * running, ContinuousClock.now < end {
@@ -131,7 +131,7 @@ import WherrySystem
         #expect(try scope.stats().peakRequests <= 6)
     }
 
-    @Test("DR18 a download cancelled while it waits for a connection leaves nothing")
+    @Test("DR18 a download cancelled while it waits for a connection leaves no file")
     func cancelled() async throws {
         let bench = try DownloadBench { $0.maxPerHost = 1 }
         let blocker = try bench.client.begin(
@@ -147,7 +147,8 @@ import WherrySystem
         #expect(try bench.folder.names == ["first"])
     }
 
-    @Test("DC-A24 a fresh query of the same URL resumes by default, unless the server's file differs")
+    @Test(
+        "DC-A24 a fresh query of the same URL resumes by default, unless the server's file differs")
     func freshQuery() async throws {
         let bench = try DownloadBench()
         _ = try await bench.runUntilCut("cut=400000&times=1&sig=1")
@@ -182,7 +183,7 @@ import WherrySystem
 
     // Only the first byte timeout, 30 s, applied before the first byte; and without a speed limit still.
     @Test(
-        "D13 DC-B12 a stall timeout that is set limits the wait for the first byte, too",
+        "D13 DC-B12 an explicit stall timeout limits the wait for the first byte, too",
         arguments: [1000, 0])
     func stallBeforeFirstByte(speed: Int64) async throws {
         for isSet in [true, false] {
@@ -192,7 +193,7 @@ import WherrySystem
             request.maxRetries = 0
             request.idleTimeout = .zero
             request.firstByteTimeout = .seconds(30)
-            // Even to the default.
+            // Even if it equals the default.
             if isSet { request.stallTimeout = .seconds(10) }
             let transfer = try bench.client.download(
                 request, to: bench.folder.file("a.bin"), observer: watcher)
@@ -240,7 +241,7 @@ import WherrySystem
     }
 
     // The speed was known after the first tenth of a second, the time left after two; and the last
-    // report came twice.
+    // report was sent twice.
     @Test("D9 DR28 the time left comes with the speed, and a complete file is reported once")
     func reports() async throws {
         let bench = try DownloadBench()

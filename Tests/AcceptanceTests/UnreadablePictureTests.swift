@@ -1,4 +1,4 @@
-// Wherry: uploads with pictures that cannot be read.
+// Wherry: uploads with unreadable images
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -18,7 +18,7 @@ struct UnreadablePictureTests {
         client = try makeClient(scope)
     }
 
-    @Test("U11 an upload that fails before a byte is sent names every unreadable picture")
+    @Test("U11 an upload that fails before a byte is sent names every unreadable image")
     func named() async throws {
         let upload = try client.upload([gif, text], to: "echo", name: "photo")
         let error = await failure { () throws(WherryError) in try await upload.value }
@@ -29,7 +29,7 @@ struct UnreadablePictureTests {
         #expect(try scope.requests().isEmpty)
     }
 
-    @Test("U11 an unreadable picture is sent untouched where that is asked for")
+    @Test("U11 an unreadable image is sent unchanged on request")
     func untouched() async throws {
         let response = try await client.upload(
             [gif, text], to: "echo", name: "photo", unreadable: .send
@@ -85,7 +85,7 @@ struct UnreadablePictureTests {
         }
     }
 
-    @Test("U11 raw pixels that are refused are not sent untouched")
+    @Test("U11 refused raw pixels are not sent unchanged")
     func pixels() async throws {
         var settings = Compression()
         settings.maxPixels = 3
