@@ -1,4 +1,4 @@
-// Wherry: tests of challenges and of the digests that answer them
+// Wherry: tests of challenges and digest responses
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -12,7 +12,7 @@ import WherryTransport
         return AuthChallenge.all(ResponseHead(status: 401, block: Bytes(block)))
     }
 
-    /// The parameter of that name in a field of ours.
+    /// The parameter of that name in a generated header.
     private func part(_ name: String, of field: String) -> String? {
         var found: [AuthChallenge] = []
         AuthChallenge.read(field, into: &found)
@@ -28,7 +28,7 @@ import WherryTransport
     }
 
     @Test(
-        "R20 the examples of RFC 7616 section 3.9.1 come out as they stand there",
+        "R20 the examples of RFC 7616 section 3.9.1 are reproduced",
         arguments: [
             ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
             ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
@@ -81,7 +81,8 @@ import WherryTransport
         #expect(part("algorithm", of: field) == "SHA-512-256")
     }
 
-    @Test("R20 covers the body where the server offers auth-int alone", arguments: ["MD5", "SHA-256-sess"])
+    @Test(
+        "R20 covers the body where the server offers auth-int alone", arguments: ["MD5", "SHA-256-sess"])
     func integrity(algorithm: String) throws {
         let challenge = try #require(
             challenges(#"Digest realm="r", nonce="n", qop="auth-int", algorithm=\#(algorithm)"#).first)
@@ -131,7 +132,7 @@ import WherryTransport
         #expect(strengths == strengths.sorted() && Set(strengths).count == 3 && strengths[0] > 0)
     }
 
-    @Test("R20 several challenges in one field and in several are told apart")
+    @Test("R20 several challenges are separated, in one header and in several")
     func several() {
         let found = challenges(
             #"Negotiate, Newauth realm="apps", type=1, title="Login to \"apps\"", Basic realm="simple""#,
@@ -142,7 +143,7 @@ import WherryTransport
         #expect(found[4].parameters == ["nonce": "x", "realm": "a,b", "stale": "TRUE"])
     }
 
-    @Test("R20 no challenge whatever makes it trap, and none is read without end")
+    @Test("R20 no challenge causes a trap or endless parsing")
     func garbage() {
         let bytes: [String] = ["", "=", ",", " ", "\"", "\\", "a", "Digest", "nonce", "/", "é", "\t"]
         var generator = SystemRandomNumberGenerator()
@@ -167,7 +168,7 @@ import WherryTransport
         #expect(DigestSession(challenge, clientNonce: "c") == nil)
     }
 
-    @Test("R20 quotes in names are escaped, and no byte of a name ends the field")
+    @Test("R20 quotes in names are escaped, and no byte of a name ends the header")
     func escaping() throws {
         let challenge = try #require(challenges(#"Digest realm="a\"b", nonce="n", qop=auth"#).first)
         var session = try #require(DigestSession(challenge, clientNonce: "c"))
@@ -187,7 +188,7 @@ import WherryTransport
         #expect(throws: Never.self) { try Credentials.digest("a:b", "pä:").check() }
     }
 
-    @Test("SEC-S1 what is printed of credentials has no password in it")
+    @Test("SEC-S1 printed credentials contain no password")
     func printing() {
         let credentials = Credentials.basic("skye", "s3cret")
         var dumped = ""
