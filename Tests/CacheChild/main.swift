@@ -7,7 +7,7 @@
 //        CacheChild timed-loop STORE      the same as loop, with the timed cache
 //        CacheChild timed-mix STORE NAME COUNT    the same as mix, with the timed cache
 //        CacheChild time STORE COUNT      prints the durations of calls, in nanoseconds
-//        CacheChild queries STORE COUNT   prints the durations of calls with that many queries of one path
+//        CacheChild queries STORE COUNT   the same with that many queries of one path
 
 import Glibc
 import WherryCore

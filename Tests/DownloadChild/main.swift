@@ -1,5 +1,6 @@
 // Wherry: a program that downloads one file, for tests that kill it
 // SPDX-License-Identifier: Apache-2.0
+//
 // usage: DownloadChild URL PATH [SEGMENTS]. Prints "done" or the reason, and exits with 0 or 1.
 
 import Glibc

@@ -80,7 +80,8 @@ import Testing
     @Test("C19 entries that make no sense are told, and except no host")
     func invalid() throws {
         for word in [
-            "http://h.org", "h.org:", "h.org:0", "h.org:70000", "h.org:x", "10.0.0.0/33", "10.0.0.0/",
+            "http://h.org",
+            "h.org:", "h.org:0", "h.org:70000", "h.org:x", "10.0.0.0/33", "10.0.0.0/",
             "::1/129", "[::1", "[::1]x", "[::1]:0", "[1.2.3.4]", "h.org/8", "a..b", "u@h", ".",
         ] {
             #expect(ProxyExceptions(word).invalid == [word])
