@@ -26,7 +26,7 @@ import WherrySystem
     @Test(arguments: [
         TransportError.Kind.idleTimeout, .firstByteTimeout, .totalTimeout,
     ])
-    func `silence before the response times out to the millisecond`(kind: TransportError.Kind) throws {
+    func `silence before the response times out on time`(kind: TransportError.Kind) throws {
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in
             let call = try Call("GET", scope.url("/silent")) { request in

@@ -60,7 +60,7 @@ import WherrySystem
         #expect(bucket.opening(after: Self.at(0))?.since(Self.at(0)) == rate.span)
     }
 
-    @Test func `a host without a token delays no other, and a queue reports its resumption`() throws {
+    @Test func `a host without a token delays no other, and a queue reports its restart`() throws {
         var queue = ConnectionQueue(perHost: 6, total: 32)
         queue.setRate(Self.rate(0, perHost: 2))
         queue.advance(to: Self.at(0))

@@ -31,8 +31,8 @@ final class AgentBench {
     /// Starts the agent, and returns when it has reported that it accepts clients.
     ///
     /// - Parameters:
-    /// - idle: the idle time before it exits, in nanoseconds of the bench's clock.
-    /// - ready: called at that moment.
+    ///   - idle: the idle time before it exits, in nanoseconds of the bench's clock.
+    ///   - ready: called at that moment.
     func begin(idle: Int64 = 5_000_000_000, ready: @escaping @Sendable () -> Void = {}) throws {
         let lock = try #require(try folder.lock())
         let isReady = Monitor(false)
@@ -127,7 +127,7 @@ final class FalseAgent: Sendable {
     private let wake: EventFD
 
     /// - Parameter meet: called for each client with its message; the socket is closed when
-    /// nothing holds it any more.
+    ///   nothing holds it any more.
     init(
         _ folder: StateFolder, _ meet: @escaping @Sendable (LocalSocket, AgentRequest?) -> Void
     ) throws {
