@@ -75,9 +75,10 @@ import WherrySystem
         #expect(!seen.contains { $0.headers.description.contains("c2t5ZTpw") })
     }
 
-    /// The test server computed SHA-512-256 as a cut SHA-512, and Wherry refused the algorithm.
+    /// The test server computed SHA-512-256 as a truncated SHA-512, and Wherry refused the
+    /// algorithm.
     @Test(
-        "R20 Digest covers every kind of body that can be read twice", arguments: ["MD5", "SHA-512-256"])
+        "R20 Digest covers every kind of replayable body", arguments: ["MD5", "SHA-512-256"])
     func integrity(algorithm: String) async throws {
         let folder = try TemporaryFolder()
         let large = Bytes((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -96,7 +97,7 @@ import WherrySystem
         var form = request(path, .digest("skye", "p"))
         form.add(.file("f", path: folder.file("a")))
         #expect(try await client.send(form, as: Answer.self).size > large.count)
-        // What is covered is the body as it is sent.
+        // The digest covers the body as it is sent.
         var coded = request(path, .digest("skye", "p"), method: "POST")
         coded.body = .bytes(Bytes(String(repeating: "a", count: 100_000)), contentType: nil)
         coded.bodyCoding = .gzip
@@ -104,7 +105,7 @@ import WherrySystem
         #expect(try scope.requests().map(\.status) == [401] + Array(repeating: 200, count: 6))
     }
 
-    @Test("R20 a body that can be read only once cannot be covered, and the error says so")
+    @Test("R20 auth-int is refused for a body that can be read only once")
     func integrityOfStreams() async throws {
         let path = "auth/digest/skye/p?qop=auth-int"
         _ = try await client.send(request(path, .digest("skye", "p")))
@@ -120,7 +121,8 @@ import WherrySystem
     }
 
     @Test(
-        "R20 a name that is not ASCII is sent by RFC 7616, hashed or extended", arguments: ["", "&userhash=1"])
+        "R20 a name that is not ASCII is sent by RFC 7616, hashed or extended",
+        arguments: ["", "&userhash=1"])
     func internationalNames(query: String) async throws {
         let asked = request("auth/digest/J%C3%A4s%C3%B8n%20Doe/p%C3%A4?charset=UTF-8\(query)", .digest("Jäsøn Doe", "pä"))
         #expect(try await client.send(asked, as: Answer.self).authenticated)
@@ -128,7 +130,7 @@ import WherrySystem
         #expect(field.contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe") == query.isEmpty)
     }
 
-    @Test("R20 a .netrc file has the credentials of hosts, also of those that redirects lead to")
+    @Test("R20 a .netrc file supplies credentials for hosts, also after redirects")
     func netrc() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("netrc")
@@ -141,7 +143,7 @@ import WherrySystem
         let download = folder.file("a")
         _ = try await client.download(Request("bytes/1000"), to: download).value
         #expect(try fields().last == "Basic aGVyZTpwMQ==")
-        // Everything that the program says itself wins.
+        // Explicit settings of the program take precedence.
         var own = Request("echo")
         own.headers["Authorization"] = "Own 1"
         #expect(try await client.echo(own).values("authorization") == ["Own 1"])
@@ -154,7 +156,7 @@ import WherrySystem
         }
         #expect(try await token.echo(Request("echo")).values("authorization") == ["Bearer t"])
         #expect(try await token.echo(Request(away)).values("authorization") == ["Basic dGhlcmU6cDI="])
-        // Read once, and not at all by default.
+        // The file is read once, and not at all by default.
         try Data("machine 127.0.0.1 login other password p3".utf8).write(to: URL(fileURLWithPath: file))
         #expect(try await client.echo(Request("echo")).values("authorization") == ["Basic aGVyZTpwMQ=="])
         #expect(try await self.client.echo(Request("echo")).values("authorization").isEmpty)
@@ -162,7 +164,7 @@ import WherrySystem
     }
 
     @Test(
-        "R20 a .netrc file that is missing or damaged is an error of the new client, with its line")
+        "R20 a missing or damaged .netrc file is an error of the new client, with its line")
     func badNetrc() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("netrc")

@@ -223,8 +223,8 @@ import WherrySystem
         #expect(
             try JSON(parsing: try await client.echo(request).text)
                 == ["a": "default", "token": "t"])
-        // They are no part of the identifier and can be left out. Beside a body that the caller made they
-        // go into the query.
+        // They are not part of the identifier and can be left out. With an explicit body they are
+        // added to the query.
         #expect(
             try client.identifier(of: request)
                 == makeClient(scope).identifier(of: request))

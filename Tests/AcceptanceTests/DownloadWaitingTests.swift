@@ -44,7 +44,7 @@ import WherrySystem
         }
     }
 
-    /// Until no descriptor of this process leads into the folder.
+    /// Until this process has no descriptor in the folder.
     private func noDescriptors(in bench: DownloadBench) async throws -> Bool {
         let end = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < end {
@@ -54,7 +54,7 @@ import WherrySystem
         return false
     }
 
-    // Only a process with more than 64 open parts closed any.
+    // Descriptors were closed only in a process with more than 64 open partial files.
     @Test("DR18 a download that waits for its retry or is paused holds no descriptor")
     func waitingAndPaused() async throws {
         let bench = try DownloadBench()
@@ -80,8 +80,9 @@ import WherrySystem
         #expect(ranges.contains("bytes=400000-") && ranges.count == 2)
     }
 
-    // The lock goes with the descriptors; in this process the part is protected all the same.
-    @Test("DR24 a paused download is neither discarded nor taken over by another of its process")
+    // The lock is released with the descriptors; within this process the partial file is still
+    // protected.
+    @Test("DR24 a paused download is neither discarded nor taken over within its process")
     func pausedIsInUse() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -104,15 +105,15 @@ import WherrySystem
         #expect(try bench.contents() == Contents.v1)
     }
 
-    // 1 of 40 ended with "busy: Every connection to host is taken", by a further connection that it tried
-    // of its own accord.
+    // 1 of 40 ended with "busy: Every connection to host is taken", caused by a further connection
+    // that it tried automatically.
     @Test("D23 of 40 downloads with automatic segments and few connections, none ends with busy")
     func fewConnections() async throws {
         let scope = try TestServer.shared.scope()
         let folder = try TemporaryFolder()
         let client = try makeClient(scope) { $0.stallBytesPerSecond = 0 }
         let begun = try (0..<40).map { index in
-            // Fast once each of the first ones has wanted a further connection.
+            // Fast once each of the first ones has requested a further connection.
             try client.begin(
                 scope.url("/bytes/12000000?rate=4000000&hold_at=11999999&gate=go&n=\(index)"),
                 to: folder.file("\(index)"))
@@ -181,7 +182,8 @@ import WherrySystem
         #expect(try bench.scope.requests().last?.header("range") == nil)
     }
 
-    // Only the first byte timeout, 30 s, applied before the first byte; and without a speed limit still.
+    // Only the first byte timeout, 30 s, applies before the first byte; this still holds without a
+    // speed limit.
     @Test(
         "D13 DC-B12 an explicit stall timeout limits the wait for the first byte, too",
         arguments: [1000, 0])
@@ -219,7 +221,7 @@ import WherrySystem
             $0.proxy = ""
             $0.clock = clock
         }
-        // Passes the waits between the attempts.
+        // Skips the waits between the attempts.
         let watcher = DownloadWatcher(clock: clock)
         let transfer = try client.download(
             Request(scope.url("/silent?seconds=600")), to: folder.file("a.bin"), observer: watcher)

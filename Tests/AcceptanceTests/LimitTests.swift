@@ -113,8 +113,8 @@ import WherrySystem
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/file"))
     }
 
-    // The file got its final name, also where the request failed for the same reason.
-    @Test("SEC-R4 R21 a body that may have been cut makes no file")
+    // The file got its final name, even if the request failed for the same reason.
+    @Test("SEC-R4 R21 a possibly truncated body creates no file")
     func unverifiedFile() async throws {
         let server = try TestServer(certificate: .good)
         let folder = try TemporaryFolder()
@@ -139,7 +139,7 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R4 R22 a stream tells at its end whether its body may have been cut")
+    @Test("SEC-R4 R22 a stream reports at its end whether its body may be truncated")
     func unverifiedStream() async throws {
         let server = try TestServer(certificate: .good)
         let client = try makeClient { $0.caFile = server.ca }

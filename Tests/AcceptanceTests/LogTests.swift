@@ -126,8 +126,8 @@ import WherrySystem
         client.close()
     }
 
-    // A read of the cache by itself was not in the log.
-    @Test("L3 K8 reads of the caches are in the log, and stale and confirmed responses are marked")
+    // A read of the cache alone was not in the log.
+    @Test("L3 K8 reads of the caches are logged, and stale and validated responses are marked")
     func cacheReads() async throws {
         let bench = try HTTPCacheBench()
         let client = try bench.client()

@@ -122,7 +122,7 @@ import WherrySystem
         }
     }
 
-    @Test("C19 each scheme has a proxy of its own, and none where it is empty")
+    @Test("C19 each scheme has its own proxy, and none if it is empty")
     func proxiesByScheme() async throws {
         let server = try TestServer(certificate: .good)
         defer { server.stop() }
@@ -156,7 +156,8 @@ import WherrySystem
         }
     }
 
-    /// `resolve` only lowercased its hosts, proxies and exceptions were passed to libcurl as they were.
+    /// `resolve` only lowercased its hosts; proxies and exceptions were passed to libcurl
+    /// unchanged.
     @Test("C19 international names work in resolve, proxies, and exceptions")
     func internationalNames() async throws {
         let server = try TestServer.shared
@@ -179,7 +180,7 @@ import WherrySystem
             try await without.echo(Request("http://\(host)" + (try path(scope, "/echo")))).target.hasPrefix("/"))
     }
 
-    @Test("C19 an exception may have a port, and one that makes no sense is named")
+    @Test("C19 an exception may have a port, and an invalid one is named")
     func exceptionPorts() async throws {
         let server = try TestServer.shared
         let scope = server.scope()

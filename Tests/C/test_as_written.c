@@ -85,8 +85,8 @@ TEST("repeated headers of request, client, and configuration are all sent") {
   CHECK_FAILS(wherry_config_add_header(config, "", "b"), WHERRY_E_ARGUMENT, "bad_header");
 }
 
-/* Host was refused like the headers of the framing. */
-TEST("SEC-U11 a Host header names another host, and disables cookies") {
+/* Host was refused like the framing headers. */
+TEST("SEC-U11 a Host header selects another host, and disables cookies") {
   wherry_client *client = new_client(NULL);
   CHECK_OK(wherry_client_set_cookie(client, server_url("/"), "a=1"));
   wherry_request *request = new_request("GET", server_url("/cookies/set?b=2"));

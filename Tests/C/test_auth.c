@@ -132,7 +132,7 @@ TEST("U13 bytes and files are sent again completely after a digest 401") {
 }
 
 /* SHA-512-256 and auth-int were refused. */
-TEST("R20 Digest speaks SHA-512-256, covers bodies, and hashes names") {
+TEST("R20 Digest supports SHA-512-256, covers bodies, and hashes names") {
   const char *queries[] = {
       "algorithm=SHA-512-256", "algorithm=SHA-512-256-sess&userhash=1", "qop=auth-int",
       "qop=auth-int&algorithm=MD5", "weaker=MD5&algorithm=SHA-512-256"};
@@ -166,7 +166,7 @@ static const char *netrc_file(const char *text) {
   return path;
 }
 
-TEST("R20 a .netrc file has the credentials of hosts, also where redirects lead") {
+TEST("R20 a .netrc file supplies credentials for hosts, also after redirects") {
   wherry_config *config = new_config();
   const char *path = netrc_file(
       "machine 127.0.0.1 login here password p1\nmachine localhost login there password p2\n");

@@ -118,7 +118,7 @@ TEST("D14 a job is followed to its end, reported until acknowledged, and claimed
 }
 
 /* The byte became U+FFFD, and the second job wrote to the path of the first. */
-TEST("D14 jobs whose paths differ in one byte that is no UTF-8 write two files") {
+TEST("D14 jobs whose paths differ in one byte that is not UTF-8 write two files") {
   wherry_session *session = new_session();
   const char *names[] = {"caf\xe9.bin", "caf\xe8.bin"};
   char ids[2][WHERRY_JOB_ID_SIZE];
@@ -151,8 +151,8 @@ TEST("D14 jobs whose paths differ in one byte that is no UTF-8 write two files")
   end_session(session);
 }
 
-/* The part was keyed by the whole URL, so that only a download to a file name resumed. */
-TEST("D26 a job with a fresh link into a directory resumes the part of one that has failed") {
+/* The partial file was keyed by the whole URL, so that only a download to a file name resumed. */
+TEST("D26 a job with a fresh link into a directory resumes the partial file of a failed one") {
   wherry_session *session = new_session();
   const char *folder = check_path("folder");
   REQUIRE_INT(mkdir(folder, 0700), 0);

@@ -103,7 +103,7 @@ static const char *shown_header(const wherry_request *request, const char *wante
   return "-";
 }
 
-/* Signs what is shown: the signature is the text itself. */
+/* Signs the request that it receives: the signature is the text itself. */
 static void sign(wherry_request *request) {
   size_t count = 0;
   const uint8_t *body = wherry_request_body(request, &count);
@@ -113,7 +113,7 @@ static void sign(wherry_request *request) {
   CHECK_OK(wherry_request_set_header(request, "X-Signature", text));
 }
 
-/* ADAPT showed a relative URL, and neither headers nor parameters of the client. */
+/* ADAPT showed a relative URL, without the headers and parameters of the client. */
 TEST("R31 a signer sees the final request: absolute URL, default parameters, client headers") {
   wherry_config *config = new_config();
   const char *host = server_url("%s", "");

@@ -165,7 +165,7 @@ static wherry_status make_client(const char *folder, bool is_on) {
 }
 
 /* The cache stayed empty, and only the log said so. */
-TEST("C12 a client with a storage folder that others may enter cannot be made") {
+TEST("C12 creating a client whose storage folder others may enter fails") {
   const char *folder = check_path("open");
   REQUIRE_INT(mkdir(folder, 0700), 0);
   for (int is_on = 0; is_on < 2; is_on++) {
@@ -177,10 +177,10 @@ TEST("C12 a client with a storage folder that others may enter cannot be made") 
   }
 }
 
-TEST("C12 a client with a storage folder on a read-only disk cannot be made") {
+TEST("C12 creating a client with a storage folder on a read-only disk fails") {
   const char *disk = check_path("disk");
   REQUIRE_INT(mkdir(disk, 0700), 0);
-  /* The mount is this thread's alone. */
+  /* Only this thread sees the mount. */
   if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
       mount("tmpfs", disk, "tmpfs", 0, "size=1m") != 0) {

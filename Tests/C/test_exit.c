@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-/* The longest end is generous, for a busy machine: what took longer waited for something.
+/* The maximum is generous, for a busy machine: a slower exit waited for something.
  * scripts/test-exit also limits the median, with WHERRY_EXIT_MEDIAN_MS. */
 enum { LONGEST_MS = 2000, GIVE_UP_MS = 20000, MOST_RUNS = 10000 };
 
@@ -33,7 +33,7 @@ static int runs_of_each(void) {
   return 2;
 }
 
-/* The longest median of the ends, in nanoseconds; INT64_MAX if only the longest end is limited. */
+/* The maximum median of the exits, in nanoseconds; INT64_MAX if only the maximum is limited. */
 static int64_t median_limit(void) {
   const char *text = getenv("WHERRY_EXIT_MEDIAN_MS");
   return text != NULL && atoi(text) > 0 ? atoi(text) * 1000000LL : INT64_MAX;
@@ -148,10 +148,10 @@ TEST("SEC-A11 a program may exit while threads wait in blocking calls") {
   end_in_all_ways("blocking", server_tls_url("/delay/600000"), "4", true);
 }
 
-TEST("SEC-A11 a program may end during an upload") {
+TEST("SEC-A11 a program may exit during an upload") {
   end_in_all_ways("upload", server_tls_url("/sink?stall=1&seconds=600"), "2", false);
 }
 
-TEST("SEC-A11 a program may end while requests wait for a connection") {
+TEST("SEC-A11 a program may exit while requests wait for a connection") {
   end_in_all_ways("queued", server_tls_url("/delay/600000"), "20", false);
 }

@@ -230,7 +230,7 @@ TEST("bad_handle names the argument and its problem") {
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "argument request is invalid: the handle was freed");
 }
 
-/* The last failure names this argument. */
+/* The last error names this argument. */
 static void check_names(wherry_status status, const char *argument) {
   CHECK_STATUS(status, WHERRY_E_ARGUMENT);
   CHECK_TEXT(wherry_error_reason(wherry_last_error()), "bad_handle");
@@ -238,8 +238,8 @@ static void check_names(wherry_status status, const char *argument) {
               check_format("argument %s is invalid", argument));
 }
 
-/* The message had the name of the kind, and so it blamed the good one of two handles. */
-TEST("bad_handle names the right one of two handles of a kind, as the header does") {
+/* The message had the name of the kind, and so it blamed the valid one of two handles. */
+TEST("bad_handle names the invalid one of two handles of a kind, as in the header") {
   wherry_json *json = new_json("{}", 2), *gone = NULL;
   REQUIRE_OK(wherry_json_new(&gone));
   CHECK_OK(wherry_json_free(gone));

@@ -114,7 +114,7 @@ TEST("R32 fifty requests with a 401 share one token refresh, and all are retried
   CHECK_INT(asked, 1);
 }
 
-/* The retries that the response of a record counts. */
+/* The retries counted in the response of a record. */
 static int32_t retries_of(wherry_queue *queue) {
   wherry_event *event = next_event(queue, WHERRY_EVENT_DONE);
   wherry_metrics metrics = {.size = sizeof metrics};
@@ -125,7 +125,7 @@ static int32_t retries_of(wherry_queue *queue) {
 }
 
 /* Only attempts after a failure and with a new token were counted. */
-TEST("R29 every attempt after the first one of a URL is counted, for whatever reason") {
+TEST("R29 every attempt after the first one of a URL is counted, for any reason") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_base(config, "down", "http://127.0.0.1:1/"));
   CHECK_OK(wherry_config_set_base(config, "up", server_url("/echo")));
@@ -134,7 +134,7 @@ TEST("R29 every attempt after the first one of a URL is counted, for whatever re
 
   wherry_request *request = new_request("GET", server_url("/auth/digest/skye/p"));
   CHECK_OK(wherry_request_set_credentials(request, WHERRY_AUTH_DIGEST, "skye", "p"));
-  for (int32_t expected = 1; expected >= 0; expected--) { /* the second time the nonce is known */
+  for (int32_t expected = 1; expected >= 0; expected--) { /* the nonce is known the second time */
     send_request(client, request, queue, NULL);
     CHECK_INT(retries_of(queue), expected);
   }

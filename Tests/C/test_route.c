@@ -99,9 +99,9 @@ TEST("R39 a stub passes selected requests to the network") {
   CHECK_STATUS(next_done(queue).status, WHERRY_E_CANCELLED);
 }
 
-/* The host that clients resolve is compared with that of URLs, which are in ASCII: in the locale C no
- * international name ever matched. */
-TEST("C19 an international name is resolved in every locale, of a URL and of a proxy") {
+/* The host that clients resolve is compared with that of URLs, which are in ASCII: in the locale C
+ * no international name ever matched. */
+TEST("C19 an international name of a URL or a proxy is resolved in every locale") {
   int port = 0;
   sscanf(server_url("/"), "http://127.0.0.1:%d", &port);
   const char *name = "b\xc3\xbc" "cher.example";
@@ -120,7 +120,7 @@ TEST("C19 an international name is resolved in every locale, of a URL and of a p
   setlocale(LC_ALL, "C");
 }
 
-TEST("C19 each scheme has a proxy of its own, and exceptions have ports") {
+TEST("C19 each scheme has its own proxy, and exceptions have ports") {
   char *proxy = server_url("/");
   *strstr(proxy, "/@") = '\0';
   wherry_config *config = with(WHERRY_TEXT_PROXY, "http://127.0.0.1:1");

@@ -112,7 +112,7 @@ static wherry_request *into_directory(const char *url) {
   return request;
 }
 
-/* The part was keyed by the whole URL, so that a fresh query always began at byte 0. */
+/* The partial file was keyed by the whole URL, so that a fresh query always began at byte 0. */
 TEST("D26 a fresh link into a directory resumes, and another file of the same path does not") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRIES, 0);
   const char *folder = check_path("folder");
@@ -122,7 +122,7 @@ TEST("D26 a fresh link into a directory resumes, and another file of the same pa
   CHECK_TEXT(got.reason, "truncated");
   REQUIRE(got.partial != NULL);
 
-  /* Another file of the same length: the part of the first stays as it is. */
+  /* Another file of the same length: the partial file of the first is kept. */
   got = download(
       client,
       into_directory(server_url("/bytes/%d?id=2&seed=2&cut=%d&times=2", SIZE, CUT / 2)), folder);
@@ -147,7 +147,7 @@ TEST("D26 a fresh link into a directory resumes, and another file of the same pa
   CHECK_TEXT(server_field(3, "Range"), check_format("bytes=%d-", CUT / 2));
   CHECK_INT(check_entries(folder), 2);
 
-  /* A program may refuse parts of other queries. */
+  /* A program may refuse partial files of other queries. */
   got = download(
       client, into_directory(server_url("/bytes/%d?sig=4&cut=%d&times=1", SIZE - 1, CUT)), folder);
   CHECK_TEXT(got.reason, "truncated");

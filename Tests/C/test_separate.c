@@ -88,7 +88,7 @@ TEST("U22 images are sent one by one, encoded while others are sent, and fail se
     wherry_image_row row = image_row(list, i);
     const wherry_response *response = wherry_list_response(list, i);
     CHECK_INT(row.index, (int32_t)i);
-    /* The same name whether the picture was sent or not. */
+    /* The same name whether the image was sent or not. */
     CHECK_TEXT(row.file_name, check_path("%s", names[i]));
     CHECK_INT(row.http_code, i == 2 ? 0 : 200);
     CHECK_INT(wherry_response_http_code(response), row.http_code);

@@ -350,7 +350,7 @@ TEST("SEC-R4 a TLS body without a length is complete only with close_notify") {
 }
 
 /* The file got its final name. */
-TEST("SEC-R4 R21 a body that may have been cut makes no file") {
+TEST("SEC-R4 R21 a possibly truncated body creates no file") {
   const char *cut = authority_url("tls_port", "good", "/bytes/1000?no_length=1&cut=400&unclean=1");
   const char *ended = authority_url("tls_port", "good", "/bytes/1000?no_length=1");
   wherry_client *client = new_client(trusting());
@@ -373,7 +373,7 @@ TEST("SEC-R4 R21 a body that may have been cut makes no file") {
   }
 }
 
-TEST("SEC-R4 R22 a stream tells at its end whether its body may have been cut") {
+TEST("SEC-R4 R22 a stream reports at its end whether its body may be truncated") {
   const char *cut = authority_url("tls_port", "good", "/bytes/1000?no_length=1&cut=400&unclean=1");
   wherry_client *client = new_client(trusting());
   for (int i = 0; i < 2; i++) {

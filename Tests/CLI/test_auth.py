@@ -66,7 +66,7 @@ def test_R20_credentials_come_from_a_netrc_file(server: Scope, tmp_path: pathlib
 
 
 @pytest.mark.parametrize("query", ["algorithm=SHA-512-256", "qop=auth-int", "qop=auth-int&algorithm=SHA-512-256-sess"])
-def test_R20_a_digest_speaks_rfc_7616(server: Scope, tmp_path: pathlib.Path, query: str) -> None:
+def test_R20_Digest_supports_RFC_7616(server: Scope, tmp_path: pathlib.Path, query: str) -> None:
     (tmp_path / "a").write_bytes(bytes(100_000))
     result = wherry(
         "post", server.url(f"/auth/digest/skye/p?{query}"), "--data", f"@{tmp_path / 'a'}",

@@ -79,7 +79,7 @@ def test_a_link_with_a_new_query_resumes_the_partial_file(
 def test_a_link_with_a_new_query_resumes_without_a_name(
     server: Scope, tmp_path: pathlib.Path, arguments: list[str]
 ) -> None:
-    # The part was keyed by the whole URL, so that only -o resumed.
+    # The partial file was keyed by the whole URL, so that only -o resumed.
     first = wherry(
         "download", server.url("/bytes/100000?sig=1&cut=50000&times=1"), *arguments, "--retries", "0", cwd=tmp_path)
     other = wherry(

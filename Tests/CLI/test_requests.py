@@ -254,8 +254,8 @@ def test_C19_resolve_sets_the_address_of_a_host_and_connections_use_the_given_in
     assert field(done.json, "host") == "a.example"
 
 
-def test_SEC_U11_a_host_header_names_another_host(server: Scope) -> None:
-    """Host was refused, as the headers of the framing are."""
+def test_SEC_U11_a_Host_header_selects_another_host(server: Scope) -> None:
+    """Host was refused like the framing headers."""
     done = wherry("get", server.url("/echo"), "-H", "Host: other.example:8080")
     assert field(done.json, "host") == "other.example:8080"
     for headers in (["Host: a b"], ["Host:"], ["Host: a", "host: b"]):

@@ -135,8 +135,7 @@ struct ForeignPictureTests {
     @Test("invalid XMP is harmless")
     func nonsense() {
         for text in [
-            "",
-            "tiff:Orientation", "tiff:Orientation=", "tiff:Orientation='", "tiff:Orientation='9'",
+            "", "tiff:Orientation", "tiff:Orientation=", "tiff:Orientation='", "tiff:Orientation='9'",
             "tiff:Orientation='12'", "tiff:Orientation>3", "=\"http://ns.adobe.com/tiff/1.0/\"",
             "http://ns.adobe.com/tiff/1.0/",
         ] {

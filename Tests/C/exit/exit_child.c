@@ -92,7 +92,7 @@ static void begin(const char *work, int count) {
   } else {
     wherry_request *request = request_for(url);
     if (strcmp(work, "upload") == 0) {
-      /* More than the sockets take, so that the request is never complete. */
+      /* More than the socket buffers hold, so that the request is never complete. */
       static char body[64 << 20];
       if (wherry_request_set_method(request, "POST") != WHERRY_OK ||
           wherry_request_set_body(request, body, sizeof body, NULL) != WHERRY_OK)

@@ -48,7 +48,7 @@ typedef struct outcome {
   int64_t progress_count, image_count, body_count, state_count;
   int64_t first_done, last_done, last_expected; /* of PROGRESS; -1 without one */
   bool progress_fell; /* done_bytes or the fraction decreased */
-  bool progress_repeated; /* the end, 100 %, was told twice */
+  bool progress_repeated; /* the end, 100 %, was reported twice */
 } outcome;
 
 /* wherry_client_perform, which must return E_HTTP, OK, or an allowed status. */

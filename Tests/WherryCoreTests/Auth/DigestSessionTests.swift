@@ -57,7 +57,8 @@ import WherryTransport
     }
 
     /// The RFC prints the values of a draft of SHA-512/256; these are from its erratum 4897.
-    @Test("R20 computes the example of RFC 7616 section 3.9.2, with SHA-512-256 and a hashed name")
+    @Test(
+        "R20 the example of RFC 7616 section 3.9.2 is reproduced, SHA-512-256 and hashed name")
     func hashedNameExample() throws {
         let challenge = try #require(
             challenges(
@@ -82,7 +83,8 @@ import WherryTransport
     }
 
     @Test(
-        "R20 covers the body where the server offers auth-int alone", arguments: ["MD5", "SHA-256-sess"])
+        "R20 the digest covers the body if the server offers only auth-int",
+        arguments: ["MD5", "SHA-256-sess"])
     func integrity(algorithm: String) throws {
         let challenge = try #require(
             challenges(#"Digest realm="r", nonce="n", qop="auth-int", algorithm=\#(algorithm)"#).first)
@@ -99,12 +101,12 @@ import WherryTransport
         let second = hash("POST:/a:\(hash("hello"))")
         #expect(part("response", of: field) == hash("\(first):n:00000001:c:auth-int:\(second)"))
         #expect(part("qop", of: field) == "auth-int")
-        // Of both, the one that needs no body.
+        // Of both, the one that does not need the body.
         let both = try #require(challenges(#"Digest realm="r", nonce="n", qop="auth-int,auth""#).first)
         #expect(DigestSession(both, clientNonce: "c")?.bodyAlgorithm == nil)
     }
 
-    @Test("R20 sends a non-ASCII name as username* to a server that knows RFC 7616")
+    @Test("R20 a non-ASCII name is sent as username* to a server that supports RFC 7616")
     func extendedNames() throws {
         for (parameters, isExtended) in [
             ("algorithm=SHA-256", true), ("algorithm=SHA-512-256-sess", true),
@@ -123,7 +125,7 @@ import WherryTransport
         }
     }
 
-    @Test("R20 prefers SHA-512-256 to SHA-256, and that to MD5")
+    @Test("R20 SHA-512-256 is preferred to SHA-256, and that to MD5")
     func strengths() {
         let strengths = ["MD5", "SHA-256", "SHA-512-256"].map { name in
             challenges(#"Digest realm="r", nonce="n", algorithm=\#(name)"#).first
@@ -158,7 +160,7 @@ import WherryTransport
     }
 
     @Test(
-        "R20 ignores a challenge that is incomplete or unsupported",
+        "R20 an incomplete or unsupported challenge is ignored",
         arguments: [
             #"Digest realm="r""#, #"Digest realm="r", nonce="n", qop="auth-conf""#,
             #"Digest realm="r", nonce="n", algorithm=SHA-512"#, #"Basic realm="r""#,

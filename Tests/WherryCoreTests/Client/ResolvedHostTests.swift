@@ -15,8 +15,8 @@ import Testing
         #expect(try ResolvedHost.all(in: "").isEmpty)
     }
 
-    /// The host was only lowercased, so that it never equalled the ASCII host of a URL.
-    @Test("international names are converted as those of URLs are")
+    /// The host was only lowercased, so that it never equaled the ASCII host of a URL.
+    @Test("international names are converted like those of URLs")
     func international() throws {
         let text = "bücher.example:80:127.0.0.1 BÜCHER.example:81:127.0.0.1 faß.example:80:127.0.0.1"
         #expect(

@@ -193,8 +193,7 @@ import WherryTransport
         let path = NSTemporaryDirectory() + "wherry-cookies-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: path) }
         let jar = try jar(
-            "https://a.example.org/x/y",
-            "host=1", "wide=2; Domain=example.org; Path=/; Max-Age=600",
+            "https://a.example.org/x/y", "host=1", "wide=2; Domain=example.org; Path=/; Max-Age=600",
             "s=3; Secure; HttpOnly; Path=/", "empty=; Path=/")
         try jar.save(to: path)
         let about = try FileManager.default.attributesOfItem(atPath: path)

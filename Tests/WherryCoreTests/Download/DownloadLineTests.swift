@@ -111,9 +111,9 @@ import Testing
         #expect((line.place(of: 2), line.place(of: 4), line.place(of: 3)) == (0, 1, 2))
     }
 
-    // An entry was searched from the start of the line: to resume, move, or end 10,000 downloads out of
-    // order compared 50,000,000 of them.
-    @Test("D25 the work for a download grows with the logarithm of their number")
+    // Entries were searched from the start of the queue: to resume, move, or end 10,000 downloads
+    // out of order compared 50,000,000 of them.
+    @Test("D25 the work per download grows with the logarithm of their number")
     func work() {
         func visits(_ count: UInt64) -> Int {
             var line = DownloadLine(limit: 4)
@@ -141,7 +141,7 @@ import Testing
         mutating func next() -> UInt64 { numbers.next() }
     }
 
-    /// The rules of the line, carried out by search.
+    /// The rules of the queue, implemented by a search.
     private struct Model {
         var entries: [(id: UInt64, priority: Int, standing: DownloadLine.Standing)] = []
 
@@ -160,7 +160,9 @@ import Testing
         }
     }
 
-    @Test("D25 any order of verbs gives the same line as a search does", arguments: 1...8 as ClosedRange<UInt64>)
+    @Test(
+        "D25 any order of commands gives the same queue as a search",
+        arguments: 1...8 as ClosedRange<UInt64>)
     func model(_ seed: UInt64) {
         var random = Dice(numbers: SplitMix(state: seed))
         var (line, model) = (DownloadLine(limit: 0), Model())

@@ -134,7 +134,7 @@ struct FullDiskTests {
     }
 
     // The cache stayed empty, and only the log said so.
-    @Test("C12 a storage folder on a read-only disk is an error when the client is made")
+    @Test("C12 creating a client with a storage folder on a read-only disk is an error")
     func readOnlyStorage() throws {
         for exists in [true, false] {
             let disk = try #require(SmallDisk())

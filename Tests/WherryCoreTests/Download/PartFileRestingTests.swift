@@ -125,7 +125,7 @@ import Testing
         #expect(try PartialDownload.of(folder.path("a.bin")).first?.bytes == 400)
     }
 
-    @Test("DR24 a part at rest is in use for the other downloads of its process")
+    @Test("DR24 a paused partial file is in use for the other downloads of its process")
     func inUse() throws {
         let folder = try DownloadFolder()
         let part = try folder.open().part
@@ -216,7 +216,7 @@ import Testing
         #expect(read == piece)
     }
 
-    // The part was let go of as it was, with the space for all that was missing.
+    // The partial file was released unchanged, with the space reserved for all missing bytes.
     @Test(
         "DR23 a download that ends while it waits keeps no reserved space",
         arguments: [false, true])

@@ -46,7 +46,7 @@ def test_R31_a_function_edits_a_request_before_it_is_sent(
     assert answer.content == b"ok"
     assert seen == [("POST", "http://h/here?first=1", [("first", "1")], "mine")]
     (sent,) = mock.requests
-    # A new URL is complete: only what was added afterwards goes into its query.
+    # A new URL is complete: only later additions extend its query.
     assert sent.url == "http://h/moved?own=1&page=2&tag=a&tag=b&more=x%20y"
     assert sent.headers["X-Signature"] == "abc" and "X-Mine" not in sent.headers
     assert sent.content == b"edited"
@@ -184,7 +184,7 @@ def test_R31_a_signer_sees_the_final_request(server: Server) -> None:
         assert (echo["target"].encode() + body).count(b"token") == 1
 
 
-def test_R31_a_signature_in_the_url_is_not_added_twice(
+def test_R31_a_signature_in_the_URL_is_not_added_twice(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     # A second attempt began with the URL that the first one had signed.

@@ -50,7 +50,7 @@ def test_R20_digest_authentication_uses_one_challenge_for_many_requests(
         {"algorithm": "SHA-512-256", "weaker": "MD5"},
     ],
 )  # fmt: skip
-def test_R20_a_digest_speaks_rfc_7616(
+def test_R20_Digest_supports_RFC_7616(
     make: Make, server: Server, tmp_path: Any, query: Dict[str, str]
 ) -> None:
     way = make(auth=DIGEST)
@@ -67,7 +67,7 @@ def test_R20_a_digest_speaks_rfc_7616(
     assert statuses(server) == [401, 200, 200, 200, 200, 200]
 
 
-def test_R20_a_body_that_can_be_read_only_once_cannot_be_covered(
+def test_R20_auth_int_is_refused_for_a_body_that_can_be_read_only_once(
     make: Make, server: Server,
 ) -> None:
     way = make(auth=DIGEST)
@@ -78,7 +78,7 @@ def test_R20_a_body_that_can_be_read_only_once_cannot_be_covered(
     assert caught.value.reason == "body_spent"
 
 
-def test_R20_a_name_that_is_not_ascii_is_sent_extended_or_hashed(
+def test_R20_a_name_that_is_not_ASCII_is_sent_extended_or_hashed(
     make: Make, server: Server,
 ) -> None:
     way = make(auth=wherry.DigestAuth("Jäsøn Doe", "pä"))
@@ -89,7 +89,7 @@ def test_R20_a_name_that_is_not_ascii_is_sent_extended_or_hashed(
         assert ("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe" in sent) is (not more)
 
 
-def test_R20_a_netrc_file_has_credentials_also_for_where_redirects_lead(
+def test_R20_a_netrc_file_supplies_credentials_also_after_redirects(
     make: Make, server: Server, tmp_path: Any
 ) -> None:
     path = tmp_path / "netrc"
@@ -100,14 +100,14 @@ def test_R20_a_netrc_file_has_credentials_also_for_where_redirects_lead(
     away = server.url("/echo").replace("127.0.0.1", "localhost")
     assert way.get(server.url("/redirect-to", url=away)).status_code == 200
     assert authorization(server) == ["Basic aGVyZTpwMQ==", "Basic dGhlcmU6cDI="]
-    # What the program says itself wins, also that there are none.
+    # Explicit settings of the program take precedence, also explicit None.
     assert way.get(server.url("/echo"), auth=("a", "b")).status_code == 200
     assert way.get(server.url("/echo"), auth=None).status_code == 200
     assert way.get(server.url("/echo"), headers={"Authorization": "Own 1"}).status_code == 200
     assert authorization(server)[2:] == ["Basic YTpi", None, "Own 1"]
 
 
-def test_R20_netrc_true_reads_the_file_of_the_home_directory(server: Server, tmp_path: Any) -> None:
+def test_R20_netrc_True_reads_the_file_in_the_home_directory(server: Server, tmp_path: Any) -> None:
     (tmp_path / ".netrc").write_text("default login me password p\n")
     source = f"""
 import pickle, wherry

@@ -180,7 +180,7 @@ def test_a_temporary_file_is_sent_with_its_size(server: Server, client: wherry.C
     assert body(answer) == PLAIN[100:] and answer["chunked"] is False
 
 class Announced:
-    """Hands everything on but `read`, as `tqdm.wrapattr` does, and counts what is read."""
+    """Forwards everything except `read`, as `tqdm.wrapattr` does, and counts the bytes read."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -194,10 +194,10 @@ class Announced:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
-def test_a_wrapper_that_counts_is_sent_with_its_size(
+def test_a_counting_wrapper_is_sent_with_its_size(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
-    # The size was looked for on the class of the wrapper, and the body was sent in chunks.
+    # The size was read from the class of the wrapper, and the body was sent in chunks.
     path = tmp_path / "file.bin"
     path.write_bytes(PLAIN)
     with open(path, "rb") as file:
@@ -205,7 +205,7 @@ def test_a_wrapper_that_counts_is_sent_with_its_size(
     assert answer["chunked"] is False and field(answer, "Content-Length") == [str(len(PLAIN))]
     assert body(answer) == PLAIN
 
-def test_tqdm_shows_what_is_sent_and_the_size_is_announced(
+def test_tqdm_shows_the_sent_bytes_and_the_size_is_announced(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
     tqdm = pytest.importorskip("tqdm").tqdm
@@ -220,10 +220,10 @@ def test_tqdm_shows_what_is_sent_and_the_size_is_announced(
         assert field(answer, "Content-Length") == [str(len(PLAIN))] and body(answer) == PLAIN
         assert "100%" in shown.getvalue()
 
-def test_a_large_reader_of_a_form_is_streamed(
+def test_a_large_reader_in_a_form_is_streamed(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
-    # Readers in files= were read whole before the request began.
+    # Readers in files= were read completely before the request began.
     path = tmp_path / "file.bin"
     path.write_bytes(PLAIN * 20)
     with open(path, "rb") as file:

@@ -117,7 +117,7 @@ def test_R13_a_compound_format_tries_its_formats_in_order(
         answer_of(server, client, "text/plain", b"nothing").first_of(wherry.Response.json)
 
 
-def test_bytes_of_a_form_or_query_are_sent_as_they_are(server: Server, client: wherry.Client) -> None:
+def test_bytes_of_a_form_or_query_are_sent_unchanged(server: Server, client: wherry.Client) -> None:
     # They were decoded, and bytes that are not UTF-8 were a UnicodeDecodeError.
     odd: Any = {"k": b"\xff\x00 &", "t": "a b", b"n\xfe": b"ok"}
     answer = client.post(server.url("/echo"), data=odd)

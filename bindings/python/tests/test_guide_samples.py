@@ -102,7 +102,7 @@ def test_R1_R4_the_guide_for_users_of_requests_works(server: Server, tmp_path: A
     assert field(log[7], "Content-Type")[0].startswith("multipart/form-data")
 
 
-def test_the_guide_from_httpx() -> None:
+def test_the_guide_for_users_of_httpx_works() -> None:
     done = run("from_httpx.py")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [

@@ -231,7 +231,7 @@ def test_the_module_has_the_names_that_requests_has(server: Server) -> None:
         wherry.codes["nothing"]
 
 
-#: What requests 2.32 and httpx 0.28 name beside the names of `http.HTTPStatus`.
+#: The names in requests 2.32 and httpx 0.28 in addition to those of `http.HTTPStatus`.
 NAMES = {
     "checkpoint": 103, "okay": 200, "\\o/": 200, "✓": 200, "non_authoritative_info": 203, "reset": 205,
     "partial": 206, "multi_stati": 207, "multiple_stati": 207, "multiple_status": 207, "\\o-": 301,
@@ -262,7 +262,7 @@ def test_codes_has_the_names_of_requests_and_httpx() -> None:
         wherry.codes(799)
 
 
-def test_a_response_judges_its_status_as_httpx_does() -> None:
+def test_a_response_classifies_its_status_as_httpx_does() -> None:
     for status in (102, 204, 301, 404, 500, 799):
         made = wherry.Response(status, headers={"Location": "/"})
         told = (made.is_informational, made.is_success, made.is_client_error, made.is_server_error)

@@ -295,10 +295,11 @@ def test_K14_the_memory_cache_has_a_size_limit(server: Server, make: Make) -> No
     assert len(server.log()) == 1
 
 
-def test_K1_a_stream_of_any_length_passes_the_cache_and_a_small_one_is_stored(
+def test_K1_a_stream_of_any_length_bypasses_the_cache_and_a_small_one_is_stored(
     server: Server, tmp_path: Any
 ) -> None:
-    # A body of more than 64 MiB was an error if the cache was on; and only C could cache a stream.
+    # A body of more than 64 MiB was an error with the cache enabled; and only C could cache a
+    # stream.
     size = 70_000_000
     with wherry.Client(storage_directory=str(tmp_path / "store"), cache=True, **PATIENT) as client:
         url = server.url(f"/bytes/{size}", cache="max-age=60")
@@ -311,7 +312,7 @@ def test_K1_a_stream_of_any_length_passes_the_cache_and_a_small_one_is_stored(
                 assert len(response.read()) == 3_000_000
         assert client.cache.usage().entries == 1
         assert client.get(small).from_cache
-        # Without the keyword a stream takes no part.
+        # Without the keyword a stream does not use the cache.
         with client.stream("GET", small) as response:
             assert len(response.read()) == 3_000_000
     assert len(server.log()) == 3

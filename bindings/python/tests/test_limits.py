@@ -70,7 +70,7 @@ def test_SEC_R4_a_body_that_ends_early_is_an_error(
             secure.download(url.split("&cut")[0], tmp_path / "ended")
             with pytest.raises(wherry.NetworkError) as caught:
                 secure.download(url, tmp_path / "file")
-            # A body that a function of heads saved got its final name.
+            # A body saved by a headers function got its final name.
             for strict in (False, True):
                 saving: Any = {"on_head": lambda head: tmp_path / "file"}
                 with pytest.raises(wherry.NetworkError) as unsaved:

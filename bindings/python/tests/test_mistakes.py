@@ -180,7 +180,7 @@ class Broken:
     ],
 )  # fmt: skip
 def test_a_message_shows_the_first_200_characters_of_a_value(call: Callable[[Any], object]) -> None:
-    # TypeErrors, and errors with a list in them, repeated the whole value.
+    # TypeErrors, and errors that contain a list, repeated the complete value.
     with wherry.Client() as client, pytest.raises((TypeError, ValueError, AttributeError)) as caught:
         call(client)
     assert len(str(caught.value)) < 600
@@ -200,7 +200,7 @@ def test_a_message_shows_the_first_200_characters_of_a_value(call: Callable[[Any
         ("paramz", {}, "did you mean params=?"),
     ],
 )  # fmt: skip
-def test_a_keyword_with_another_name_here_is_an_error_that_names_ours(
+def test_a_keyword_with_another_name_here_is_an_error_that_suggests_it(
     mock: wherry.MockTransport, name: str, value: Any, way: str
 ) -> None:
     options: Any = {name: value}
@@ -223,7 +223,7 @@ def test_a_keyword_with_another_name_here_is_an_error_that_names_ours(
         ("max_retrys", 3, "did you mean max_retries=?"),
     ],
 )  # fmt: skip
-def test_a_setting_with_another_name_here_is_an_error_that_names_ours(
+def test_a_setting_with_another_name_here_is_an_error_that_suggests_it(
     name: str, value: Any, way: str
 ) -> None:
     options: Any = {name: value}

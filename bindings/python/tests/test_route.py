@@ -75,7 +75,7 @@ def test_C19_SEC_U9_only_the_proxy_gets_its_credentials(server: Server) -> None:
         wherry.Client(proxy_auth="ab")  # type: ignore[arg-type]
 
 
-def test_C19_each_scheme_has_a_proxy_of_its_own(server: Server) -> None:
+def test_C19_each_scheme_has_its_own_proxy(server: Server) -> None:
     url = server.url("/echo")
     for proxies, is_proxied in (
         ({"http": server.base, "https": "http://127.0.0.1:1"}, True),

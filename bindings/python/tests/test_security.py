@@ -328,10 +328,10 @@ def test_S11_errors_contain_no_secret(server: Server, client: wherry.Client) -> 
         assert secret not in repr(shown)
 
 
-def test_SEC_U11_a_host_header_names_another_host_and_disables_cookies_and_caches(
+def test_SEC_U11_a_Host_header_selects_another_host_and_disables_cookies_and_caches(
     server: Server, tmp_path: pathlib.Path
 ) -> None:
-    """Host was refused, as the headers of the framing are."""
+    """Host was refused like the framing headers."""
     with wherry.Client(cache=True, storage_directory=str(tmp_path)) as client:
         client.cookies.set("a", "1", url=server.url("/"))
         url = server.url("/cache", control="max-age=3600")

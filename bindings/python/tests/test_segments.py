@@ -122,7 +122,7 @@ def test_D26_a_fresh_link_resumes_by_default(server: Server, load: Load, tmp_pat
 def test_D26_a_fresh_link_into_a_directory_resumes_and_another_file_does_not(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
-    # The part was keyed by the whole URL, so that a fresh query always began at byte 0.
+    # The partial file was keyed by the whole URL, so that a fresh query always began at byte 0.
     def cut(**query: Any) -> str:
         with pytest.raises(wherry.WherryError) as caught:
             load(server.url(f"/bytes/{SIZE}", **query), None, directory=tmp_path, max_retries=0)

@@ -79,7 +79,7 @@ def test_C12_a_folder_that_others_may_enter_is_refused_and_kept(tmp_path: Any, m
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
 @pytest.mark.parametrize("name", ["present", "missing"])
-def test_C12_a_folder_on_a_read_only_disk_is_an_error_when_the_client_is_made(
+def test_C12_creating_a_client_with_storage_on_a_read_only_disk_is_an_error(
     tmp_path: Any, name: str
 ) -> None:
     # The cache stayed empty, and only the log said so.

@@ -53,7 +53,7 @@ def test_R32_an_attempt_with_a_new_token_counts_as_a_retry(server: Server) -> No
         assert answer.metrics is not None and answer.metrics.retries == 0
 
 
-def test_R29_every_attempt_after_the_first_one_of_a_url_counts_as_a_retry(server: Server) -> None:
+def test_R29_every_attempt_after_the_first_one_of_a_URL_counts_as_a_retry(server: Server) -> None:
     # Answers to a challenge and further base URLs were not counted.
     def retries(answer: wherry.Response) -> int:
         assert answer.status_code == 200 and answer.metrics is not None

@@ -98,7 +98,7 @@ def test_an_unknown_value_of_unreadable_is_refused(client: wherry.Client) -> Non
         client.upload("http://localhost/", [GIF], **old)
 
 
-def test_U11_a_client_chooses_for_its_uploads(server: Server) -> None:
+def test_U11_the_client_sets_the_mode_for_its_uploads(server: Server) -> None:
     # Only an upload could choose.
     with wherry.Client(unreadable="send") as client:
         answer = client.upload(server.url("/echo"), [GIF])
@@ -114,7 +114,7 @@ def test_U11_a_client_chooses_for_its_uploads(server: Server) -> None:
         wherry.Client(**options)
 
 
-def test_U11_U22_of_separate_requests_only_the_unreadable_picture_fails(
+def test_U11_U22_of_separate_requests_only_the_unreadable_image_fails(
     server: Server, client: wherry.Client
 ) -> None:
     with pytest.raises(wherry.ImageError) as caught:
