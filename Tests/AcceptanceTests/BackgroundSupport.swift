@@ -51,7 +51,7 @@ final class BackgroundBench {
     }
     var path: String { folder.file("a.bin") }
 
-    /// Until the condition holds. A request to the server, which serves others meanwhile, is the
+    /// Until the condition holds. A request to the server, which also serves others, is the
     /// wait.
     func wait(_ what: String, until condition: () async throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(300)

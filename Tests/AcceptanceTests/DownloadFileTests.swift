@@ -257,7 +257,7 @@ import WherrySystem
         #expect(await watcher.end().error == nil)
         #expect(await otherWatcher.end().error == nil)
         #expect(try bench.folder.names == ["a.bin", "b.bin"])
-        // After the end it may be started again.
+        // A finished download may start again.
         let end = try await bench.run(url) { $0.overwrites = true }
         #expect(end.error == nil)
         withExtendedLifetime((first, second)) {}

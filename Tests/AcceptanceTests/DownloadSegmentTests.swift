@@ -308,7 +308,7 @@ extension DownloadBench {
                 return
             }
             clock.advance(by: .milliseconds(10))
-            // The server serves others meanwhile.
+            // The server also serves others.
             try await scope.wait("requests=0")
         }
     }

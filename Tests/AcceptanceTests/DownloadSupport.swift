@@ -177,7 +177,7 @@ struct DownloadBench {
 
     func contents() throws -> Data { try folder.contents("a.bin") }
 
-    /// Until this many bytes have arrived. A request to the server, which serves others meanwhile,
+    /// Until this many bytes have arrived. A request to the server, which also serves others,
     /// is the wait.
     ///
     /// A partial file is created and locked before its first byte, which may take long on a busy

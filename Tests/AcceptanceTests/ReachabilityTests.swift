@@ -217,7 +217,7 @@ struct NamespaceTests {
         network.connect()
         #expect(try await handle.value.status == 200)
         try await scope.wait("requests=1")
-        // With a route there is no wait.
+        // With a route the request does not wait.
         #expect(try await client.get("echo").status == 200)
         #expect(center.threadCount == 0)
     }
@@ -260,7 +260,7 @@ struct NamespaceTests {
         try bench.scope.open(gate: "go")
         await watcher.wait(for: .waiting)
         #expect(watcher.states.contains { $0.state == .waiting && $0.reason == "offline" })
-        // However long the network is down, there are no attempts.
+        // However long the network is down, the download makes no attempt.
         bench.clock.advance(by: .milliseconds(50_000))
         await bench.client.settle(bench.clock)
         #expect(try bench.scope.requests().count == 1)

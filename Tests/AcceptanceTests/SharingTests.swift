@@ -47,7 +47,7 @@ import WherrySystem
         #expect(try scope.requests().count == 1)
         let counters = client.counters()
         #expect(counters.started == 20 && counters.succeeded == 20 && counters.requests == 1)
-        // A finished request is no longer shared.
+        // A finished request is not shared any more.
         _ = try await client.send(request())
         #expect(try scope.requests().count == 2)
     }

@@ -119,7 +119,7 @@ import WherrySystem
         let client = try client()
         var both = asking("cache?body=same", for: .seconds(60))
         both.cachePolicy = .thenNetwork
-        // There is no entry yet.
+        // The cache has no entry yet.
         let first = try client.start(both)
         #expect(await first.cached == nil)
         #expect(try await !first.value.isUnchanged)

@@ -39,7 +39,7 @@ import WherrySystem
     @Test("K2 a fresh entry is served without the network; the four combinations")
     func combinations() async throws {
         let client = try client()
-        // Neither, then reading alone: there is no entry.
+        // Neither, then reading alone: the entry is missing.
         #expect(try await !client.send(asking(loads: false)).isFromCache)
         #expect(try await !client.send(asking()).isFromCache)
         #expect(try await !client.send(asking()).isFromCache)

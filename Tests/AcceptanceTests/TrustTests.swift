@@ -182,7 +182,7 @@ func trustingClient(
         let error = await refusal(client, url("revoked"))
         #expect(error?.reason == "revoked" && error?.message.contains("/CN=revoked") == true)
         #expect(try await client.get(url("good")).status == 200)
-        // There is no list of this chain's own CA.
+        // The list of this chain's own CA is missing.
         #expect(await refusal(client, url("chained"))?.reason == "untrusted")
     }
 

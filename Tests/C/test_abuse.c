@@ -175,7 +175,7 @@ static void share(void) {
   exit(0);
 }
 
-/* Unloaded as often as it was loaded, and once more: it stays loaded. */
+/* Unloaded once more than it was loaded: it stays loaded. */
 static void unload(void) {
   Dl_info info;
   MUST(dladdr((void *)wherry_client_new, &info) != 0);

@@ -57,7 +57,7 @@ TEST("L13 a request that ended before a reader listens is not counted") {
   start_request(100);
   CHECK_OK(wherry_client_set_activity(client, news, 10, 0, news));
   CHECK_OK(wherry_queue_free(news));
-  /* The indicator would show here, but there is no reader any more; then the request ends. */
+  /* The indicator would show here, but its reader is gone; then the request ends. */
   CHECK_OK(wherry_stub_advance_ms(stub, 10));
   CHECK_OK(wherry_stub_advance_ms(stub, 90));
   CHECK_OK(next_done(queue).status);

@@ -391,7 +391,7 @@ TEST("R18 a transfer completes while its caller does other work") {
   const char *path = check_path("file");
   REQUIRE_OK(wherry_client_download(client, new_request("GET", server_url("/bytes/3000000")), path,
                                     queue, NULL, NULL));
-  CHECK(server_wait("ended=1")); /* the caller makes no library call meanwhile */
+  CHECK(server_wait("ended=1")); /* the caller makes no library call */
   CHECK_STATUS(next_done(queue).status, WHERRY_OK);
   long count;
   char *bytes = check_read_file(path, &count);
@@ -442,7 +442,7 @@ TEST("R22 holding a chunk stalls the sender, and freeing it continues the stream
   wherry_transfer *transfer = send_request(client, request, queue, NULL);
   wherry_event *piece = next_event(queue, WHERRY_EVENT_BODY);
 
-  /* The same client does other work meanwhile, long enough to send everything. */
+  /* The same client does other work, long enough to send everything. */
   outcome other = perform(client, new_request("GET", server_url("/delay/300")));
 
   CHECK_STATUS(other.status, WHERRY_OK);

@@ -315,7 +315,7 @@ TEST("D12 pause, resume, cancel, and discard do what their names say") {
   CHECK_OK(wherry_transfer_pause(transfer));
   CHECK_OK(wherry_transfer_pause(transfer));
   CHECK_INT(wherry_transfer_state(transfer), WHERRY_STATE_PAUSED);
-  server_ask("/_drop"); /* the server times out meanwhile */
+  server_ask("/_drop"); /* the server times out */
   CHECK_OK(wherry_transfer_resume(transfer));
   outcome got = done_of(queue, transfer);
   CHECK_STATUS(got.status, WHERRY_OK);

@@ -154,7 +154,7 @@ TEST("D7 a 416 with the size of the partial file completes it, without another d
   const char *url = server_url("/bytes/%d?hold=%d&gate=g", SIZE, CUT);
   wherry_transfer *transfer = start(client, once(url), path, queue);
   wait_for_bytes(queue, transfer, CUT);
-  /* Every byte arrives, but the target name is taken meanwhile. */
+  /* Every byte arrives, but the target name is taken before the end. */
   REQUIRE_INT(mkdir(path, 0755), 0);
   server_open("g");
   outcome blocked = done_of(queue, transfer);
@@ -184,7 +184,7 @@ TEST("D7 a 5xx keeps the partial file and its text, and later the download resum
     outcome refused = download(client, once(url), path);
     CHECK_STATUS(refused.status, WHERRY_E_HTTP);
     CHECK_INT(refused.http_code, codes[i]);
-    CHECK_INT(check_entries(check_path(".")), 0); /* there was no partial file to keep */
+    CHECK_INT(check_entries(check_path(".")), 0); /* no partial file existed */
   }
   server_ask("/_reset");
   const char *url = server_url("/bytes/%d?cut=%d&times=1&status_next=503&change_at=2", SIZE, CUT);

@@ -71,7 +71,7 @@ TEST("U22 images are sent one by one, encoded while others are sent, and fail se
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_SEPARATE_IMAGES, 2));
   REQUIRE_OK(wherry_client_send(client, request, queue, NULL, NULL));
   server_wait("requests=2");
-  /* Two are held while being sent; the third is read meanwhile, and is not an image. */
+  /* Two are held while being sent; the third is read at that time, and is not an image. */
   wherry_event *event = next_event(queue, WHERRY_EVENT_IMAGE);
   CHECK_INT(wherry_event_detail(event), 2);
   CHECK_STATUS(wherry_event_status(event), WHERRY_E_IMAGE);

@@ -150,8 +150,8 @@ def test_K9_K10_partial_files_of_earlier_processes_are_counted_and_cleared(
         command.kill()
         command.communicate(timeout=GUARD)
 
-    told = cache("usage", "--json-output").json
-    assert told["partials"] == 1 and 0 <= told["partial_bytes"] <= 2_000_000
+    report = cache("usage", "--json-output").json
+    assert report["partials"] == 1 and 0 <= report["partial_bytes"] <= 2_000_000
     assert "; 1 partial file, " in cache("usage").text
     assert cache("clear", "--json-output").json["deleted"] == 0
     assert cache("clear", "--partials", "--json-output").json["deleted"] == 1
@@ -180,7 +180,7 @@ def test_K9_K10_a_process_that_lists_keeps_the_record_of_a_download_in_another_o
     server: Scope, tmp_path: pathlib.Path
 ) -> None:
     # A command that listed while another one waited for its response deleted the record of the
-    # directory, because there was no partial file yet. The partial file was never found again.
+    # directory, because the partial file did not exist yet. The partial file was never found again.
     cache, folder = tmp_path / "cache", tmp_path / "files"
     folder.mkdir()
     steps = [{"raw": [["gate", "go"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\nETag: \"a\"\r\n\r\n"],
@@ -204,8 +204,8 @@ def test_K9_K10_a_process_that_lists_keeps_the_record_of_a_download_in_another_o
         command.communicate(timeout=GUARD)
 
     assert partials(cache) == 1
-    told = wherry("cache", "clear", "--partials", "--json-output", XDG_CACHE_HOME=str(cache)).json
-    assert told["deleted"] == 1 and list(folder.iterdir()) == []
+    report = wherry("cache", "clear", "--partials", "--json-output", XDG_CACHE_HOME=str(cache)).json
+    assert report["deleted"] == 1 and list(folder.iterdir()) == []
     server.steer("/_signal?gate=never")
 
 
@@ -272,7 +272,7 @@ def test_C12_read_only_storage_is_a_warning_for_requests(
     assert wherry("cache", "show", url, *directory).out == first.out
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="the C compiler is missing")
 @pytest.mark.parametrize("ask", ASKS)
 def test_K5_an_entry_from_the_future_is_not_served_by_the_timed_cache(
     server: Scope, store: Store, tmp_path: pathlib.Path, ask: tuple[Any, ...]

@@ -107,7 +107,7 @@ def test_an_ignored_signal_stays_ignored_and_the_others_work(
         "get", server.url("/bytes/1000?gate=never"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
     server.wait("requests=1")
-    # A thread that starts another one blocks all signals meanwhile.
+    # A thread blocks all signals while it starts another one.
     limit = time.monotonic() + GUARD
     blocked = ignored = 1 << (number - 1)
     while blocked >> (number - 1) & 1 and time.monotonic() < limit:

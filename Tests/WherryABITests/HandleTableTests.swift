@@ -35,8 +35,8 @@ struct HandleTableTests {
         #expect(table.count == 0)
     }
 
-    // A reader that had reserved a handle took an event, found that another thread had used the
-    // handle meanwhile, and the event was lost.
+    // A reader that had reserved a handle took an event, found that another thread had already used the
+    // handle, and the event was lost.
     @Test("reserved handles belong to one thread, and the last one leaves no space")
     func reserved() throws {
         let table = HandleTable(limit: 4)

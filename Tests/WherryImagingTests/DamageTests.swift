@@ -194,7 +194,7 @@ struct DamageTests {
         close(saved)
         close(file)
         #expect(words == ["bad_image", "bad_image"])
-        // Other tests may print meanwhile, but not these words.
+        // Other tests may also print, but not these words.
         let printed = try String(contentsOfFile: path, encoding: .utf8)
         #expect(!printed.contains("JPEG data:") && !printed.contains("libpng"))
     }

@@ -138,7 +138,7 @@ struct RecodingTests {
         }
     }
 
-    /// A fuzzer found this: coefficients of -1024 were written, for which there is no Huffman code.
+    /// A fuzzer found this: coefficients of -1024 were written, which have no Huffman code.
     @Test("coefficients beyond the 8 bit range give a readable JPEG")
     func largeCoefficients() throws {
         var noise: [UInt8] = []

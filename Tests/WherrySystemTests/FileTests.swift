@@ -198,7 +198,7 @@ final class Scratch {
         #expect(try directory.fileSystem() != .withoutLocks)
         try directory.checkWritable()
         #expect(Directory.fileSizeLimit() > 0)
-        // No other test in the process changes the umask meanwhile.
+        // No other test in the process changes the umask.
         let mask = umask(0o22)
         umask(mask)
         #expect(Directory.umask() == UInt32(mask))

@@ -100,7 +100,7 @@ long check_descriptors(void);
  * moment. */
 bool check_threads_are(long count);
 long check_threads(void);
-/* Whether WHERRY_LOOPS is "full": then loops run as often as their row says. */
+/* Whether WHERRY_LOOPS is "full": then loops run the number of times in their row. */
 bool check_in_full(void);
 
 #endif

@@ -167,7 +167,7 @@ import Testing
         #expect(try bodies(["X": "2"]) == ["2"] && bodies(["X": "1"]).isEmpty)
         apply(two.storing(false, without: []))
         #expect(cache.usage().count == 0 && bench.entryFiles.isEmpty)
-        // A plain response to remove, replaced by variants meanwhile.
+        // A plain response to remove that variants have replaced.
         for other in [one, two] { apply(other) }
         apply(outcome("plain").storing(false, without: []))
         #expect(cache.usage().count == 0 && bench.entryFiles.isEmpty)

@@ -71,7 +71,7 @@ private struct Driver {
     var outcome: DownloadOutcome?
     var steps = 0
 
-    /// - Returns: false if the process died meanwhile.
+    /// - Returns: false if the process died.
     mutating func run(_ first: [DownloadAction], _ server: inout FaultyServer) throws -> Bool {
         var queue = first
         while !queue.isEmpty {

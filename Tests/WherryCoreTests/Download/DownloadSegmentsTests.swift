@@ -102,7 +102,7 @@ private struct Lanes {
                 "bytes=2097152-4194303", "bytes=4194304-6291455", "bytes=6291456-8388607",
             ])
         for start in [2, 4, 6] { lanes.head(lanes.attempt(at: Int64(start) * mib)) }
-        // The first request is not sent again: it ends at the start of the next.
+        // The first request stays: it ends at the start of the next.
         let first = lanes.attempt(at: 0)
         let taken = lanes.bytes(2 * mib + 1000, first)
         #expect(taken.count == 2 * Int(mib))
@@ -151,7 +151,7 @@ private struct Lanes {
         let second = lanes.attempt(at: 4 * mib)
         let taken = lanes.bytes(5 * mib, first)
         #expect(taken.count == 5 * Int(mib))
-        // Bytes that the first one received meanwhile are not written again.
+        // Bytes that the first one has received are not written again.
         lanes.head(second)
         let rest = lanes.bytes(4 * mib, second)
         #expect(rest.skip == Int(mib))
@@ -322,7 +322,7 @@ private struct Lanes {
     }
 
     // A complete file waited for the stall timeout if the first connection had been assigned bytes
-    // that the last one received meanwhile, and was silent.
+    // that the last one had received, and was silent.
     @Test("D23 a file is complete with its last byte, without waiting for open requests")
     func silentFirst() {
         var lanes = Lanes(2)
@@ -363,7 +363,7 @@ private struct Lanes {
         #expect(lanes.out.values.contains { $0?.validator == .entityTag("\"m1\"") })
         // A later run uses the URL itself, so the journal does not contain the mirror's tag.
         #expect(lanes.machine.facts?.validator == nil)
-        // And a mirror that changes meanwhile restarts the file.
+        // And a mirror whose file changes restarts the file.
         let second = lanes.out.first { $0.value?.validator != nil }?.key ?? -1
         lanes.head(second, tag: "m2")
         #expect(lanes.log.restarts == [.changed])

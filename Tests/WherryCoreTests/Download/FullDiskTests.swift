@@ -109,7 +109,7 @@ struct FullDiskTests {
             #expect(try free() <= empty - (640 << 10))
             #expect(try found.part.close(keeping: true) == found.part.path)
         }
-        // Another program uses the space meanwhile.
+        // Another program uses the space.
         let other = try File.open(
             "other", [.write, .create, .exclusive], in: try Directory.open(disk.path))
         #expect(try other.reserve(from: 0, count: 600 << 10))

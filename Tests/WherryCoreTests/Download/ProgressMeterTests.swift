@@ -53,7 +53,7 @@ import Testing
         #expect(meter.snapshot(now: now).remaining == .seconds(90))
         run(6, 2_000)
         #expect(meter.snapshot(now: now).bytesPerSecond == 20_000)
-        // No bytes arrive: the speed falls, and the time left is no longer reported.
+        // No bytes arrive: the speed falls, and the time left is not reported any more.
         #expect(meter.snapshot(now: now.advanced(by: 6_000_000_000)).bytesPerSecond == 0)
         #expect(
             meter.snapshot(now: now.advanced(by: 6_000_000_000)).remaining == nil)
@@ -102,7 +102,7 @@ import Testing
         #expect(meter.owedAt == nil)
         #expect(update(30, at: due.advanced(by: tenth), received: 0) == nil)
 
-        // The file changed meanwhile: its new progress is reported at once, and nothing is due.
+        // The file has changed: its new progress is reported at once, and nothing is due.
         #expect(update(40, at: due.advanced(by: 1)) == nil)
         #expect(update(0, at: due.advanced(by: 2), received: 0, generation: 2)?.completed == 0)
         #expect(meter.owedAt == nil)

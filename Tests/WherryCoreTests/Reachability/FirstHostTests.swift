@@ -16,7 +16,7 @@ import WherryTransport
             (nil, ["ALL_PROXY": "http://a:1"], "a"),
             (nil, ["all_proxy": "http://a:1", "no_proxy": "h.org"], "h.org"),
             (nil, ["all_proxy": "http://a:1", "NO_PROXY": "h.org:81"], "a"),
-            // Not known: there is no wait then.
+            // Not known: the request does not wait.
             (nil, ["all_proxy": "socks5://a:1"], nil),
         ] as [(String?, [String: String], String?)])
     func proxies(setting: String?, environment: [String: String], expected: String?) throws {

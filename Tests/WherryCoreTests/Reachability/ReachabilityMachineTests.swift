@@ -152,7 +152,7 @@ import WherrySystem
         #expect(machine.tick(now: Instant(nanoseconds: 999)) == [])
         #expect(machine.tick(now: Instant(nanoseconds: 1000)) == [.probe])
         #expect(machine.didProbe(true, now: now) == [.tell(old: .none, new: out)])
-        // Without a route there is no probe.
+        // Without a route the monitor does not probe.
         #expect(machine.looked(.none) == [.tell(old: out, new: .none)])
         #expect(machine.deadline == .never)
         // And earlier results no longer count.

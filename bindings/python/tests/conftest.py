@@ -110,8 +110,8 @@ def start_server(
 
 @pytest.fixture(scope="session")
 def server_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    for told in start_server("--save-dir", str(tmp_path_factory.mktemp("photos"))):
-        yield f"http://127.0.0.1:{told['port']}"
+    for report in start_server("--save-dir", str(tmp_path_factory.mktemp("photos"))):
+        yield f"http://127.0.0.1:{report['port']}"
 
 
 @pytest.fixture
@@ -147,17 +147,17 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def tls_base(certificate: str) -> Iterator[str]:
     cert, key = os.path.join(certificate, "cert.pem"), os.path.join(certificate, "key.pem")
-    for told in start_server("--tls-cert", cert, "--tls-key", key):
-        yield f"https://127.0.0.1:{told['tls_port']}"
+    for report in start_server("--tls-cert", cert, "--tls-key", key):
+        yield f"https://127.0.0.1:{report['tls_port']}"
 
 
 class Authority:
     """Good and bad certificates, and a server that presents the one selected by the server name."""
 
-    def __init__(self, told: Dict[str, Any]) -> None:
-        self.told = told
-        self.folder = str(told["folder"])
-        self.pins: Dict[str, str] = told["pins"]
+    def __init__(self, report: Dict[str, Any]) -> None:
+        self.told = report
+        self.folder = str(report["folder"])
+        self.pins: Dict[str, str] = report["pins"]
         self.ca = self.path("ca.pem")
 
     def path(self, name: str) -> str:
@@ -178,8 +178,8 @@ class Authority:
 
 @pytest.fixture(scope="session")
 def authority() -> Iterator[Authority]:
-    for told in start_server(module="wherry_testserver.authority"):
-        yield Authority(told)
+    for report in start_server(module="wherry_testserver.authority"):
+        yield Authority(report)
 
 
 @pytest.fixture
@@ -251,12 +251,12 @@ class Arrival:
         assert self._event.wait(PATIENCE), "this takes too long"
 
 
-def body(told: Dict[str, Any]) -> bytes:
-    return base64.b64decode(told["body"])
+def body(report: Dict[str, Any]) -> bytes:
+    return base64.b64decode(report["body"])
 
 
-def field(told: Dict[str, Any], name: str) -> List[str]:
-    return [value for header, value in told["headers"] if header.lower() == name.lower()]
+def field(report: Dict[str, Any], name: str) -> List[str]:
+    return [value for header, value in report["headers"] if header.lower() == name.lower()]
 
 
 # Helpers shared by the HTTP cache tests.

@@ -312,13 +312,13 @@ def test_U13_the_complete_body_is_sent_again_after_a_digest_401(
         }[kind]
         answer = make().request("POST", server.url("/auth/digest/skye/p"), auth=DIGEST, **options)
     assert answer.status_code == 200 and statuses(server) == [401, 200]
-    told = answer.json()
+    report = answer.json()
     if kind == "form":
-        assert told["size"] > SIZE
+        assert report["size"] > SIZE
     elif kind == "path":
-        assert told["size"] == SIZE + 3
+        assert report["size"] == SIZE + 3
     else:
-        assert told["sha256"] == hashlib.sha256(plain).hexdigest()
+        assert report["sha256"] == hashlib.sha256(plain).hexdigest()
     assert letters.begun in ((2,) if kind == "iterable" else (0,))
 
 

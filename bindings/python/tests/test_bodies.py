@@ -32,8 +32,8 @@ def test_R9_bytes_text_and_files_are_valid_bodies(
         assert body(client.post(url, data=file).json()) == b"0123456789"
     with open(path, "rb") as file:
         file.seek(4)
-        told = client.post(url, data=file).json()
-        assert (body(told), told["chunked"]) == (b"456789", False)
+        report = client.post(url, data=file).json()
+        assert (body(report), report["chunked"]) == (b"456789", False)
 
 
 def test_R9_a_missing_file_fails_before_connecting(
@@ -49,9 +49,9 @@ def test_R9_a_generator_is_streamed(server: Server, client: wherry.Client) -> No
         for number in range(300):
             yield b"%08d" % number * 1000
 
-    told = client.post(server.url("/sink"), data=pieces()).json()
+    report = client.post(server.url("/sink"), data=pieces()).json()
 
-    assert told["bytes"] == 300 * 8000
+    assert report["bytes"] == 300 * 8000
     assert server.log()[0]["headers"]
 
 
@@ -91,7 +91,7 @@ def test_files_create_a_multipart_form(
     path = tmp_path / "note.txt"
     path.write_bytes(b"on disk")
     with open(path, "rb") as file:
-        told = client.post(
+        report = client.post(
             server.url("/echo"),
             data={"title": "Ferien"},
             files={
@@ -101,7 +101,7 @@ def test_files_create_a_multipart_form(
             },
         ).json()
 
-    parts = {part["name"]: part for part in told["parts"]}
+    parts = {part["name"]: part for part in report["parts"]}
     assert list(parts) == ["title", "a", "b", "c"]
     assert parts["a"]["filename"] == "note.txt" and parts["b"]["type"] == "application/x-b"
     assert parts["title"]["text"] == "Ferien"

@@ -242,7 +242,7 @@ def run_program(folder: Any, code: str, **env: str) -> str:
 def test_M12_process_pools_use_the_default_client_of_the_module(
     server: Server, tmp_path: Any, pool: str
 ) -> None:
-    told = run_program(tmp_path, f"""
+    report = run_program(tmp_path, f"""
 import concurrent.futures, multiprocessing, warnings
 import wherry
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -257,7 +257,7 @@ if __name__ == "__main__":
     client.close()
 """)
 
-    assert told == str([(200, 200)] * 6) + "\n"
+    assert report == str([(200, 200)] * 6) + "\n"
 
 
 @pytest.fixture
@@ -300,14 +300,14 @@ def application(environ, start_response):
     processes.append(process)
     assert process.stderr is not None
     address = None
-    told = []
+    report = []
     for line in process.stderr:
-        told.append(line)
+        report.append(line)
         if "Listening at:" in line:
             address = line.split("Listening at: ")[1].split()[0]
         if "Booting worker" in line:
             break
-    assert address is not None, told
+    assert address is not None, report
 
     answers = {urllib.request.urlopen(address, timeout=PATIENCE).read() for _ in range(20)}
 
@@ -366,4 +366,4 @@ fork(child)
 client.close()
 used.close()
 """)
-    assert [field(told, "Cookie") for told in server.log()] == [["b=2"], ["a=1"], ["b=2; jar=3"]]
+    assert [field(report, "Cookie") for report in server.log()] == [["b=2"], ["a=1"], ["b=2; jar=3"]]

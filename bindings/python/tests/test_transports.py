@@ -36,9 +36,9 @@ def test_R39_a_function_responds_to_every_request(make: Make) -> None:
     mock = wherry.MockTransport(echo)
     way = make(transport=mock, cache=False, headers={"X-A": "1"}, auth=("me", "x"), params={"p": "1"})
     plain = way.get(URL)
-    told = plain.json()
-    assert told["method"] == "GET" and told["url"] == URL + "?p=1" and told["body"] == ""
-    fields = dict(told["headers"])
+    report = plain.json()
+    assert report["method"] == "GET" and report["url"] == URL + "?p=1" and report["body"] == ""
+    fields = dict(report["headers"])
     assert fields["X-A"] == "1" and fields["Authorization"].startswith("Basic ")
     assert plain.headers["x-from"] == "mock" and plain.request.url == plain.url == URL + "?p=1"
     posted = way.request("POST", URL, json={"a": 1}, tag="t").json()
@@ -444,8 +444,8 @@ def test_an_unmounted_URL_uses_the_network(make: Make, server: Server) -> None:
     mounted = Counting("mounted")
     way = make(mounts={"all://api.test": mounted, "all://*.other.test": mounted}, cache=False, headers={"X-A": "1"})
     assert way.get(URL).text == "mounted"
-    told = way.request("POST", server.url("/echo"), json={"a": 1}).json()
-    assert told["json"] == {"a": 1} and ["X-A", "1"] in told["headers"]
+    report = way.request("POST", server.url("/echo"), json={"a": 1}).json()
+    assert report["json"] == {"a": 1} and ["X-A", "1"] in report["headers"]
     redirected = way.get(server.url("/redirect-to", url="http://api.test/y"))
     assert redirected.text == "mounted" and len(redirected.history) == 1
 

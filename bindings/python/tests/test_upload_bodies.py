@@ -198,8 +198,8 @@ def test_U14_a_file_bytes_and_a_generator_arrive_byte_for_byte(
     with open(path, "rb") as file:
         bodies = [data, path, file, pieces(data), wherry.Sized(pieces(data), len(data))]
         for one in bodies:
-            told = client.request(method, url, content=one).json()
-            assert (told["bytes"], told["sha256"]) == (len(data), sha256(data))
+            report = client.request(method, url, content=one).json()
+            assert (report["bytes"], report["sha256"]) == (len(data), sha256(data))
 
 
 @pytest.mark.parametrize("by_client", [True, False])
@@ -252,11 +252,11 @@ def test_U24_digests_precede_bodies_and_parts(
     url = server.url("/redirect/1", status=308)
 
     for content in (data, path):
-        told = client.put(url, content=content, body_digest=kind).json()
-        assert field(told, name) == [digest(kind, data)]
+        report = client.put(url, content=content, body_digest=kind).json()
+        assert field(report, name) == [digest(kind, data)]
     with wherry.Client(body_digest=kind) as other:
-        told = other.post(url, files={"f": path}).json()
-        assert field(told, name) == [digest(kind, body(told))]
+        report = other.post(url, files={"f": path}).json()
+        assert field(report, name) == [digest(kind, body(report))]
         assert field(other.post(url, data=b"1", body_digest="none").json(), name) == []
     plain, part = parts_of(
         client.post(url, data={"a": "1"}, files={"f": path}, part_digests=kind)
